@@ -23,14 +23,14 @@ from tcptutor.ui import pages, palette
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
-    GoalsMoved,
+    GoalsUpdated,
     LabChanged,
-    LiveEnded,
-    RunMoved,
-    SessionMoved,
-    ShellMoved,
+    RunFinished,
+    RunUpdated,
+    SessionUpdated,
+    ShellUpdated,
     SweepEnded,
-    SweepMoved,
+    SweepUpdated,
 )
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
@@ -205,10 +205,10 @@ class TutorApp(Frame):
             return
         if self.workbench is None:
             self.workbench = Workbench(Catalogue(self.course.root or places.lessons()))
-        start = self.screen.for_bench
+        start = self.screen.bench_experiment
         try:
             if start is not None:
-                self.workbench.take(start)
+                self.workbench.start_from(start)
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=10)
         if self.screen.bench_waits_for_prediction:
@@ -232,11 +232,11 @@ class TutorApp(Frame):
     @property
     def _can_change_one_thing(self) -> bool:
         screen = self.screen
-        return isinstance(screen, TutorScreen) and screen.for_what_if is not None
+        return isinstance(screen, TutorScreen) and screen.what_if_base is not None
 
     def action_what_if(self) -> None:
         """One thing of the run that is shown is changed, and it is run again."""
-        base = self.screen.for_what_if if isinstance(self.screen, TutorScreen) else None
+        base = self.screen.what_if_base if isinstance(self.screen, TutorScreen) else None
         if base is not None:
             from tcptutor.ui.screens.what_if import ask  # noqa: PLC0415  # not for the first frame
 
@@ -249,38 +249,38 @@ class TutorApp(Frame):
         for screen in self._tutor_screens():
             screen.show_lab()
 
-    def on_run_moved(self, message: RunMoved) -> None:
+    def on_run_updated(self, message: RunUpdated) -> None:
         # Only what is in front: a screen behind it would lay itself out, and all lines be written again.
         if isinstance(self.screen, TutorScreen):
-            self.screen.run_moved(message.live)
+            self.screen.run_updated(message.live)
 
-    def on_live_ended(self, message: LiveEnded) -> None:
+    def on_run_finished(self, message: RunFinished) -> None:
         for screen in self._tutor_screens():
             screen.run_ended(message.live)
 
-    def on_session_moved(self, message: SessionMoved) -> None:
+    def on_session_updated(self, message: SessionUpdated) -> None:
         session = self.bench.session
-        if message.event is None and not session.going_on:
+        if message.event is None and not session.in_progress:
             # Whatever page is shown by then.
             if session.problem:
                 self.notify(session.problem, severity="error", timeout=15, markup=False)
-            if session.left:
-                files = ", ".join(session.left)
+            if session.files_left_out:
+                files = ", ".join(session.files_left_out)
                 self.notify(f"not kept of ~: {files}", severity="warning", timeout=15, markup=False)
         for screen in self._tutor_screens():
-            screen.session_moved(message)
+            screen.session_updated(message)
 
-    def on_goals_moved(self, message: GoalsMoved) -> None:  # noqa: ARG002
+    def on_goals_updated(self, message: GoalsUpdated) -> None:  # noqa: ARG002
         for screen in self._tutor_screens():
-            screen.goals_moved()
+            screen.goals_updated()
 
-    def on_shell_moved(self, message: ShellMoved) -> None:
+    def on_shell_updated(self, message: ShellUpdated) -> None:
         for screen in self._tutor_screens():
-            screen.shell_moved(message.shell)
+            screen.shell_updated(message.shell)
 
-    def on_sweep_moved(self, message: SweepMoved) -> None:
+    def on_sweep_updated(self, message: SweepUpdated) -> None:
         if isinstance(self.screen, TutorScreen):
-            self.screen.sweep_moved(message.sweep)
+            self.screen.sweep_updated(message.sweep)
 
     def on_sweep_ended(self, message: SweepEnded) -> None:
         for screen in self._tutor_screens():

@@ -13,14 +13,14 @@ from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.history import RunHistory, figures_of
-from tcptutor.ui.lab import LabState
 from tcptutor.ui.lab_session import LabSession
+from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import LabChanged, LiveEnded, RunMoved, SweepEnded, SweepMoved
-from tcptutor.ui.sweeping import Sweeping
+from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SweepEnded, SweepUpdated
+from tcptutor.ui.sweep_runner import SweepRunner
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Bench:
         """The run that goes on, else the latest of this session."""
         self.sweep: LiveSweep | None = None
         """The sweep that goes on, else the latest of this session."""
-        self._sweeping: Sweeping | None = None
+        self._sweeping: SweepRunner | None = None
         self.history = RunHistory()
         self.session = LabSession(lab, journal, post)
         """The lab in the student's hands."""
@@ -62,7 +62,7 @@ class Bench:
     @property
     def obstacle(self) -> str:
         """Why no run, sweep or session can begin now, one line; empty when it can."""
-        if self.session.going_on:
+        if self.session.in_progress:
             ending = self.session.stage == "ending"
             return f"A terminal is open on the network: {'it ends now' if ending else 'T ends it'}."
         return "Another run goes on: s stops it." if self.busy else ""
@@ -119,7 +119,7 @@ class Bench:
         if not self.obstacle:
             self.expect(None)
             self.sweep = sweep
-            self._sweeping = Sweeping(sweep, self._journal, lambda: self._post(SweepMoved(sweep)))
+            self._sweeping = SweepRunner(sweep, self._journal, lambda: self._post(SweepUpdated(sweep)))
             self._sweeping.stopped = STOPPED
             self._running = asyncio.create_task(self._sweep(sweep, self._sweeping))
 
@@ -153,9 +153,9 @@ class Bench:
         await asyncio.gather(self.session.close(), *tasks, return_exceptions=True)
         await self._lab.close()
 
-    async def _sweep(self, sweep: LiveSweep, sweeping: Sweeping) -> None:
+    async def _sweep(self, sweep: LiveSweep, sweeping: SweepRunner) -> None:
         sweep.state = "starting"
-        self._post(SweepMoved(sweep))
+        self._post(SweepUpdated(sweep))
         try:
             environment = await self.warm()
             sweep.environment = environment
@@ -177,18 +177,18 @@ class Bench:
                 base = self.live.run
                 if not base.complete:
                     return
-        await self._run(module, step, experiment, await reading.measured(module, step, base))
+        await self._run(module, step, experiment, await background.measured(module, step, base))
 
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
         # The run shows from the first moment, before the lab has said where it is.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
         if base is None:
-            live.before = self.history.before(live)
+            live.earlier = self.history.before(live)
         else:
             figures = figures_of(base)
-            live.changed_from, live.before = base.run, (figures,) if figures else ()
-        self._post(RunMoved(live))
+            live.changed_from, live.earlier = base.run, (figures,) if figures else ()
+        self._post(RunUpdated(live))
         try:
             async with conducted:
                 await self._follow(live, conducted)
@@ -203,8 +203,8 @@ class Bench:
         """Raises TutorError, also for a defect of ours: it must not take the page away from the student."""
         try:
             await self.warm()
-            live.expectation = await reading.expectation(live.run.experiment)
-            rates = reading.Rates()
+            live.expectation = await background.expectation(live.run.experiment)
+            rates = background.Rates()
             async for event in conducted:
                 self._note(live, rates, event)
         except TutorError:
@@ -214,7 +214,7 @@ class Bench:
                 f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
             ) from error
 
-    def _note(self, live: Live, rates: reading.Rates, event: Event) -> None:
+    def _note(self, live: Live, rates: background.Rates, event: Event) -> None:
         match event:
             case Ready(environment=environment):
                 # The lab chooses its place for each experiment: it may have moved since it was warmed.
@@ -230,7 +230,7 @@ class Bench:
                 live.rates = rates.add(rows)
             case _:
                 pass
-        self._post(RunMoved(live))
+        self._post(RunUpdated(live))
 
     async def _finish(self, live: Live, conducted: ConductedRun) -> None:
         began = live.state == "running"
@@ -242,15 +242,15 @@ class Bench:
             with _unsaved(live):
                 self._journal.finish_run(live.run, conducted.file)
         with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
-            live.report = await reading.report(live.run)
+            live.report = await background.report(live.run)
             self.history.add(live)
-        self._post(LiveEnded(live))
+        self._post(RunFinished(live))
 
     def _saved(self, live: Live) -> None:
         """It was written at last."""
         live.unsaved = ""
         if live is self.live:
-            self._post(RunMoved(live))
+            self._post(RunUpdated(live))
 
     def _tell(self, state: LabState) -> None:
         if state.stage != "ready" or self.machine.stage != "ready":

@@ -8,7 +8,7 @@ import os
 from textual.screen import Screen
 
 from tcptutor.grading.survey import Survey
-from tcptutor.ui import glyphs, leaving
+from tcptutor.ui import glyphs, shutdown
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.screens.classroom import ClassScreen
 
@@ -30,6 +30,6 @@ def show_class(found: Survey, *, anonymous: bool = False) -> int:
     """Show it until the teacher leaves; the exit code."""
     app = ClassApp(found, anonymous=anonymous)
     app.glyphs = glyphs.for_terminal(os.environ)
-    leaving.signals.catch()
+    shutdown.signals.catch()
     asyncio.run(app.run_async())
     return app.return_code or 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading
+from tcptutor.ui import background
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
@@ -25,13 +25,13 @@ class Forecast:
 
 async def forecast(experiment: Experiment, here: Environment | None) -> Forecast:
     """Worked out in a thread; `here` is where it would run, None while the lab is starting."""
-    return await reading.apart(_forecast, experiment, here)
+    return await background.in_thread(_forecast, experiment, here)
 
 
 def _forecast(experiment: Experiment, here: Environment | None) -> Forecast:
     from tcptutor.fleet.place import run_seconds  # noqa: PLC0415  # with the analysis, which no first frame needs
 
-    expectation = reading.expected(experiment)
+    expectation = background.expected(experiment)
     seconds = None
     if here is not None and here.backend != "replay":
         throughput = expectation.binding.throughput_bps if experiment.total_streams else 0.0

@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from tcptutor.base import places
 from tcptutor.base.printable import escaped
-from tcptutor.ui import leaving, themes
+from tcptutor.ui import shutdown, themes
 from tcptutor.ui.glyphs import NOTICES, Glyphs, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
 
@@ -118,7 +118,7 @@ class Frame(App[None]):
         for theme in (themes.DARK, themes.LIGHT):
             self.register_theme(theme)
         self.theme = themes.DARK.name
-        leaving.signals.call(self.exit)
+        shutdown.signals.call(self.exit)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """Leave, as soon as what is being put on the screen is whole.

@@ -10,9 +10,9 @@ import msgspec
 
 from tcptutor.course.measures import MEASURES
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.live import EarlierRun, Live
 
-MOST = 7
+MAX_EARLIER = 7
 """Runs that are shown beside one."""
 
 
@@ -21,7 +21,7 @@ class PageRun(NamedTuple):
 
     started: str
     experiment: Experiment
-    figures: RunBefore
+    figures: EarlierRun
 
 
 class RunHistory:
@@ -37,17 +37,17 @@ class RunHistory:
             page = self._pages.setdefault((live.module, live.step), {})
             page[live.run.id] = PageRun(live.run.started, live.run.experiment, figures)
 
-    def before(self, live: Live) -> tuple[RunBefore, ...]:
+    def before(self, live: Live) -> tuple[EarlierRun, ...]:
         """The page's runs with the same settings that began before it, the oldest first: the latest of each seed."""
         run = live.run
-        by_seed: dict[int, RunBefore] = {}
+        by_seed: dict[int, EarlierRun] = {}
         for earlier in self._in_order(live.module, live.step):
             if earlier.figures.id == run.id or earlier.started > run.started:
                 continue
             if _settings(earlier.experiment) == _settings(run.experiment):
                 by_seed.pop(earlier.figures.seed, None)
                 by_seed[earlier.figures.seed] = earlier.figures
-        return tuple(by_seed.values())[-MOST:]
+        return tuple(by_seed.values())[-MAX_EARLIER:]
 
     def of(self, live: Live) -> PageRun | None:
         """That run in few numbers; None for one that was cut short."""
@@ -64,13 +64,13 @@ class RunHistory:
         )
 
 
-def figures_of(live: Live) -> RunBefore | None:
+def figures_of(live: Live) -> EarlierRun | None:
     """A run that has ended in numbers; None where it was cut short or could not be measured."""
     run = live.run
     if not run.complete or live.report is None:
         return None
     several = len(live.report.flows) > 1
-    return RunBefore(
+    return EarlierRun(
         id=run.id,
         seed=run.experiment.seed,
         throughput_bps=live.report.throughput_bps,

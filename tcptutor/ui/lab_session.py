@@ -20,9 +20,9 @@ from tcptutor.journal.watched import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names
-from tcptutor.ui.found_run import FoundRun
-from tcptutor.ui.messages import GoalsMoved, RunMoved, SessionMoved, ShellMoved
-from tcptutor.ui.shell import Shell, begins_line
+from tcptutor.ui.host_shell import Shell, begins_line
+from tcptutor.ui.messages import GoalsUpdated, RunUpdated, SessionUpdated, ShellUpdated
+from tcptutor.ui.session_run import SessionRun
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event
 
@@ -64,7 +64,7 @@ class LabSession:
         """Why it ended, one line; empty for one that the student ended."""
         self.typed_ahead: dict[str, bytes] = {}
         """Keys typed before there is a shell, by host: it gets them when it opens."""
-        self.left: tuple[str, ...] = ()
+        self.files_left_out: tuple[str, ...] = ()
         """Files of `~` that were not kept: too large, or too many."""
         self.goals: WatchedGoals | None = None
         """Those of the page; None for a page without any."""
@@ -73,12 +73,12 @@ class LabSession:
         self._page_shell: ShellActivity | None = None
         self._offered: tuple[str, ...] = ()
         self._session: Session | None = None
-        self._run: FoundRun | None = None
+        self._run: SessionRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
 
     @property
-    def going_on(self) -> bool:
+    def in_progress(self) -> bool:
         return self.stage != "none"
 
     @property
@@ -93,7 +93,7 @@ class LabSession:
 
     def is_of(self, module: str, step: str) -> bool:
         """Whether it goes on, and was opened on that page."""
-        return self.going_on and self.page == (module, step)
+        return self.in_progress and self.page == (module, step)
 
     @property
     def board(self) -> GoalBoard | None:
@@ -103,14 +103,16 @@ class LabSession:
     @property
     def network(self) -> Experiment | None:
         """What is drawn: the lab as the kernel holds it; of a broken one what it should be, until it is mended."""
-        return self._to_find() or (self.state.experiment if self.state is not None else self.experiment)
+        return self._intended_network() or (
+            self.state.experiment if self.state is not None else self.experiment
+        )
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         """What a bench begins with: the latest run's settings, else how the lab was set up."""
         return self.live.run.experiment if self.live is not None else self.experiment
 
-    def _to_find(self) -> Experiment | None:
+    def _intended_network(self) -> Experiment | None:
         """The network as it should be, while it has a fault that is to be found; else None."""
         return self.experiment if self._trap and not (self.board and self.board.done) else None
 
@@ -118,7 +120,7 @@ class LabSession:
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
     ) -> None:
         """Set the lab up in the background. Does nothing while one goes on. `shell`: what the page asks for there."""
-        if self.going_on:
+        if self.in_progress:
             return
         self.page, self.experiment = (module, step), experiment
         self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
@@ -126,10 +128,10 @@ class LabSession:
         self._page_shell = shell
         self._trap = shell.broken if shell is not None else ""
         self.environment = self.state = self._run = None
-        self.problem, self.left, self.typed_ahead = "", (), {}
+        self.problem, self.files_left_out, self.typed_ahead = "", (), {}
         self.shells, self._ended = {}, asyncio.Event()
         self.stage = "starting"
-        self._task = asyncio.create_task(self._go())
+        self._task = asyncio.create_task(self._run_session())
 
     def shell(self, host: str, lines: int, columns: int) -> Shell | None:
         """The shell on `host`, opened if it is not; None while the lab starts or ends."""
@@ -139,7 +141,7 @@ class LabSession:
             shell = self._page_shell
             first = not self.shells
             terminal = self._session.shell(host, lines, columns)
-            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_moved, self._heard)
+            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_updated, self._shell_output)
             if keys := self.typed_ahead.pop(host, b""):
                 self.shells[host].write(keys)
             if first:
@@ -154,7 +156,7 @@ class LabSession:
         elif self.stage in ("starting", "open") and host:
             self.typed_ahead[host] = self.typed_ahead.get(host, b"") + data
 
-    def has_begun_line(self, host: str) -> bool:
+    def has_unfinished_line(self, host: str) -> bool:
         """Whether the prompt of `host` may have a line that was typed and not run."""
         if host in self.shells:
             return self.shells[host].begun
@@ -167,7 +169,7 @@ class LabSession:
                 self._task.cancel()
             self.stage = "ending"
             self._ended.set()
-            self._post(SessionMoved())
+            self._post(SessionUpdated())
 
     async def close(self) -> None:
         """End it and wait for that. Never raises."""
@@ -175,12 +177,12 @@ class LabSession:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _heard(self, host: str, data: bytes) -> None:
+    def _shell_output(self, host: str, data: bytes) -> None:
         """A shell has shown something: what an error message means is told beside the goals."""
         if self.goals is not None:
             before = self.goals.board
             if self.goals.printed(host, data) is not before:
-                self._post(GoalsMoved())
+                self._post(GoalsUpdated())
 
     def _record(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
         """In the journal, before anybody is told."""
@@ -191,21 +193,21 @@ class LabSession:
         except JournalError as error:
             self.problem = str(error)
 
-    def _shell_moved(self, shell: Shell) -> None:
+    def _shell_updated(self, shell: Shell) -> None:
         if shell.over and self.shells.get(shell.host) is shell:
             del self.shells[shell.host]
             if not self.shells:
                 self.end()
-        self._post(ShellMoved(shell))
+        self._post(ShellUpdated(shell))
 
-    async def _go(self) -> None:
+    async def _run_session(self) -> None:
         assert self.experiment is not None
-        self._post(SessionMoved())
+        self._post(SessionUpdated())
         try:
             opened = self._lab.session(self.experiment, self._needs, self._trap)
             async with opened as (session, environment):
                 self._session, self.environment, self.stage = session, environment, "open"
-                await self._serve(session, environment)
+                await self._hold_open(session, environment)
         except TutorError as error:
             self.problem = str(error)
         except asyncio.CancelledError:
@@ -219,9 +221,9 @@ class LabSession:
             if self.goals is not None:
                 self.goals.close()
                 self.goals = None
-            self._post(SessionMoved())
+            self._post(SessionUpdated())
 
-    async def _serve(self, session: Session, environment: Environment) -> None:
+    async def _hold_open(self, session: Session, environment: Environment) -> None:
         """Until the student ends it or the lab does. Raises TutorError when the lab has ended."""
         conducted = ConductedSession(session, environment, self._journal.runs)
         following = asyncio.create_task(self._follow(conducted))
@@ -238,40 +240,40 @@ class LabSession:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
-            self.left = session.home.left
+            self.files_left_out = session.home.left
 
     async def _follow(self, conducted: ConductedSession) -> None:
         async with conducted:
             async for event in conducted:
                 if isinstance(event, SessionState):
                     self.state = event
-                await self._note(conducted, event)
+                await self._follow_run(conducted, event)
                 if self.goals is not None:
                     before = self.goals.board
                     if await self.goals.take(event, conducted) is not before:
-                        self._post(GoalsMoved())
-                self._post(SessionMoved(event))
-        await self._settle(conducted)
+                        self._post(GoalsUpdated())
+                self._post(SessionUpdated(event))
+        await self._finish_run(conducted)
 
-    async def _note(self, conducted: ConductedSession, event: Event) -> None:
+    async def _follow_run(self, conducted: ConductedSession, event: Event) -> None:
         if conducted.growing is None:
-            await self._settle(conducted)
+            await self._finish_run(conducted)
         elif self._run is None or self._run.growing is not conducted.growing:
-            await self._settle(conducted)
-            self._run = FoundRun(*self.page, conducted.growing, self._post, self._to_find)
+            await self._finish_run(conducted)
+            self._run = SessionRun(*self.page, conducted.growing, self._post, self._intended_network)
         if conducted.growing is not None and self._run is not None:
             self._run.take(event)
 
-    def _save(self, found: FoundRun) -> None:
+    def _save_run(self, found: SessionRun) -> None:
         """Write the file of a run that could not be written when it ended. Raises JournalError."""
         self._journal.runs.finish(found.growing.run)
         found.live.unsaved = ""
-        self._post(RunMoved(found.live))
+        self._post(RunUpdated(found.live))
 
-    async def _settle(self, conducted: ConductedSession) -> None:
+    async def _finish_run(self, conducted: ConductedSession) -> None:
         """What has ended is explained."""
-        if self._run is not None and self._run.live.going_on and self._run.growing in conducted.ended:
+        if self._run is not None and self._run.live.in_progress and self._run.growing in conducted.ended:
             found = self._run
             await found.end()
             if problem := found.growing.unsaved:
-                self._journal.save_later(lambda: self._save(found), problem)
+                self._journal.save_later(lambda: self._save_run(found), problem)

@@ -17,7 +17,7 @@ State = Literal["starting", "running", "ended"]
 
 
 @dataclass(frozen=True)
-class RunBefore:
+class EarlierRun:
     """An earlier whole run of the same page with the same settings: what chance made of it."""
 
     id: str
@@ -37,7 +37,7 @@ class RunBefore:
 
 
 @dataclass(frozen=True)
-class RunBeside:
+class ComparisonRun:
     """An earlier run of any settings, chosen to be drawn beside another one: in few numbers, without its samples."""
 
     id: str
@@ -76,19 +76,19 @@ class Live:
     formula: str = ""
     """The model that the page is about, which leads the others; empty for none."""
 
-    before: tuple[RunBefore, ...] = ()
+    earlier: tuple[EarlierRun, ...] = ()
     """The page's runs before this one, the oldest first; of a what-if the one that it was changed from."""
 
     changed_from: Run | None = None
     """The run of which this is a what-if; None for a run of the page's own experiment."""
 
-    by_hand: bool = False
+    from_shell: bool = False
     """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
 
-    to_find: bool = False
+    hides_fault: bool = False
     """Whether its network has a fault that the student is to find: only what was measured is told."""
 
-    beside: tuple[RunBeside, ...] = ()
+    comparisons: tuple[ComparisonRun, ...] = ()
     """Runs of other settings that are drawn with it."""
 
     unsaved: str = ""
@@ -97,7 +97,7 @@ class Live:
     @property
     def repeatable(self) -> bool:
         """Whether a page is there to run it again from; a file's run has none."""
-        return bool(self.step) and not self.by_hand and self.changed_from is None
+        return bool(self.step) and not self.from_shell and self.changed_from is None
 
     @property
     def measuring(self) -> bool:
@@ -105,7 +105,7 @@ class Live:
         return bool(self.run.samples or self.run.udp_samples)
 
     @property
-    def going_on(self) -> bool:
+    def in_progress(self) -> bool:
         return self.state != "ended"
 
     @property
@@ -115,22 +115,22 @@ class Live:
     @property
     def spread(self) -> str:
         """What chance made of the page's runs: "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty without any before."""
-        if self.report is None or not self.before or self.changed_from is not None:
+        if self.report is None or not self.earlier or self.changed_from is not None:
             return ""
         this, seed = self.report.throughput_bps, self.run.experiment.seed
-        others = [run.throughput_bps for run in self.before if run.seed != seed]
+        others = [run.throughput_bps for run in self.earlier if run.seed != seed]
         if not others:
-            return f"the same run again: {units.rate(self.before[-1].throughput_bps)} the time before"
+            return f"the same run again: {units.rate(self.earlier[-1].throughput_bps)} the time before"
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:
             chance = drawn_by_chance(self.run.experiment)
             return f"{number}, each {low}" + ("" if chance else ": no chance on this path")
-        return f"{number}: {_beside(low, high)} to {high}, this one {_beside(units.rate(this), high)}"
+        return f"{number}: {_rate_like(low, high)} to {high}, this one {_rate_like(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
         """Whether it is a run that the page itself made, of its own experiment."""
-        mine = not self.by_hand and self.changed_from is None
+        mine = not self.from_shell and self.changed_from is None
         return mine and (self.module, self.step) == (module, step)
 
     def is_what_if_of(self, module: str, step: str) -> bool:
@@ -138,7 +138,7 @@ class Live:
         return (self.module, self.step) == (module, step) and self.changed_from is not None
 
 
-def _beside(rate: str, other: str) -> str:
+def _rate_like(rate: str, other: str) -> str:
     """A rate next to another one, without the unit where that has the same."""
     number, unit = rate.split(" ")
     return number if unit == other.split(" ")[1] else rate

@@ -24,7 +24,7 @@ class LiveSweep:
     module: str
     step: str
     activity: SweepActivity
-    asked_at: str = ""
+    predicted_at: str = ""
     """The value that a prediction is about, whose runs stay at hand; empty for none."""
     cells: list[PageCell] = field(default_factory=list)
     """The runs that are there, in the order in which they ended."""
@@ -49,7 +49,7 @@ class LiveSweep:
     """By their ids, runs that have no file; and one at the value that a prediction is about."""
 
     @property
-    def going_on(self) -> bool:
+    def in_progress(self) -> bool:
         return self.state in ("starting", "running")
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.message import Message
 
 from tcptutor.course.activity import Activity
-from tcptutor.ui.lab import LabState
+from tcptutor.ui.host_shell import Shell
+from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.shell import Shell
 from tcptutor.wire.protocol import Event
 
 
@@ -20,7 +20,7 @@ class LabChanged(Message):
         super().__init__()
 
 
-class RunMoved(Message):
+class RunUpdated(Message):
     """The run has new data or is in a new phase. A newer one takes the place of one not yet handled."""
 
     def __init__(self, live: Live) -> None:
@@ -28,10 +28,10 @@ class RunMoved(Message):
         super().__init__()
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, RunMoved) and message.live is self.live
+        return isinstance(message, RunUpdated) and message.live is self.live
 
 
-class LiveEnded(Message):
+class RunFinished(Message):
     """The run has ended, whole or cut short, and is in the journal."""
 
     def __init__(self, live: Live) -> None:
@@ -39,7 +39,7 @@ class LiveEnded(Message):
         super().__init__()
 
 
-class SweepMoved(Message):
+class SweepUpdated(Message):
     """The sweep has a new run, or goes on with one. A newer one takes the place of one not yet handled."""
 
     def __init__(self, sweep: LiveSweep) -> None:
@@ -47,7 +47,7 @@ class SweepMoved(Message):
         super().__init__()
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, SweepMoved) and message.sweep is self.sweep
+        return isinstance(message, SweepUpdated) and message.sweep is self.sweep
 
 
 class SweepEnded(Message):
@@ -58,7 +58,7 @@ class SweepEnded(Message):
         super().__init__()
 
 
-class SessionMoved(Message):
+class SessionUpdated(Message):
     """The lab in the student's hands began, ended, or has told something: the bench's session knows all of it."""
 
     def __init__(self, event: Event | None = None) -> None:
@@ -67,11 +67,11 @@ class SessionMoved(Message):
         super().__init__()
 
 
-class GoalsMoved(Message):
+class GoalsUpdated(Message):
     """The goals of a page stand otherwise: the bench's session knows how."""
 
 
-class ShellMoved(Message):
+class ShellUpdated(Message):
     """A shell shows something else, or has ended. A newer one takes the place of one not yet handled."""
 
     def __init__(self, shell: Shell) -> None:
@@ -79,7 +79,7 @@ class ShellMoved(Message):
         super().__init__()
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, ShellMoved) and message.shell is self.shell
+        return isinstance(message, ShellUpdated) and message.shell is self.shell
 
 
 class HintWanted(Message):
@@ -90,7 +90,7 @@ class HintWanted(Message):
         super().__init__()
 
 
-class OtherNumbersWanted(Message):
+class RedrawWanted(Message):
     """The student asked for an activity once more, with other numbers."""
 
     def __init__(self, activity: Activity) -> None:
@@ -98,5 +98,5 @@ class OtherNumbersWanted(Message):
         super().__init__()
 
 
-class RunRecalled(Message):
+class RunLoaded(Message):
     """The page's latest whole run is there: it can be marked against."""

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from tcptutor.course.glossary import Term, readable_glossary
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.ui import keys
+from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.term import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
@@ -55,7 +55,7 @@ def _begins(query: str, name: str) -> bool:
 
 def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
     """What can be done while `screen` is in front."""
-    app, working = screen.app, keys.working(screen)
+    app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
         if key.id.startswith((*_OF_SCREENS, "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):

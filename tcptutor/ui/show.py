@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.screen import Screen
 
 from tcptutor.run import Run
-from tcptutor.ui import glyphs, leaving
+from tcptutor.ui import glyphs, shutdown
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.screens.stored import StoredScreen
 
@@ -31,6 +31,6 @@ def show_run(run: Run, file: Path) -> int:
     """Show `run`, which is in `file`, until the student leaves; the exit code."""
     app = ShowApp(run, file)
     app.glyphs = glyphs.for_terminal(os.environ)
-    leaving.signals.catch()
+    shutdown.signals.catch()
     asyncio.run(app.run_async())
     return app.return_code or 0

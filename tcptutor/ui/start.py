@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
-from tcptutor.ui import leaving
+from tcptutor.ui import shutdown
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
@@ -38,7 +38,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     modules = [each.id for each in opened.course.modules]
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules))
-    leaving.signals.catch()
+    shutdown.signals.catch()
     journal = open_journal()
     try:
         code = asyncio.run(_run(opened, journal, lab or _default_lab(), module))

@@ -38,7 +38,7 @@ class MarkedResponse:
     """Empty while there is none to show."""
     final: bool
     """Whether it stays as it is."""
-    again: bool = False
+    can_redraw: bool = False
     """Whether it may be asked once more, with other numbers."""
     can_withdraw: bool = False
     """Whether it is locked, and may be taken back."""
@@ -52,7 +52,7 @@ class Tally(NamedTuple):
     done: int
     """Of them, those that are right; where marks come at the end, those that are answered."""
     total: int
-    told: bool
+    counts_right: bool
     """Whether it is the right ones."""
 
 
@@ -67,11 +67,11 @@ class Study:
         self._key = module.id, step.id
         self.trouble = ""
         """Why the last thing could not be stored; empty when all is saved."""
-        self._alone: set[str] = set()
+        self._unstored: set[str] = set()
         """Activities of which the journal does not have everything."""
         self.run: Run | None = None
         """The latest whole run of this page."""
-        self.start: Run | None = None
+        self.baseline: Run | None = None
         """Of a challenge: the latest one with none of its knobs turned."""
         self.curve: MeasuredCurve | None = None
         """What this page's sweep measured, once all of it is there."""
@@ -104,7 +104,7 @@ class Study:
     @property
     def context(self) -> MarkContext:
         """What responses are marked against now."""
-        return MarkContext(run=self.run, start=self.start, curve=self.curve)
+        return MarkContext(run=self.run, start=self.baseline, curve=self.curve)
 
     # Drawn numbers
 
@@ -112,18 +112,18 @@ class Study:
         """As it is asked now: with the numbers that were drawn for it."""
         return activity.posed(self._draws.get(activity.id, {}))
 
-    def draw_again(self, activity: Activity) -> Activity:
+    def redraw(self, activity: Activity) -> Activity:
         """Ask it with other numbers; as it is asked then."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
         attempts = self.record_of(activity).attempts
-        self._draws[activity.id] = self._others(asked, attempts, self._draws[activity.id])
+        self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
         self._levels[activity.id] = 0
         return self.posed(asked)
 
-    def may_draw_again(self, activity: Activity) -> bool:
+    def can_redraw(self, activity: Activity) -> bool:
         """Whether it was answered and can be asked with other numbers."""
         response = self.response(activity) if activity.id in self._draws else None
-        return response is not None and response.again
+        return response is not None and response.can_redraw
 
     def was_right(self, activity: Activity) -> bool:
         """Whether it was answered with other numbers than it is asked with now."""
@@ -137,9 +137,9 @@ class Study:
             with contextlib.suppress(UsageError):  # of a lesson that has been edited since
                 activity.posed(latest.draw)
                 return latest.draw
-        return self._others(activity, earlier.attempts, latest.draw if latest is not None else {})
+        return self._different_draw(activity, earlier.attempts, latest.draw if latest is not None else {})
 
-    def _others(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
+    def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
         """Numbers that differ from those before, where a few draws find any."""
         drawn = before
         for more in range(personal.DRAWS_AGAIN):
@@ -179,7 +179,7 @@ class Study:
             raise UsageError("this stays as it is")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still being read: press Enter again in a moment")
-        if problem := self._impossible(activity, given):
+        if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
@@ -187,7 +187,7 @@ class Study:
         record = self.record_of(activity).responded(response)
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
-    def _impossible(self, activity: Activity, given: Given) -> str:
+    def _why_impossible(self, activity: Activity, given: Given) -> str:
         """Why nothing that the page measures can have that value; empty where it can."""
         if not isinstance(activity, Predict):
             return ""
@@ -197,7 +197,7 @@ class Study:
 
     def doubt(self, activity: Activity, given: Given) -> str:
         """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
-        if problem := self._impossible(activity, given):
+        if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
         return activity.doubt(given, self.step.asked_of(activity))
 
@@ -228,11 +228,11 @@ class Study:
             response = record.latest if record.latest and record.latest.draw == drawn else None
         if response is None:
             return None
-        mark = self._marked(activity, response)
+        mark = self._mark_now(activity, response)
         if record.latest and response.correct and not mark.correct:
             # The lesson was edited since it was right: what was given after that may be right now.
             response = record.latest
-            mark = self._marked(activity, response)
+            mark = self._mark_now(activity, response)
         tells = self.sitting.tells_mark(self.ended)
         explains = self.sitting.explains(mark.correct, self.ended)
         accepts = self.sitting.accepts(activity, record, self.ended)
@@ -241,12 +241,12 @@ class Study:
             mark=mark if tells else None,
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.retries and mark.correct),
-            read="" if mark.correct or not tells else self._where(activity),
+            read="" if mark.correct or not tells else self._page_to_read(activity),
             can_withdraw=self.can_withdraw(activity),
-            again=drawn is not None and self.sitting.retries and bool(mark.correct),
+            can_redraw=drawn is not None and self.sitting.retries and bool(mark.correct),
         )
 
-    def answered(self, activity: Activity) -> None:
+    def record_measured(self, activity: Activity) -> None:
         """The run has been made that what was predicted is measured by: keep what it measured, the first time."""
         record = self.record_of(activity)
         if record.measured is not None or record.first is None or record.first.value is None:
@@ -256,7 +256,7 @@ class Study:
             after = record.answered(measured)
             self._change(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
 
-    def _where(self, activity: Activity) -> str:
+    def _page_to_read(self, activity: Activity) -> str:
         read = activity.read if isinstance(activity, Question) else ""
         pages = (
             f"page {number}, “{step.title}”"
@@ -271,12 +271,12 @@ class Study:
         questions = self.step.of(Question)
         if len(questions) < MANY_QUESTIONS or any(each.stage is Stage.RUN for each in self.step.activities):
             return None
-        told = self.sitting.tells_mark(self.ended)
+        counts_right = self.sitting.tells_mark(self.ended)
         records = [self.record_of(question) for question in questions]
-        done = [record.right if told else record.latest for record in records]
-        return Tally(sum(each is not None for each in done), len(questions), told)
+        done = [record.right if counts_right else record.latest for record in records]
+        return Tally(sum(each is not None for each in done), len(questions), counts_right)
 
-    def _marked(self, activity: Activity, response: Response) -> Mark:
+    def _mark_now(self, activity: Activity, response: Response) -> Mark:
         """What it is told now: the lesson may have been edited since it was given."""
         try:
             mark = activity.mark(response.given, self.context)
@@ -334,7 +334,7 @@ class Study:
         """
         return self._journal.run_files(self.module.id, step or self.step.id)
 
-    def recall(self) -> None:
+    def reload(self) -> None:
         """Something of this page was recorded by another part of the program."""
         self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
 
@@ -342,7 +342,7 @@ class Study:
         """Those of the page's what-ifs, the latest first, each with that of the run before. Raises JournalError."""
         return self._journal.what_ifs(*self._key)
 
-    def ran(self, run: Run) -> None:
+    def record_run(self, run: Run) -> None:
         """A run of this page has ended."""
         begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)
         self.record = begun.ran(run.complete, run.experiment.seed)
@@ -357,8 +357,8 @@ class Study:
         """Store it, and go on with what the journal has then: another window may have locked something before."""
         stored = self._store(store)
         # What could not be stored is here alone.
-        self._alone |= {activity.id} if stored is None else set()
-        if stored is not None and activity.id not in self._alone and not self.sitting.afresh:
+        self._unstored |= {activity.id} if stored is None else set()
+        if stored is not None and activity.id not in self._unstored and not self.sitting.afresh:
             record = stored.activity(activity.id)
         self.record = self.record.put(activity.id, record)
 

@@ -16,12 +16,12 @@ from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import bdp
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turned
-from tcptutor.ui.live import Live, RunBeside
+from tcptutor.ui.live import ComparisonRun, Live
 
 PLACE = ("bench", "")
 """What stands for module and step in the journal of a run that was made here: no page has an empty name."""
 
-MOST = 5
+MAX_COMPARISONS = 5
 """Earlier runs that are shown beside at most."""
 
 _USUAL = "parallel-streams/random-loss"
@@ -47,85 +47,85 @@ class Workbench:
         self.selected = next(iter(GROUPS["path"]))
         """The knob in hand."""
         self.problem: Problem | None = None
-        self.wrong: frozenset[str] = frozenset()
+        self.invalid: frozenset[str] = frozenset()
         """The knobs whose values are to be corrected: that of `problem`, and others that say nothing by themselves."""
-        self.kept = ""
+        self.saved_as = ""
         """The name that these settings were kept under, or come from; empty for none."""
         self.live: Live | None = None
         """The run that was made here last."""
-        self.beside: tuple[RunBeside, ...] = ()
-        """Earlier runs that are shown beside, at most MOST."""
-        self._own: Experiment | None = None
-        self._last: Experiment | None = None
-        self._taken: Experiment | None = None
+        self.comparisons: tuple[ComparisonRun, ...] = ()
+        """Earlier runs that are shown beside, at most MAX_COMPARISONS."""
+        self._original: Experiment | None = None
+        self._valid: Experiment | None = None
+        self._started_from: Experiment | None = None
 
     # What it stands on
 
     @property
     def ready(self) -> bool:
         """Whether there is an experiment on it."""
-        return self._last is not None
+        return self._valid is not None
 
     @property
-    def own(self) -> Experiment:
+    def original(self) -> Experiment:
         """The experiment as its file has it."""
-        assert self._own is not None
-        return self._own
+        assert self._original is not None
+        return self._original
 
     @property
     def experiment(self) -> Experiment:
         """What would be run; while there is a problem, what could be run last."""
-        assert self._last is not None
-        return self._last
+        assert self._valid is not None
+        return self._valid
 
     def begin(self) -> None:
         """With a path with random loss, or else the first experiment that there is. Raises UsageError without any."""
         try:
-            self._stand_on(_USUAL, {}, None, "bench")
+            self._load(_USUAL, {}, None, "bench")
         except TutorError:
             names = self._catalogue.names
             if not names:
                 raise UsageError(
                     "no experiment of the course can be read: `tcptutor lint` says why"
                 ) from None
-            self._stand_on(names[0], {}, None, "bench")
+            self._load(names[0], {}, None, "bench")
 
-    def take(self, experiment: Experiment) -> None:
+    def start_from(self, experiment: Experiment) -> None:
         """Begin with the settings of `experiment`, say of a run; where it did so last, the knobs stay as they are.
 
         Raises UsageError for one that the course cannot make again.
         """
-        if self._taken is not None and same_settings(self._taken, experiment):
+        if self._started_from is not None and same_settings(self._started_from, experiment):
             return
         given = rebuilt(experiment, self._catalogue)
         if given is None:
             known = experiment.name in self._catalogue.names
             reason = f"the course's {experiment.name} has changed since" if known else "it was set up by hand"
-            here = f"; the bench keeps {self.own.name}" if self.ready else ""
+            here = f"; the bench keeps {self.original.name}" if self.ready else ""
             raise UsageError(f"This network can't be taken to the bench: {reason}{here}.")
-        self._stand_on(experiment.name, given, experiment.seed, experiment.scale)
-        self._taken = experiment
+        self._load(experiment.name, given, experiment.seed, experiment.scale)
+        self._started_from = experiment
 
     def recall(self, bench: KeptBench) -> None:
         """Begin with what was kept. Raises TutorError where the course has no such experiment or setting any more."""
-        self._stand_on(bench.experiment, dict(bench.settings), bench.seed, bench.scale)
-        self.kept = bench.name
+        self._load(bench.experiment, dict(bench.settings), bench.seed, bench.scale)
+        self.saved_as = bench.name
 
-    def names(self) -> list[tuple[str, str]]:
+    def experiment_titles(self) -> list[tuple[str, str]]:
         """Full name and title of each experiment that it may begin from; reads them all."""
         return [(name, self._catalogue.build(name).title) for name in self._catalogue.names]
 
-    def use(self, name: str) -> None:
+    def use_experiment(self, name: str) -> None:
         """Begin with the experiment of that name as its file has it. Raises TutorError."""
-        self._stand_on(name, {}, None, "bench")
+        self._load(name, {}, None, "bench")
 
-    def _stand_on(self, name: str, settings: dict[str, str], seed: int | None, scale: str) -> None:
+    def _load(self, name: str, settings: dict[str, str], seed: int | None, scale: str) -> None:
         own = self._catalogue.build(name, scale=scale)
         made = self._catalogue.build(name, settings, seed, scale)
         if made.seed != own.seed:
             settings = {**settings, SEED: str(made.seed)}
-        self._own, self._last, self.settings = own, made, settings
-        self.problem, self.wrong, self.kept, self._taken = None, frozenset(), "", None
+        self._original, self._valid, self.settings = own, made, settings
+        self.problem, self.invalid, self.saved_as, self._started_from = None, frozenset(), "", None
 
     # Knobs
 
@@ -134,7 +134,7 @@ class Workbench:
         names = GROUPS[group]
         if SYSCTL not in names:
             return names
-        here = {**self.own.hosts.sysctls, **self.experiment.hosts.sysctls}
+        here = {**self.original.hosts.sysctls, **self.experiment.hosts.sysctls}
         return (*here, *(name for name in self.settings if sysctl_name(name) and name not in here), *names)
 
     @property
@@ -161,9 +161,9 @@ class Workbench:
             return self.settings[knob]
         return _text(self.experiment, knob)
 
-    def own_text(self, knob: str) -> str:
+    def original_text(self, knob: str) -> str:
         """Its value in the experiment's file."""
-        return _text(self.own, knob) or "as the kernel has it"
+        return _text(self.original, knob) or "as the kernel has it"
 
     def is_changed(self, knob: str) -> bool:
         """Whether it is set here, and no longer follows the experiment's file."""
@@ -183,7 +183,7 @@ class Workbench:
         """One step on or back from what could be run last; False where it has no step there."""
         if knob == SEED:
             self._try({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
-            self._let_go(knob)
+            self._reset_if_unchanged(knob)
             return True
         known = PARAMETERS.get(knob)
         if known is None or not can_turn(known):
@@ -195,7 +195,7 @@ class Workbench:
         if there == value and not wrong:
             return False
         self._try({**self.settings, knob: known.text(there)}, knob)
-        self._let_go(knob)
+        self._reset_if_unchanged(knob)
         return True
 
     def reset(self, knob: str) -> None:
@@ -206,7 +206,7 @@ class Workbench:
         """Every knob as the experiment's file has it."""
         self._try({}, self.selected)
 
-    def _let_go(self, knob: str) -> None:
+    def _reset_if_unchanged(self, knob: str) -> None:
         """No longer set it where that changes nothing."""
         if self.problem is None:
             there, with_it = dict(self.settings), self.experiment
@@ -221,25 +221,25 @@ class Workbench:
             self._try(self.settings, SYSCTL)
         elif match is None or name is None:
             self.problem = Problem(SYSCTL, f"{text!r} is no sysctl and value: write one like tcp_sack=0")
-            self.wrong = frozenset({SYSCTL})
+            self.invalid = frozenset({SYSCTL})
         else:
             self._try({**self.settings, name: match[2]}, name)
             self.selected = name
 
     def _try(self, settings: dict[str, str], knob: str) -> None:
         self.settings = settings
-        self.kept = ""
+        self.saved_as = ""
         try:
             seed = self._seed(settings)
             given = {name: text for name, text in settings.items() if name != SEED}
-            self._last = self._catalogue.build(self.own.name, given, seed, self.own.scale)
+            self._valid = self._catalogue.build(self.original.name, given, seed, self.original.scale)
         except TutorError as error:
-            self.problem = Problem(_named(str(error), knob), str(error))
-            self.wrong = frozenset({self.problem.knob, *self._unreadable(settings)})
+            self.problem = Problem(_knob_named_in(str(error), knob), str(error))
+            self.invalid = frozenset({self.problem.knob, *self._invalid_knobs(settings)})
             return
-        self.problem, self.wrong = None, frozenset()
+        self.problem, self.invalid = None, frozenset()
 
-    def _unreadable(self, settings: dict[str, str]) -> Iterator[str]:
+    def _invalid_knobs(self, settings: dict[str, str]) -> Iterator[str]:
         """Those of the settings whose text alone is none of their kind, or out of bounds."""
         path = self.experiment.path
         for name, text in settings.items():
@@ -256,7 +256,7 @@ class Workbench:
     def _seed(self, settings: dict[str, str]) -> int | None:
         text = settings.get(SEED)
         if text is None:
-            return self.own.seed
+            return self.original.seed
         if not text.isdecimal() or int(text) >= SEEDS:
             raise ParameterError(f"seed: {text!r} is out of bounds: a whole number from 0 to {SEEDS - 1}")
         return int(text)
@@ -266,9 +266,11 @@ class Workbench:
     @property
     def command(self) -> str:
         """The line that runs the same without the app; of settings with a problem, it says the same of them."""
-        given = [f"{name}={_tight(name, text)}" for name, text in self.settings.items() if name != SEED]
-        words = ["tcptutor", "run", self.own.name]
-        words += ["--scale", self.own.scale] if self.own.scale != "bench" else []
+        given = [
+            f"{name}={_without_blanks(name, text)}" for name, text in self.settings.items() if name != SEED
+        ]
+        words = ["tcptutor", "run", self.original.name]
+        words += ["--scale", self.original.scale] if self.original.scale != "bench" else []
         words += [word for each in given for word in ("--set", each)]
         return shlex.join([*words, "--seed", str(self.experiment.seed)])
 
@@ -282,29 +284,29 @@ class Workbench:
         own_run = self.live is not None and same_settings(self.live.run.experiment, self.experiment)
         return KeptBench(
             name=name.strip(),
-            experiment=self.own.name,
+            experiment=self.original.name,
             settings={each: text for each, text in self.settings.items() if each != SEED},
             seed=self.experiment.seed,
-            scale=self.own.scale,
+            scale=self.original.scale,
             run=self.live.run.id if own_run and self.live else "",
         )
 
     # Earlier runs beside it
 
-    def put_beside(self, run: RunBeside) -> bool:
-        """Show it beside; False where MOST are there already."""
-        if len(self.beside) >= MOST:
+    def add_comparison(self, run: ComparisonRun) -> bool:
+        """Show it beside; False where MAX_COMPARISONS are there already."""
+        if len(self.comparisons) >= MAX_COMPARISONS:
             return False
-        self.beside = (*self.beside, run)
+        self.comparisons = (*self.comparisons, run)
         return True
 
-    def is_beside(self, id: str) -> bool:
+    def is_compared(self, id: str) -> bool:
         """Whether the run of that id is shown beside."""
-        return any(run.id == id for run in self.beside)
+        return any(run.id == id for run in self.comparisons)
 
-    def take_away(self, id: str) -> None:
+    def remove_comparison(self, id: str) -> None:
         """Show it no longer."""
-        self.beside = tuple(run for run in self.beside if run.id != id)
+        self.comparisons = tuple(run for run in self.comparisons if run.id != id)
 
 
 def _text(experiment: Experiment, knob: str) -> str:
@@ -314,13 +316,13 @@ def _text(experiment: Experiment, knob: str) -> str:
     return known.text(known.of(experiment)) if known else experiment.hosts.sysctls.get(knob, "")
 
 
-def _tight(name: str, text: str) -> str:
+def _without_blanks(name: str, text: str) -> str:
     """Without blanks where they say nothing, so that a shell needs no quotes."""
     known = PARAMETERS.get(name)
     return text if known is None or known.kind == "changes" else text.replace(" ", "")
 
 
-def _named(reason: str, knob: str) -> str:
+def _knob_named_in(reason: str, knob: str) -> str:
     """The knob that an error names first, else the one that was turned."""
     first = reason.partition(":")[0]
     return first if first in PARAMETERS or first == SEED else knob

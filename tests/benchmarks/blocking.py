@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tcptutor.run import QueueSample, QueueTable, Run
 from tcptutor.runs.store import RunStore
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import layout
 from tcptutor.ui.widgets.bench.history import History
@@ -54,10 +54,10 @@ async def _round(run: Run) -> dict[str, float]:
         store = RunStore(Path(folder))
         return {
             "finished": await _longest(asyncio.to_thread(store.finish, run)),
-            "opened": await _longest(reading.first_readable([str(store.file(run.id))])),
-            "recalled": await _longest(reading.recall("", "", run)),
-            "explained": await _longest(reading.report(run)),
-            "drawn": await _longest(asyncio.to_thread(_drawn, await reading.recall("", "", run))),
+            "opened": await _longest(background.first_readable([str(store.file(run.id))])),
+            "recalled": await _longest(background.recall("", "", run)),
+            "explained": await _longest(background.report(run)),
+            "drawn": await _longest(asyncio.to_thread(_drawn, await background.recall("", "", run))),
         }
 
 

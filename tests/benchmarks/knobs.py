@@ -43,9 +43,9 @@ async def _turns(folder: Path, size: tuple[int, int], chance: random.Random) -> 
             await pilot.pause(0.05)
         panel = app.screen.query_one(WorkbenchPanel)
         bench = cast("Workbench", app.workbench)
-        names = chance.choices([name for name, _ in bench.names()], k=_EXPERIMENTS)
+        names = chance.choices([name for name, _ in bench.experiment_titles()], k=_EXPERIMENTS)
         for name in names:
-            bench.use(name)
+            bench.use_experiment(name)
             app.screen.settings_changed()
             await _shown(panel, bench)
             for _ in range(_TURNS):

@@ -12,7 +12,7 @@ from textual.css.stylesheet import Stylesheet
 from tcptutor.course import load
 from tcptutor.course.model import Course
 from tcptutor.journal import Journal
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.app import TutorApp
 
 from .fakes import FakeLab
@@ -22,7 +22,7 @@ from .record import COURSE
 @pytest.fixture(autouse=True)
 def no_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip what the app does once in its life: in this process it looks at all that every test has left."""
-    monkeypatch.setattr(reading, "settle", lambda: None)
+    monkeypatch.setattr(background, "freeze_gc", lambda: None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 
 from tcptutor.course import personal
 from tcptutor.journal import Journal
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.history import MOST, RunHistory
-from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.history import MAX_EARLIER, RunHistory
+from tcptutor.ui.live import EarlierRun, Live
 from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.runs import RunsTable
 from tcptutor.wire.protocol import VERSION, Ready
@@ -161,16 +161,16 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
         await pilot.app.bench.close()
 
 
-def before(seed: int, throughput_bps: float) -> RunBefore:
-    return RunBefore(f"r{seed}", seed, throughput_bps, points=())
+def before(seed: int, throughput_bps: float) -> EarlierRun:
+    return EarlierRun(f"r{seed}", seed, throughput_bps, points=())
 
 
 async def test_the_spread_says_what_chance_made_of_the_runs() -> None:
-    live = await reading.measured(*STEP, recorded(lossy().experiment))
+    live = await background.measured(*STEP, recorded(lossy().experiment))
     assert live.spread == ""
-    live.before = (before(2, 20e6), before(3, 24.6e6))
+    live.earlier = (before(2, 20e6), before(3, 24.6e6))
     assert live.spread == "3 runs: 20 to 24.6 Mbit/s, this one 22.1"
-    live.before = (before(2, 0.9e6),)
+    live.earlier = (before(2, 0.9e6),)
     assert live.spread == "2 runs: 900 kbit/s to 22.1 Mbit/s, this one 22.1"
 
 
@@ -182,12 +182,12 @@ async def test_only_runs_that_chance_alone_sets_apart_stand_beside_one() -> None
     async def add(number: int, **changes: object) -> Live:
         experiment = msgspec.structs.replace(run.experiment, seed=number, **changes)
         other = msgspec.structs.replace(run, id=f"r{number}", experiment=experiment, started=started(number))
-        live = await reading.measured(*STEP, other)
+        live = await background.measured(*STEP, other)
         history.add(live)
         return live
 
-    lives = [await add(number) for number in range(MOST + 3)]
-    assert [each.seed for each in history.before(lives[-1])] == list(range(2, MOST + 2))
+    lives = [await add(number) for number in range(MAX_EARLIER + 3)]
+    assert [each.seed for each in history.before(lives[-1])] == list(range(2, MAX_EARLIER + 2))
     assert history.before(lives[0]) == ()
     other = await add(40, pairs=2)
     assert history.before(other) == ()
@@ -208,7 +208,7 @@ class Table(App[None]):
 
 async def test_several_flows_stand_beside_others_with_how_equal_and_how_steady_they_were() -> None:
     history = RunHistory()
-    lives = [await reading.measured(*STEP, recorded(each.experiment)) for each in (lossy(), eight())]
+    lives = [await background.measured(*STEP, recorded(each.experiment)) for each in (lossy(), eight())]
     for live in lives:
         history.add(live)
     one, several = (history.of(live).figures for live in lives)
@@ -231,13 +231,13 @@ async def test_a_page_that_was_run_says_that_it_is_loading(make_app, journal, mo
     async with opened(make_app, journal, (80, 24)) as pilot:
         await run(pilot, "r")
     waits = asyncio.Event()
-    readable = reading.first_readable
+    readable = background.first_readable
 
     async def slowly(files):
         await waits.wait()
         return await readable(files)
 
-    monkeypatch.setattr(reading, "first_readable", slowly)
+    monkeypatch.setattr(background, "first_readable", slowly)
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
         await until_text(pilot, LOADING)
         assert "r runs" not in text(pilot.app)

@@ -250,7 +250,7 @@ async def test_a_page_whose_prediction_is_due_tells_nothing_of_it(make_app) -> N
         due = page._study.due_before_run
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, WorkbenchScreen))
-        assert (app.workbench.own.name == "many-flows/eight") == (due is None)
+        assert (app.workbench.original.name == "many-flows/eight") == (due is None)
 
 
 async def test_only_the_latest_of_many_turns_is_worked_out(make_app) -> None:

@@ -40,12 +40,14 @@ async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) 
         lab.hands.tell(
             Finished(tuple(run.flows), Fidelity(status="suspect", reasons=("the sender was capped",)), 10.0)
         )
-        await until(pilot, lambda: app.bench.session.live is not None and not app.bench.session.live.going_on)
+        await until(
+            pilot, lambda: app.bench.session.live is not None and not app.bench.session.live.in_progress
+        )
         live = app.bench.session.live
         assert live is not None
         assert live.run.experiment.path == network.path
-        assert (live.to_find, live.report) == (True, None)
-        assert app.screen.for_what_if is None
+        assert (live.hides_fault, live.report) == (True, None)
+        assert app.screen.what_if_base is None
         if size[0] >= 100:
             await until_text(pilot, "that is yours to find")
         assert "capped" not in text(app)

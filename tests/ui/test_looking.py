@@ -338,7 +338,7 @@ async def test_a_lesson_s_run_is_looked_into_while_it_goes_on_and_after(make_app
         await until_text(pilot, "flow 1: cwnd ")
         panel = app.screen.query_one(RunPanel)
         assert panel._live is not None
-        assert panel._live.going_on
+        assert panel._live.in_progress
         await until(
             pilot,
             lambda: "limited by random loss, " in said(panel) or "limited by bottleneck, " in said(panel),

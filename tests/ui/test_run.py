@@ -201,20 +201,20 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
 async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
     make_app, journal, course, monkeypatch
 ) -> None:
-    from tcptutor.ui import reading
+    from tcptutor.ui import background
     from tcptutor.ui.widgets.bench.panel import RunPanel
     from tcptutor.ui.widgets.page.page import Page
 
     from .test_snapshots import keep_run
 
     keep_run(journal, course, *STEP)
-    recall, held = reading.recall, []
+    recall, held = background.recall, []
 
     async def slow(*asked):
         held.append(await recall(*asked))
         await asyncio.Event().wait()  # until the app is closed
 
-    monkeypatch.setattr(reading, "recall", slow)
+    monkeypatch.setattr(background, "recall", slow)
     async with make_app("one-flow").run_test() as pilot:
         await until(pilot, lambda: bool(held))
         screen = pilot.app.screen

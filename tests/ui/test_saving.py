@@ -83,7 +83,7 @@ def test_what_could_not_be_saved_is_said_at_the_end(monkeypatch, tmp_path: Path)
 
     monkeypatch.setattr(start, "_run", left)
     monkeypatch.setattr(start, "open_journal", lambda: journal)
-    monkeypatch.setattr("tcptutor.ui.leaving.signals.catch", lambda: None)
+    monkeypatch.setattr("tcptutor.ui.shutdown.signals.catch", lambda: None)
     with pytest.raises(TutorError, match=r"^not all of what you did could be saved: .* in use by another"):
         start.run_app()
     other.close()
@@ -140,7 +140,7 @@ def test_a_journal_that_never_opened_is_said_at_the_end(did: bool, monkeypatch, 
         return 0
 
     monkeypatch.setattr(start, "_run", left)
-    monkeypatch.setattr("tcptutor.ui.leaving.signals.catch", lambda: None)
+    monkeypatch.setattr("tcptutor.ui.shutdown.signals.catch", lambda: None)
     if not did:
         assert start.run_app() == 0
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tcptutor.ui.shell import Shell
+from tcptutor.ui.host_shell import Shell
 
 
 class SlowTerminal:

@@ -12,7 +12,7 @@ import pytest
 
 from tcptutor.analysis import Report, report
 from tcptutor.run import CA_STATES, Run, SampleTable
-from tcptutor.ui.live import Live, RunBefore
+from tcptutor.ui.live import EarlierRun, Live
 from tcptutor.ui.widgets.bench import axes, causes, strips
 from tcptutor.ui.widgets.bench import series as series_module
 from tcptutor.ui.widgets.bench.scene import Series
@@ -210,8 +210,8 @@ def test_a_taller_strip_has_finer_steps() -> None:
 
 def test_runs_before_are_faint_lines_under_this_one_and_marks_on_the_ruler() -> None:
     live, chance = ended(ONE), random.Random(1)
-    live.before = tuple(
-        RunBefore(f"{n}", n, 9e6 + n * 4e5, tuple((t + 1.0, chance.gauss(9e6, 2e6)) for t in range(45)))
+    live.earlier = tuple(
+        EarlierRun(f"{n}", n, 9e6 + n * 4e5, tuple((t + 1.0, chance.gauss(9e6, 2e6)) for t in range(45)))
         for n in range(3)
     )
     shown = scene(live)

@@ -220,7 +220,7 @@ async def test_what_cannot_be_opened_is_one_line(make_app, lab) -> None:
         await until_text(pilot, "What cwnd is")
         assert "t shell" not in text(pilot.app)
         await pilot.press("t")
-        assert not pilot.app.bench.session.going_on
+        assert not pilot.app.bench.session.in_progress
 
 
 async def test_a_lab_that_dies_under_it_is_one_line_and_the_next_is_fresh(make_app, lab, journal) -> None:
@@ -247,7 +247,7 @@ async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> 
         await pilot.press("t")
         await until_text(pilot, "the lab is starting for a terminal")
         await pilot.press("f6", "T")
-        await until(pilot, lambda: not pilot.app.bench.session.going_on)
+        await until(pilot, lambda: not pilot.app.bench.session.in_progress)
         await until_text(pilot, "t shell")
 
 
@@ -268,10 +268,10 @@ async def test_keys_typed_while_the_lab_starts_reach_their_prompts_in_order(make
         await until(pilot, lambda: lab.hands.shells["h2"].typed == b"ss -ti\rw")
         # A terminal given up before its lab was there leaves nothing for the next.
         await pilot.press("f6", "T")
-        await until(pilot, lambda: not pilot.app.bench.session.going_on)
+        await until(pilot, lambda: not pilot.app.bench.session.in_progress)
         lab.session_waits.clear()
         await pilot.press("t", "x", "f6", "T")
-        await until(pilot, lambda: not pilot.app.bench.session.going_on)
+        await until(pilot, lambda: not pilot.app.bench.session.in_progress)
         lab.session_waits.set()
         await pilot.press("t")
         await until(pilot, lambda: lab.sessions_left == 1 and "h1" in lab.hands.shells)

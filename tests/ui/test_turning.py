@@ -11,7 +11,7 @@ from textual.css.stylesheet import Stylesheet
 
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.model import Course, Step
-from tcptutor.ui.keys import working
+from tcptutor.ui.bindings import working_keys
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry
@@ -93,7 +93,7 @@ async def test_the_line_of_keys_asks_for_no_widget(make_app: Any, monkeypatch: p
         monkeypatch.setattr(
             LessonScreen, "query", lambda self, *args: asked.append(args) or original(self, *args)
         )
-        assert "lesson.next" in working(app.screen)
+        assert "lesson.next" in working_keys(app.screen)
         assert not asked, asked
 
 

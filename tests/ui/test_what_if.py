@@ -18,7 +18,7 @@ from tcptutor.run.ended import Finished
 from tcptutor.runs import recording
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import stale
-from tcptutor.ui.lab import LabState
+from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.what_if import WhatIfScreen
 from tcptutor.ui.screens.workbench import WorkbenchScreen
@@ -226,7 +226,7 @@ async def test_of_a_run_of_the_bench_the_what_if_is_the_benchs_too(make_app, jou
         await pilot.press("w")
         assert isinstance(pilot.app.screen, WorkbenchScreen), "what is expected is no run"
         await pilot.press("r")
-        await until(pilot, lambda: pilot.app.screen.for_what_if is not None)
+        await until(pilot, lambda: pilot.app.screen.what_if_base is not None)
         await pilot.press("w")
         await until_text(pilot, "probability that a data segment")
         await typed(pilot, "loss", "0", "12")

@@ -21,8 +21,8 @@ from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
 from tcptutor.journal.benches import LONGEST_NAME, Benches, KeptBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS
-from tcptutor.ui.live import RunBeside
-from tcptutor.ui.workbench import MOST, Workbench
+from tcptutor.ui.live import ComparisonRun
+from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
 CATALOGUE = Catalogue(places.lessons())
 
@@ -59,7 +59,7 @@ def test_the_command_line_runs_what_the_knobs_say(bench: Workbench) -> None:
 @pytest.mark.parametrize("chance", range(8))
 def test_wherever_the_knobs_are_turned_the_command_line_says_so(bench: Workbench, chance: int) -> None:
     drawn = random.Random(chance)
-    bench.use(drawn.choice(CATALOGUE.names))
+    bench.use_experiment(drawn.choice(CATALOGUE.names))
     for _ in range(40):
         bench.move(drawn.randrange(40))
         bench.turn(bench.selected, drawn.choice((1, -1)))
@@ -76,7 +76,7 @@ def test_every_experiment_of_the_course_can_be_taken(bench: Workbench) -> None:
                 experiment = CATALOGUE.build(name, {"loss": "2 %"}, 5, scale)
             except UsageError:
                 continue  # no values of its source, or loss that it cannot have
-            bench.take(experiment)
+            bench.start_from(experiment)
             assert same_settings(bench.experiment, experiment)
             assert typed(bench.command) == bench.experiment
 
@@ -94,7 +94,7 @@ def test_the_experiment_of_every_run_page_can_be_taken(bench: Workbench) -> None
     for page, experiment in pages:
         seeded = msgspec.structs.replace(experiment, seed=4_000_000_000)
         try:
-            bench.take(seeded)
+            bench.start_from(seeded)
         except UsageError as error:
             untaken.append(f"{page}: {error}")
             continue
@@ -139,11 +139,11 @@ def test_every_knob_that_cannot_be_read_is_marked(bench: Workbench) -> None:
     bench.set("rate", "0")
     bench.set("delay", "5 apples")
     bench.set("loss", "1 %")
-    assert bench.wrong == {"rate", "delay"}
+    assert bench.invalid == {"rate", "delay"}
     bench.set("rate", "20 Mbit/s")
-    assert bench.wrong == {"delay"}
+    assert bench.invalid == {"delay"}
     bench.reset("delay")
-    assert bench.wrong == frozenset()
+    assert bench.invalid == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_turn_of_a_knob_that_was_typed_wrong_goes_on_from_the_last_value(bench
 def test_there_and_back_nothing_is_set(bench: Workbench) -> None:
     bench.turn("rate", 1)
     assert bench.is_changed("rate")
-    assert bench.experiment.path.queue == 2 * bench.own.path.queue, "it is one BDP, and follows"
+    assert bench.experiment.path.queue == 2 * bench.original.path.queue, "it is one BDP, and follows"
     bench.turn("rate", -1)
     assert bench.settings == {}
     assert not bench.turn("changes", 1)
@@ -188,7 +188,7 @@ def test_nothing_typed_sets_it_back(bench: Workbench) -> None:
     bench.set("loss", "1 %")
     bench.set("mtu", "9000")
     bench.reset_all()
-    assert same_settings(bench.experiment, bench.own)
+    assert same_settings(bench.experiment, bench.original)
 
 
 def test_all_knobs_are_come_to_over_the_ends_of_groups(bench: Workbench) -> None:
@@ -205,20 +205,22 @@ def test_all_knobs_are_come_to_over_the_ends_of_groups(bench: Workbench) -> None
 
 def test_the_same_run_again_leaves_the_knobs_as_they_were(bench: Workbench) -> None:
     run = CATALOGUE.build("random-loss", {"loss": "1 %"}, 4)
-    bench.take(run)
+    bench.start_from(run)
     bench.turn("rate", 1)
-    bench.take(run)
+    bench.start_from(run)
     assert bench.experiment.path.rate == 200e6
-    bench.take(msgspec.structs.replace(run, seed=5))
+    bench.start_from(msgspec.structs.replace(run, seed=5))
     assert (bench.experiment.path.rate, bench.experiment.seed) == (100e6, 5)
 
 
 def test_five_runs_stand_beside_at_most(bench: Workbench) -> None:
-    runs = [RunBeside(f"r{n}", "", bench.experiment, (), (), None, "") for n in range(MOST + 1)]
-    assert [bench.put_beside(run) for run in runs] == [True] * MOST + [False]
-    bench.take_away("r1")
-    assert bench.put_beside(runs[-1])
-    assert [run.id for run in bench.beside] == ["r0", "r2", "r3", "r4", "r5"]
+    runs = [
+        ComparisonRun(f"r{n}", "", bench.experiment, (), (), None, "") for n in range(MAX_COMPARISONS + 1)
+    ]
+    assert [bench.add_comparison(run) for run in runs] == [True] * MAX_COMPARISONS + [False]
+    bench.remove_comparison("r1")
+    assert bench.add_comparison(runs[-1])
+    assert [run.id for run in bench.comparisons] == ["r0", "r2", "r3", "r4", "r5"]
 
 
 def test_what_is_kept_comes_back_and_can_be_forgotten(bench: Workbench, tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_what_is_kept_comes_back_and_can_be_forgotten(bench: Workbench, tmp_path
     benches.keep(bench.keep("jumbo"))
     assert [each.name for each in benches.all()] == ["jumbo", "lossy"]
     bench.recall(benches.all()[1])
-    assert (bench.experiment.path.loss, bench.experiment.seed, bench.kept) == (0.01, 9, "lossy")
+    assert (bench.experiment.path.loss, bench.experiment.seed, bench.saved_as) == (0.01, 9, "lossy")
     assert typed(bench.command) == bench.experiment
     benches.remove("jumbo")
     assert [each.name for each in benches.all()] == ["lossy"]

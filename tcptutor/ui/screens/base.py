@@ -16,15 +16,15 @@ from tcptutor.journal import Journal
 from tcptutor.journal.drafts import Drafts
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import keys
+from tcptutor.ui import bindings
 from tcptutor.ui.bench import Bench
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.forgetting import forget_pages
-from tcptutor.ui.keys import FooterKey
-from tcptutor.ui.lab import place as place_of
+from tcptutor.ui.host_shell import Shell
+from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import SessionMoved
-from tcptutor.ui.shell import Shell
+from tcptutor.ui.messages import SessionUpdated
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
@@ -106,7 +106,7 @@ class TutorScreen(Screen[None]):
         return cast("Tutor", self.app)
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         """What the bench begins with when it is opened from here; None for what it had."""
         return None
 
@@ -116,7 +116,7 @@ class TutorScreen(Screen[None]):
         return False
 
     @property
-    def for_what_if(self) -> WhatIfBase | None:
+    def what_if_base(self) -> WhatIfBase | None:
         """The whole run that is shown, of which one thing may be changed; None where there is none."""
         return None
 
@@ -155,7 +155,7 @@ class TutorScreen(Screen[None]):
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers now."""
-        return keys.line(self, self.FOOTER)
+        return bindings.footer_entries(self, self.FOOTER)
 
     def show_lab(self) -> None:
         """The lab has changed; a screen that is being closed has nothing to show it on."""
@@ -168,22 +168,22 @@ class TutorScreen(Screen[None]):
     def course_read(self) -> None:
         """All pages have been read, and `problems` are known."""
 
-    def run_moved(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
+    def run_updated(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
         self.show_lab()
 
     def run_ended(self, live: Live) -> None:  # noqa: ARG002
         self.show_lab()
 
-    def session_moved(self, message: SessionMoved) -> None:  # noqa: ARG002
+    def session_updated(self, message: SessionUpdated) -> None:  # noqa: ARG002
         self.show_lab()
 
-    def goals_moved(self) -> None:
+    def goals_updated(self) -> None:
         """The goals of the page that is worked on stand otherwise."""
 
-    def shell_moved(self, shell: Shell) -> None:
+    def shell_updated(self, shell: Shell) -> None:
         """A shell shows something else, or has ended."""
 
-    def sweep_moved(self, sweep: LiveSweep) -> None:  # noqa: ARG002
+    def sweep_updated(self, sweep: LiveSweep) -> None:  # noqa: ARG002
         self.show_lab()
 
     def sweep_ended(self, sweep: LiveSweep) -> None:  # noqa: ARG002
@@ -218,7 +218,7 @@ class TutorScreen(Screen[None]):
         live, sweep = bench.live, bench.sweep
         if bench.session.stage == "starting":
             return "the lab is starting for a terminal"
-        if bench.session.going_on and bench.session.environment is not None:
+        if bench.session.in_progress and bench.session.environment is not None:
             return f"{place_of(bench.session.environment)} · terminal"
         if sweep and sweep.state == "running" and sweep.environment is not None:
             return f"{place_of(sweep.environment)} · {sweep.done} of {sweep.total} runs"

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.widgets.bars import KeyBar
 
 TICKED, OPEN = "[x] ", "[ ] "

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tcptutor.ui import keys, words
+from tcptutor.ui import bindings, words
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bench import strips
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -38,7 +38,7 @@ class HelpScreen(ModalScreen[None]):
 
     def __init__(self, below: TutorScreen) -> None:
         super().__init__()
-        rows = [(" ".join(key.keys), key.long) for key in keys.working(below).values()]
+        rows = [(" ".join(key.keys), key.long) for key in bindings.working_keys(below).values()]
         rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
         if below.query(RunPanel):
             rows += SIGNS

@@ -15,8 +15,8 @@ from textual.widgets.option_list import Option
 from tcptutor.course.model import Module, Step
 from tcptutor.course.record import moment
 from tcptutor.journal import Progress
-from tcptutor.ui import keys, pages, words
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui import bindings, pages, words
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.pages import few_squares, squares
 from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -79,7 +79,7 @@ class HomeScreen(SavingScreen):
         return (
             FooterKey((("↑", "up"), ("↓", "down")), "module"),
             FooterKey((("Enter", "enter"),), "open"),
-            *keys.line(self, self.FOOTER),
+            *bindings.footer_entries(self, self.FOOTER),
         )
 
     def show_lab(self) -> None:

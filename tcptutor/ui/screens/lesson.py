@@ -23,11 +23,11 @@ from tcptutor.course.record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import keys, pages
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui import bindings, pages
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
+from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
 from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.confirm import ConfirmScreen
@@ -196,11 +196,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def _expect(self) -> None:
         """The page's run may be made while it is read."""
-        coming = next(filter(None, (side.coming for side in self._sides.values())), None)
+        coming = next(filter(None, (side.next_experiment for side in self._sides.values())), None)
         if coming is not None:
             self.tutor.bench.expect(coming)
 
-    def goals_moved(self) -> None:
+    def goals_updated(self) -> None:
         self._once_complete(self._show_goals)
 
     def _show_goals(self) -> None:
@@ -210,9 +210,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             return
         box.show_board(session.board)
         if self.terminal is not None:
-            self.terminal.goals_moved()
+            self.terminal.goals_updated()
         if session.board.done and self._study.record_of(box.activity).right is None:
-            self._study.recall()
+            self._study.reload()
             self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
@@ -278,7 +278,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             return of_terminal
         match action:
             case "run":
-                works = side is not None and not side.going_on and (not parameters or side.can_repeat)
+                works = side is not None and not side.in_progress and (not parameters or side.can_repeat)
             case "run_unpredicted":
                 works = side is not None and self._study.due_before_run is not None and not bench.obstacle
             case "stop":
@@ -302,15 +302,15 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             case "hint":
                 return self._answers.has_hints
             case "withdraw":
-                return self._answers.can_withdraw and not (self._side is not None and self._side.going_on)
+                return self._answers.can_withdraw and not (self._side is not None and self._side.in_progress)
             case _:
-                return self._answers.can_draw_again
+                return self._answers.can_redraw
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self.in_pane:
             return self.pane_keys()
         if not self._typing:
-            return keys.line(self, self._footer)
+            return bindings.footer_entries(self, self._footer)
         box = self.query_one(Page).box_at_hand()
         enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
@@ -325,7 +325,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
         shown = with_cursor(shown) if self.looks else shown
-        if self.left_open:
+        if self.other_terminal_open:
             return LEFT_OPEN_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
         return with_terminal(shown) if self.terminal_open else shown
 
@@ -339,13 +339,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def action_run(self, same: bool = False) -> None:
         obstacle = self.tutor.bench.obstacle
-        if self.left_open:
+        if self.other_terminal_open:
             question = ConfirmScreen(
                 "End the terminal of the other page?",
                 "It has the lab, and nothing else can run meanwhile. What you sent there is kept.",
                 "ends it",
             )
-            self.app.push_screen(question, self._end_left_open)
+            self.app.push_screen(question, self._end_other_terminal)
         elif obstacle and (self.terminal_open or not self.chart_seen):
             self.notify(obstacle)
         elif self._side:
@@ -354,7 +354,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self._face_chart(self.tutor.bench.busy and not busy)
             self._changed()
 
-    def _end_left_open(self, sure: bool | None) -> None:
+    def _end_other_terminal(self, sure: bool | None) -> None:
         if sure:
             self.action_end_terminal()
 
@@ -389,7 +389,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def action_again(self) -> None:
         self._face_chart(False)
-        self._answers.draw_again()
+        self._answers.redraw()
         self._changed()
 
     def action_digit(self, digit: str) -> None:
@@ -449,7 +449,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
-        if self.left_open and self._side is not None:
+        if self.other_terminal_open and self._side is not None:
             text = Content("A terminal is open on another page: T ends it, then r runs.")
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
@@ -462,7 +462,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         tally = self._study.tally
         if tally is None:
             return Content("")
-        what = "right" if tally.told else "answered"
+        what = "right" if tally.counts_right else "answered"
         go_on = "" if tally.done == tally.total else "   Tab: the next open question"
         return Content.assemble((f"{tally.done} of {tally.total} {what}", "bold"), (go_on, "$text-muted"))
 
@@ -473,15 +473,15 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return self._side.chart if self._side else None
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         if self.terminal_open:
-            return self.tutor.bench.session.for_bench
-        return self._side.for_bench if self._side else None
+            return self.tutor.bench.session.bench_experiment
+        return self._side.bench_experiment if self._side else None
 
     @property
     def bench_waits_for_prediction(self) -> bool:
         due = self._study.due_before_run is not None
-        return due and self._side is not None and self.for_bench is None
+        return due and self._side is not None and self.bench_experiment is None
 
     @property
     def chart_seen(self) -> bool:
@@ -539,11 +539,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._answers.hint(message.activity)
         self._changed()
 
-    def on_other_numbers_wanted(self, message: OtherNumbersWanted) -> None:
-        self._answers.draw_again(message.activity)
+    def on_redraw_wanted(self, message: RedrawWanted) -> None:
+        self._answers.redraw(message.activity)
         self._changed()
 
-    def on_run_recalled(self) -> None:
+    def on_run_loaded(self) -> None:
         self._once_complete(self._mark_again)
 
     def _mark_again(self) -> None:
@@ -551,13 +551,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._answers.reveal()
         self._changed()
 
-    def run_moved(self, live: Live) -> None:
-        super().run_moved(live)
-        self._once_complete(partial(self._run_moved, live))
+    def run_updated(self, live: Live) -> None:
+        super().run_updated(live)
+        self._once_complete(partial(self._run_updated, live))
 
-    def _run_moved(self, live: Live) -> None:
+    def _run_updated(self, live: Live) -> None:
         for side in self._sides.values():
-            side.moved(live)
+            side.run_updated(live)
         self._say_beside()
 
     def run_ended(self, live: Live) -> None:
@@ -566,18 +566,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def _run_ended(self, live: Live) -> None:
         for side in self._sides.values():
-            side.ended(live)
+            side.run_ended(live)
         self._answers.reveal()
         self._changed()
         self._expect()  # another page's may have been in the way
 
-    def sweep_moved(self, sweep: LiveSweep) -> None:
-        super().sweep_moved(sweep)
-        self._once_complete(partial(self._sweep_moved, sweep))
+    def sweep_updated(self, sweep: LiveSweep) -> None:
+        super().sweep_updated(sweep)
+        self._once_complete(partial(self._sweep_updated, sweep))
 
-    def _sweep_moved(self, sweep: LiveSweep) -> None:
+    def _sweep_updated(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
-            side.sweep_moved(sweep)
+            side.sweep_updated(sweep)
         self._say_beside()
 
     def sweep_ended(self, sweep: LiveSweep) -> None:

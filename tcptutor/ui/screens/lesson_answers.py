@@ -56,7 +56,7 @@ class Answers:
         """A run is there to mark against."""
         for activity in self._activities:
             if activity.against_run:
-                self._study.answered(activity)
+                self._study.record_measured(activity)
                 self._show(activity, just_now=False)
 
     def reveal(self) -> None:
@@ -83,22 +83,22 @@ class Answers:
         return True
 
     @property
-    def can_draw_again(self) -> bool:
+    def can_redraw(self) -> bool:
         """Whether something was answered that can be asked with other numbers."""
         return self._next_again() is not None
 
-    def draw_again(self, of: Activity | None = None) -> None:
+    def redraw(self, of: Activity | None = None) -> None:
         """Ask it with other numbers: that activity, or what was answered last."""
         activity = of or self._next_again()
         if activity is not None:
             box = self._page.box(activity)
-            box.pose(self._study.draw_again(activity))
+            box.pose(self._study.redraw(activity))
             self._offer_hint(box.activity)
             box.enter()
 
     def _next_again(self) -> Activity | None:
         """What `a` speaks about: what was answered last, else the first on the screen."""
-        able = [each for each in self._activities if self._study.may_draw_again(each)]
+        able = [each for each in self._activities if self._study.can_redraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         seen = [each for each in able if self._page.shows(self._page.box(each))]
         return next(iter([*last, *seen, *able]), None)

@@ -10,7 +10,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.widgets.page.explore import ExploreBox
@@ -53,9 +53,9 @@ class ExploreSide(RunSide):
             return
         super().start(same)
 
-    def ended(self, live: Live) -> None:
+    def run_ended(self, live: Live) -> None:
         self._just_ended = True
-        super().ended(live)
+        super().run_ended(live)
         self._just_ended = False
 
     async def _recall(self) -> None:
@@ -65,7 +65,7 @@ class ExploreSide(RunSide):
         self.box.draw()
 
     def _say_start(self) -> None:
-        self.box.needs_start = self.activity.compares and self.study.start is None
+        self.box.needs_start = self.activity.compares and self.study.baseline is None
 
     def _turned(self) -> None:
         if self._shown is None:
@@ -79,10 +79,10 @@ class ExploreSide(RunSide):
         """Tell how the run stands, and keep it: also one that ended while another page was on the screen."""
         values = self.activity.values(run.experiment)
         if not self.activity.changed(values) and run.fidelity.status == "valid":
-            self.study.start = run
+            self.study.baseline = run
         self.box.loading_run = False
         self._say_start()
-        self.box.show_states(self.activity.judge(run, self.study.start), values)
+        self.box.show_states(self.activity.judge(run, self.study.baseline), values)
         record = self.study.record_of(self.activity)
         if self._just_ended or record.latest is None or self._is_better(run):
             self.box.respond(self.activity.given(run.experiment))
@@ -105,7 +105,7 @@ class ExploreSide(RunSide):
     async def _recall_start(self) -> None:
         """The run with nothing changed, which others are compared with."""
         kept = islice(self.study.run_files(), _LOOKED)
-        while self.study.start is None and (run := await reading.first_readable(kept)) is not None:
+        while self.study.baseline is None and (run := await background.first_readable(kept)) is not None:
             as_at_first = not self.activity.changed(self.activity.values(run.experiment))
             if run.complete and run.fidelity.status == "valid" and as_at_first:
-                self.study.start = run
+                self.study.baseline = run

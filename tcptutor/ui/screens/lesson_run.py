@@ -18,10 +18,10 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.run import Environment, Run
 from tcptutor.run.changed import told_shortly
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading, words
-from tcptutor.ui.history import MOST, figures_of
-from tcptutor.ui.live import Live, RunBefore
-from tcptutor.ui.messages import RunRecalled
+from tcptutor.ui import background, words
+from tcptutor.ui.history import MAX_EARLIER, figures_of
+from tcptutor.ui.live import EarlierRun, Live
+from tcptutor.ui.messages import RunLoaded
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
@@ -38,7 +38,7 @@ class RunSide(Side):
     activity: RunActivity | ExploreActivity
     widget: RunPanel
     _shown: Live | None = None
-    _what_ifs: Sequence[tuple[str, RunBefore]] = ()
+    _what_ifs: Sequence[tuple[str, EarlierRun]] = ()
     """The page's latest what-ifs, the oldest first."""
 
     def make_widget(self) -> Widget:
@@ -49,7 +49,7 @@ class RunSide(Side):
         return self.widget
 
     @property
-    def going_on(self) -> bool:
+    def in_progress(self) -> bool:
         """Whether this page's own run goes on."""
         live = self.bench.live
         return self.bench.busy and live is not None and self._is_ours(live)
@@ -79,14 +79,14 @@ class RunSide(Side):
         return self._shown.run.environment if self._shown and self._shown.run.environment.backend else None
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         if self._shown is not None:
             return self._shown.run.experiment
         # What is to be expected is not told before the student has said it.
         return None if self.study.due_before_run else self.activity.experiment
 
     @property
-    def coming(self) -> Experiment | None:
+    def next_experiment(self) -> Experiment | None:
         if self.study.record.whole_runs or self._replays:
             return None
         return msgspec.structs.replace(self.wanted, seed=self._seed(same=False))
@@ -103,7 +103,7 @@ class RunSide(Side):
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
             return Content(first + words.experiment_line(experiment))
         run = live.run
-        if live.going_on:
+        if live.in_progress:
             stands = (
                 f"▶ {run.experiment_s:.0f} of {run.experiment.seconds:g} s" if run.samples else "▶ starting"
             )
@@ -153,7 +153,7 @@ class RunSide(Side):
         if self._shown is None:
             self._idle()
 
-    def moved(self, live: Live) -> None:
+    def run_updated(self, live: Live) -> None:
         if not self._is_ours(live):
             return
         if live is self._shown:
@@ -161,9 +161,9 @@ class RunSide(Side):
         else:
             self._show(live)
 
-    def ended(self, live: Live) -> None:
+    def run_ended(self, live: Live) -> None:
         if self._is_ours(live):
-            self.study.ran(live.run)
+            self.study.record_run(live.run)
             self._show(live)
             self._show_after(live, scroll=True)
         elif live.is_what_if_of(self.study.module.id, self.study.step.id):
@@ -192,14 +192,14 @@ class RunSide(Side):
             self.study.reading = False
             if self._shown is None:  # none of its files can be read
                 self._idle()
-                self.widget.post_message(RunRecalled())
+                self.widget.post_message(RunLoaded())
 
     async def _recall_from(self, files: Iterator[str]) -> None:
-        run = await reading.first_readable(files)
+        run = await background.first_readable(files)
         if run is not None and self._shown is None:
             await self._show_kept(run)
         while run is not None and not run.complete and self.study.record.whole_runs:
-            run = await reading.first_readable(files)
+            run = await background.first_readable(files)
         if run is not None and run.complete and self.study.run is None:
             self._mark_against(run)
         await self._recall_others(files)
@@ -208,31 +208,31 @@ class RunSide(Side):
         """What stands beside the run: those before it, and the one of the page that it is compared with."""
         if beside := self.activity.beside:
             await self._recall_whole(beside, self.study.run_files(beside), 1)
-        await self._recall_whole(self.study.step.id, files, MOST)
+        await self._recall_whole(self.study.step.id, files, MAX_EARLIER)
         await self._recall_what_ifs()
         if self._shown is not None:
-            self._shown.before = self.bench.history.before(self._shown)
+            self._shown.earlier = self.bench.history.before(self._shown)
             self.widget.moved()
             self._compare(self._shown)
 
     async def _recall_what_ifs(self) -> None:
         module, step = self.study.module.id, self.study.step.id
         for file, base in reversed([*islice(self.study.what_if_files(), WHAT_IFS)]):
-            run, before = [await reading.first_readable([each]) for each in (file, base)]
+            run, before = [await background.first_readable([each]) for each in (file, base)]
             if run is not None and before is not None and run.complete:
-                live = await reading.measured(module, step, run)
+                live = await background.measured(module, step, run)
                 live.changed_from = before
                 self._add_what_if(live)
 
     async def _recall_whole(self, step: str, files: Iterator[str], number: int) -> None:
         """The latest whole runs of a page, in numbers."""
-        while number and (run := await reading.first_readable(files)) is not None:
+        while number and (run := await background.first_readable(files)) is not None:
             if run.complete:
                 number -= 1
-                self.bench.history.add(await reading.measured(self.study.module.id, step, run))
+                self.bench.history.add(await background.measured(self.study.module.id, step, run))
 
     async def _show_kept(self, run: Run) -> None:
-        live = await reading.recall(self.study.module.id, self.study.step.id, run)
+        live = await background.recall(self.study.module.id, self.study.step.id, run)
         self.bench.history.add(live)
         if self._shown is None:  # a new run may have begun meanwhile
             self._show(live)
@@ -254,14 +254,14 @@ class RunSide(Side):
         this = self.bench.history.of(live)
         if this is None:
             return
-        rows: list[tuple[str, RunBefore | None]] = []
+        rows: list[tuple[str, EarlierRun | None]] = []
         if (number := self._beside_number) is not None:
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
         own = self.activity.experiment.seed
         rows += [
             (f"run {self.study.draw_number(run.seed, own) or place}", run)
-            for place, run in enumerate(live.before, 1)
+            for place, run in enumerate(live.earlier, 1)
         ]
         rows += self._what_ifs
         rows.append(("this run", this.figures))
@@ -278,7 +278,7 @@ class RunSide(Side):
     def _mark_against(self, run: Run) -> None:
         self.study.run = run
         self.page.saw_run(run)
-        self.widget.post_message(RunRecalled())
+        self.widget.post_message(RunLoaded())
 
     def _own(self) -> OwnPrediction | None:
         """The student's prediction, if it can stand beside the throughput."""

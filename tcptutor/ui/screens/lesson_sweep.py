@@ -12,9 +12,9 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading, sweeping
+from tcptutor.ui import background, sweep_runner
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import RunRecalled
+from tcptutor.ui.messages import RunLoaded
 from tcptutor.ui.screens.cell import CellScreen
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
@@ -38,8 +38,8 @@ class SweepSide(Side):
         return next(iter(self.study.step.of(Predict)), None)
 
     @property
-    def going_on(self) -> bool:
-        return self._live is not None and self._live.going_on
+    def in_progress(self) -> bool:
+        return self._live is not None and self._live.in_progress
 
     def restore(self) -> None:
         """Show the sweep that goes on, else the one that is kept."""
@@ -57,7 +57,7 @@ class SweepSide(Side):
         return self._live.environment if self._live else None
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         return None if self.study.due_before_run else self.activity.experiments[0]
 
     @property
@@ -68,7 +68,7 @@ class SweepSide(Side):
         if live is None:
             first = "Predict, then r: " if self.study.due_before_run else "r: "
             return Content(f"{first}{self._what}")
-        if live.going_on:
+        if live.in_progress:
             stands = f"▶ {progress(live)}"
         elif live.problem:
             stands = f"✗ {live.problem}"
@@ -110,7 +110,7 @@ class SweepSide(Side):
         if self._live is None:
             self._stand()
 
-    def sweep_moved(self, sweep: LiveSweep) -> None:
+    def sweep_updated(self, sweep: LiveSweep) -> None:
         if self._is_ours(sweep):
             if sweep is self._live:
                 self.widget.moved()
@@ -137,7 +137,7 @@ class SweepSide(Side):
     def _ended(self, scroll: bool) -> None:
         """Once every value was measured there is something to mark against, and what is about it is asked."""
         live = self._live
-        if live is None or live.going_on or not live.complete:
+        if live is None or live.in_progress or not live.complete:
             return
         lead = next(iter(live.models), None)
         expected = lead.values if lead is not None and lead.kind == "formula" else ()
@@ -148,7 +148,7 @@ class SweepSide(Side):
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
         self.page.show_after(scroll)
-        self.widget.post_message(RunRecalled())
+        self.widget.post_message(RunLoaded())
 
     def _asked_about(self, live: LiveSweep) -> dict[str, Run]:
         """The first run at the value that a prediction is about."""
@@ -164,14 +164,14 @@ class SweepSide(Side):
         self.study.reading = True
         try:
             with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
-                async for _ in sweeping.recall(live, self.study.run_files()):
+                async for _ in sweep_runner.recall(live, self.study.run_files()):
                     if self._live is None and live.state == "ended":
                         self._show(live)
         finally:
             self.study.reading = False
             if self._live is None:
                 self._stand()
-                self.widget.post_message(RunRecalled())
+                self.widget.post_message(RunLoaded())
         if self._live is live:
             self._ended(scroll=False)
 
@@ -185,7 +185,7 @@ class SweepSide(Side):
         self.widget.run_worker(self._open_run(live, live.counting(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
-        run = live.runs.get(id) or await reading.first_readable([live.files.get(id, "")])
+        run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])
         if run is None:
             self.widget.say("The file of this run is gone: r measures it again.")
         elif self.widget.is_attached:

@@ -14,9 +14,9 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
+from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import SessionMoved
-from tcptutor.ui.shell import Shell
+from tcptutor.ui.messages import SessionUpdated
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.terminal.column import TerminalColumn
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
@@ -93,7 +93,7 @@ class TerminalSide:
         Returns False where a line waits at that host's prompt to be run.
         """
         session = self.bench.session
-        begun = session.has_begun_line(command.host)
+        begun = session.has_unfinished_line(command.host)
         self.show_host(command.host)
         if not begun:
             session.type(command.host, command.run.encode())
@@ -141,7 +141,7 @@ class TerminalSide:
 
     def show_tabs(self) -> None:
         session, live = self.bench.session, self._live
-        rate = f"▶ {units.rate(live.rates[-1][1])}" if live and live.going_on and live.rates else ""
+        rate = f"▶ {units.rate(live.rates[-1][1])}" if live and live.in_progress and live.rates else ""
         self.widget.tabs.show(session.hosts, self._host, tuple(session.shells), rate)
 
     def _show_chart(self) -> None:
@@ -160,14 +160,14 @@ class TerminalSide:
 
     # What the session tells
 
-    def session_moved(self, message: SessionMoved) -> None:
+    def session_updated(self, message: SessionUpdated) -> None:
         if message.event is None or isinstance(message.event, SessionState):
             self.show()
 
-    def goals_moved(self) -> None:
+    def goals_updated(self) -> None:
         self.show_goals()
 
-    def shell_moved(self, shell: Shell) -> None:
+    def shell_updated(self, shell: Shell) -> None:
         if shell.over:
             if shell.host == self._host:
                 self._host = next(iter(self.bench.session.shells), "")
@@ -175,7 +175,7 @@ class TerminalSide:
         elif shell is self.pane.shell:
             self.pane.moved()
 
-    def run_moved(self, live: Live) -> None:
+    def run_updated(self, live: Live) -> None:
         if live is self.bench.session.live and self.is_open:
             if live is self._live:
                 self.widget.chart.moved()
@@ -194,7 +194,7 @@ class TerminalSide:
         """It in a line, where there is no room beside the page."""
         live = self._live
         stands = "a terminal is open"
-        if live is not None and live.going_on and live.rates:
+        if live is not None and live.in_progress and live.rates:
             stands = f"▶ {units.rate(live.rates[-1][1])}"
         elif live is not None and live.report is not None:
             stands = f"measured {units.rate(live.report.throughput_bps)}"

@@ -11,8 +11,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from tcptutor.run import Run
-from tcptutor.ui import keys
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui import bindings
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TutorScreen, WhatIfBase
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
@@ -106,9 +106,9 @@ class LookingScreen(TutorScreen):
         return True
 
     @property
-    def for_what_if(self) -> WhatIfBase | None:
+    def what_if_base(self) -> WhatIfBase | None:
         live = self.chart.shown if self.chart is not None else None
-        if live is None or live.state != "ended" or not live.run.complete or live.to_find:
+        if live is None or live.state != "ended" or not live.run.complete or live.hides_fault:
             return None
         cursor = self.chart.cursor if self.chart is not None and self.looks else None
         return WhatIfBase(live, cursor.t if cursor else None)
@@ -138,7 +138,7 @@ class LookingScreen(TutorScreen):
         return self.can_look(action) is not False
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
 
     def keys_changed(self) -> None:
         """Other keys work than before."""

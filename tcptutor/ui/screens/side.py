@@ -30,7 +30,7 @@ class Side:
         raise NotImplementedError
 
     @property
-    def going_on(self) -> bool:
+    def in_progress(self) -> bool:
         """Whether what r starts goes on."""
         return False
 
@@ -48,12 +48,12 @@ class Side:
         return None
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         """The run that is shown, else what r would run. None while that is to be predicted."""
         return None
 
     @property
-    def coming(self) -> Experiment | None:
+    def next_experiment(self) -> Experiment | None:
         """What r will run the first time, as it stands; None where it ran before or cannot be foreseen."""
         return None
 
@@ -78,13 +78,13 @@ class Side:
     def responded(self) -> None:
         """Something on the page was answered."""
 
-    def moved(self, live: Live) -> None:
+    def run_updated(self, live: Live) -> None:
         """A run has new data; it may be another page's."""
 
-    def ended(self, live: Live) -> None:
+    def run_ended(self, live: Live) -> None:
         """A run has ended; it may be another page's."""
 
-    def sweep_moved(self, sweep: LiveSweep) -> None:
+    def sweep_updated(self, sweep: LiveSweep) -> None:
         """A sweep has something new; it may be another page's."""
 
     def sweep_ended(self, sweep: LiveSweep) -> None:

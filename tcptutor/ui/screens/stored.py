@@ -17,8 +17,8 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading
-from tcptutor.ui.lab import place
+from tcptutor.ui import background
+from tcptutor.ui.lab_state import place
 from tcptutor.ui.screens.looking import LookingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench import axes
@@ -63,9 +63,9 @@ class StoredScreen(LookingScreen):
         self.run_worker(self._show())
 
     async def _show(self) -> None:
-        flows = await reading.flow_results(self._run)
+        flows = await background.flow_results(self._run)
         self.query_one("#flow-table", Static).update(_flows(self._run, flows))
-        live = await reading.recall("", "", self._run)
+        live = await background.recall("", "", self._run)
         await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
 
@@ -73,7 +73,7 @@ class StoredScreen(LookingScreen):
         return self._file
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         return self._run.experiment
 
     @property

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tcptutor.course.glossary import Term
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import paragraphs
 

@@ -14,9 +14,9 @@ from tcptutor.base.columns import table
 from tcptutor.run import Environment, Run
 from tcptutor.run.changed import told
 from tcptutor.spec import Experiment
-from tcptutor.ui import keys, reading
+from tcptutor.ui import background, bindings
 from tcptutor.ui.bench import Bench, stale
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.base import WhatIfBase
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
@@ -45,7 +45,7 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
             app.push_screen(WhatIfScreen(*_page(base.live), run, wanted))
 
     notes = [_notes(base.live, here)]
-    if bench.session.going_on:
+    if bench.session.in_progress:
         notes.append("The terminal is ended for it; its runs are kept.")
     app.push_screen(AskWhatIf(run, base.at, " ".join(each for each in notes if each)), asked)
 
@@ -62,7 +62,7 @@ def _notes(base: Live, here: Environment | None) -> str:
         return ""
     if here.clock != "virtual":
         return "The same seed, on the real clock: no run repeats exactly there, so both may differ from the start."
-    if base.by_hand:
+    if base.from_shell:
         return "Your run was made by hand: it is run once more first, so that both begin alike."
     if stale(base.run.environment, here):
         return "Your run is of another build of the lab: it is run once more first, so that both are of one."
@@ -118,8 +118,8 @@ class WhatIfScreen(LookingScreen):
 
     # The runs
 
-    def run_moved(self, live: Live) -> None:
-        super().run_moved(live)
+    def run_updated(self, live: Live) -> None:
+        super().run_updated(live)
         if live is self._live or live is self._again:
             self._panel.moved()
         elif self._is_of_this(live):
@@ -136,7 +136,7 @@ class WhatIfScreen(LookingScreen):
         super().run_ended(live)
         if not self._is_of_this(live):
             return
-        self.run_moved(live)
+        self.run_updated(live)
         self._panel.show(live, None)
         if live is self._live:
             self.run_worker(self._compare(live))
@@ -153,7 +153,7 @@ class WhatIfScreen(LookingScreen):
         if not live.measuring:
             self._say("Nothing was measured.")
             return
-        found = await reading.compared(self._base, live.run)
+        found = await background.compared(self._base, live.run)
         if self.is_attached:
             self._say(found.sentence)
             self.query_one("#figure-table", Static).update(_figures(found))
@@ -169,7 +169,7 @@ class WhatIfScreen(LookingScreen):
         self.query_one("#facts", Static).update(line)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
 
     @property
     def chart(self) -> RunPanel:
@@ -187,7 +187,7 @@ class WhatIfScreen(LookingScreen):
             case "stop":
                 return busy
             case "figures":
-                return not self.has_class("-wide") and live is not None and not live.going_on
+                return not self.has_class("-wide") and live is not None and not live.in_progress
             case _:
                 return super().check_action(action, parameters)
 
@@ -207,7 +207,7 @@ class WhatIfScreen(LookingScreen):
         self.tutor.bench.stop()
 
     @property
-    def for_bench(self) -> Experiment | None:
+    def bench_experiment(self) -> Experiment | None:
         return self._experiment
 
     def action_back(self) -> None:
@@ -217,7 +217,7 @@ class WhatIfScreen(LookingScreen):
             self.dismiss()
 
 
-def _figures(found: reading.ComparedRuns) -> Content:
+def _figures(found: background.ComparedRuns) -> Content:
     """Of the time from which they differ, then of all measured time."""
     head = ("", "before", "what if", "")
     parts = []

@@ -19,7 +19,7 @@ from tcptutor.run import Run
 from tcptutor.run.changed import DURING, LINK, changed, offers, present
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS, sysctl_name
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.widgets.bars import KeyBar
 
 Field = Literal["thing", "value", "since"]

@@ -8,13 +8,13 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from tcptutor.ui import keys
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui import bindings
+from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import SessionMoved
+from tcptutor.ui.messages import SessionUpdated
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
-from tcptutor.ui.shell import Shell
 from tcptutor.ui.widgets.page.shell import ShellBox
 from tcptutor.ui.widgets.terminal.column import HostTabs
 
@@ -78,7 +78,7 @@ class ScreenWithTerminal(TutorScreen):
         return self.terminal is not None and self.focused is self.terminal.pane
 
     @property
-    def left_open(self) -> bool:
+    def other_terminal_open(self) -> bool:
         """Whether the terminal of another page is there, which keeps this one from running anything."""
         return not self.terminal_open and self.tutor.bench.session.stage in ("starting", "open")
 
@@ -107,7 +107,7 @@ class ScreenWithTerminal(TutorScreen):
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
         """What the footer offers while keys are the shell's."""
-        return keys.line(self, _IN_PANE_FOOTER)
+        return bindings.footer_entries(self, _IN_PANE_FOOTER)
 
     async def action_terminal(self) -> None:
         if self.terminal is not None and self.terminal.open():
@@ -212,13 +212,13 @@ class ScreenWithTerminal(TutorScreen):
         if self.terminal is not None and event.widget is self.terminal.pane:
             self.lay_out()
 
-    def session_moved(self, message: SessionMoved) -> None:
+    def session_updated(self, message: SessionUpdated) -> None:
         """The lab in the student's hands began, ended, or has told something."""
         self.show_lab()
         terminal = self.terminal
         if terminal is None:
             return
-        terminal.session_moved(message)
+        terminal.session_updated(message)
         if message.event is None:
             if not terminal.is_open and terminal.widget.is_attached:
                 self._terminal_ended(terminal)
@@ -238,15 +238,15 @@ class ScreenWithTerminal(TutorScreen):
         """One for a session that has not begun."""
         raise NotImplementedError
 
-    def shell_moved(self, shell: Shell) -> None:
+    def shell_updated(self, shell: Shell) -> None:
         """A shell shows something else, or has ended."""
         if self.terminal is not None:
-            self.terminal.shell_moved(shell)
+            self.terminal.shell_updated(shell)
 
-    def run_moved(self, live: Live) -> None:
-        super().run_moved(live)
+    def run_updated(self, live: Live) -> None:
+        super().run_updated(live)
         if self.terminal is not None:
-            self.terminal.run_moved(live)
+            self.terminal.run_updated(live)
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)

@@ -20,9 +20,9 @@ from tcptutor.course.names import short_name
 from tcptutor.course.overrides import same_settings
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
-from tcptutor.ui import keys, reading
+from tcptutor.ui import background, bindings
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.forecast import forecast
-from tcptutor.ui.keys import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.command_line import CommandLineScreen
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
@@ -79,13 +79,17 @@ class WorkbenchScreen(LookingScreen):
             self._own.live = live
             self._keep_run(live)
         live = self._own.live
-        if live is not None and (live.going_on or same_settings(live.run.experiment, self._own.experiment)):
+        if live is not None and (
+            live.in_progress or same_settings(live.run.experiment, self._own.experiment)
+        ):
             self._show(live)
         else:
-            self._panel.look_ahead(None, self._own.beside, False)
+            self._panel.look_ahead(None, self._own.comparisons, False)
         self.foresee()
         self._say_place()
-        self.call_after_refresh(reading.settle)  # a knob that is turned does not wait for the whole course
+        self.call_after_refresh(
+            background.freeze_gc
+        )  # a knob that is turned does not wait for the whole course
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
@@ -119,7 +123,7 @@ class WorkbenchScreen(LookingScreen):
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._typing:
             return TYPING
-        return keys.line(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
 
     def action_move(self, by: int) -> None:
         self._own.move(by)
@@ -155,7 +159,7 @@ class WorkbenchScreen(LookingScreen):
             self._look_ahead()
             self._panel.say("✗ Nothing is kept: these settings cannot be run.")
         else:
-            self._ask(NAME, "keep as: ", self._own.kept or short_name(self._own.own.name))
+            self._ask(NAME, "keep as: ", self._own.saved_as or short_name(self._own.original.name))
 
     def _ask(self, what: str, label: str, text: str) -> None:
         self._typed = what
@@ -221,8 +225,8 @@ class WorkbenchScreen(LookingScreen):
     def action_stop(self) -> None:
         self.tutor.bench.stop()
 
-    def run_moved(self, live: Live) -> None:
-        super().run_moved(live)
+    def run_updated(self, live: Live) -> None:
+        super().run_updated(live)
         if not live.is_of(*PLACE):
             return
         if live is not self._own.live:
@@ -243,11 +247,15 @@ class WorkbenchScreen(LookingScreen):
 
     def _keep_run(self, live: Live) -> None:
         """One of the settings that were kept goes with their name, also where it ended elsewhere."""
-        if self._own.kept and not live.going_on and same_settings(live.run.experiment, self._own.experiment):
-            self._keep(self._own.kept)
+        if (
+            self._own.saved_as
+            and not live.in_progress
+            and same_settings(live.run.experiment, self._own.experiment)
+        ):
+            self._keep(self._own.saved_as)
 
     def _show(self, live: Live) -> None:
-        live.beside = tuple(run for run in self._own.beside if run.id != live.run.id)
+        live.comparisons = tuple(run for run in self._own.comparisons if run.id != live.run.id)
         self._panel.show(live, None)
 
     # What is expected
@@ -283,7 +291,7 @@ class WorkbenchScreen(LookingScreen):
             self._show(live)
 
     def _look_ahead(self) -> None:
-        self._panel.look_ahead(None, self._own.beside, self._own.problem is not None)
+        self._panel.look_ahead(None, self._own.comparisons, self._own.problem is not None)
 
     def foresee(self, *, to_front: bool = False) -> None:
         """Work it out in a thread, of what the knobs are then; what was turned meanwhile is worked out after that."""
@@ -300,7 +308,7 @@ class WorkbenchScreen(LookingScreen):
                 if self._due:
                     continue  # of settings that are others by now
                 if self._to_front or self._panel.ahead:
-                    self._panel.look_ahead(found, self._own.beside, self._own.problem is not None)
+                    self._panel.look_ahead(found, self._own.comparisons, self._own.problem is not None)
         finally:
             self._working = False
 
@@ -312,7 +320,7 @@ class WorkbenchScreen(LookingScreen):
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
-        self._own.kept = name.strip()
+        self._own.saved_as = name.strip()
         self._say_place()
 
     def _say_knobs(self) -> None:
@@ -326,5 +334,5 @@ class WorkbenchScreen(LookingScreen):
 
     def _say_place(self) -> None:
         own = self._own
-        name = f"{own.kept} · " if own.kept else ""
-        self.query_one(TopBar).show_place(f"Bench · {name}{own.own.name}")
+        name = f"{own.saved_as} · " if own.saved_as else ""
+        self.query_one(TopBar).show_place(f"Bench · {name}{own.original.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.looking import ARROWS
 
 TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))

@@ -12,11 +12,11 @@ from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.names import short_name
 from tcptutor.journal.benches import Benches, KeptBench
 from tcptutor.run import Run, load
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.choose import Choice, ChooseScreen
 from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
-from tcptutor.ui.workbench import MOST, Workbench
+from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
 MOST_FILES = 60
 """Runs that are listed: the latest ones."""
@@ -38,7 +38,7 @@ class BesideList:
 
     def open(self) -> None:
         """Show it; runs come in as they are read."""
-        title = f"Runs to draw beside, up to {MOST}"
+        title = f"Runs to draw beside, up to {MAX_COMPARISONS}"
         listing = ChooseScreen(title, "looking for your runs …", tick=lambda id: self._tick(id, listing))
         self._screen.app.push_screen(listing)
         self._screen.run_worker(self._fill(listing), group="lists")
@@ -54,7 +54,7 @@ class BesideList:
             if not listing.is_attached and found:
                 return
             found += 1
-            listing.put([Choice(run.id, self._told(run, names), self._bench.is_beside(run.id))])
+            listing.put([Choice(run.id, self._told(run, names), self._bench.is_compared(run.id))])
         if not found:
             listing.say("No run is kept yet: r makes one.")
 
@@ -73,13 +73,13 @@ class BesideList:
         return f"{_when(run.started)}  {name}  {came:>12}  {apart}"
 
     def _tick(self, id: str, listing: ChooseScreen) -> str:
-        if self._bench.is_beside(id):
-            self._bench.take_away(id)
+        if self._bench.is_compared(id):
+            self._bench.remove_comparison(id)
             self._changed()
         elif id in self._coming:
             return "it is being read"
-        elif len(self._bench.beside) + len(self._coming) >= MOST:
-            return f"{MOST} stand beside already: take one away first"
+        elif len(self._bench.comparisons) + len(self._coming) >= MAX_COMPARISONS:
+            return f"{MAX_COMPARISONS} stand beside already: take one away first"
         else:
             self._coming.add(id)
             self._screen.run_worker(self._put(id, listing), group="lists")
@@ -90,8 +90,8 @@ class BesideList:
         run = await asyncio.to_thread(_readable, file) if file else None
         if run is None:
             listing.untick(id, "its file is gone, or goes on being written")
-        elif not self._bench.put_beside(await reading.apart(run_beside, run)):
-            listing.untick(id, f"{MOST} stand beside already: take one away first")
+        elif not self._bench.add_comparison(await background.in_thread(run_beside, run)):
+            listing.untick(id, f"{MAX_COMPARISONS} stand beside already: take one away first")
         self._coming.discard(id)
         self._changed()
 
@@ -120,7 +120,7 @@ class StartList:
         except JournalError as error:
             problem = str(error)
         listing.put([Choice(_KEPT + each.name, _told(each), removable=True) for each in kept])
-        names = await asyncio.to_thread(self._bench.names)
+        names = await asyncio.to_thread(self._bench.experiment_titles)
         listing.put([Choice(_EXPERIMENT + name, f"{name}  {title}") for name, title in names])
         listing.say(problem)
 
@@ -129,7 +129,7 @@ class StartList:
             return
         try:
             if id.startswith(_EXPERIMENT):
-                self._bench.use(id.removeprefix(_EXPERIMENT))
+                self._bench.use_experiment(id.removeprefix(_EXPERIMENT))
             else:
                 name = id.removeprefix(_KEPT)
                 self._bench.recall(next(each for each in self._benches.all() if each.name == name))

@@ -9,7 +9,7 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from tcptutor.ui.keys import FooterKey
+from tcptutor.ui.bindings import FooterKey
 
 GAP = 2
 """Blanks after an entry of the line at the bottom."""

@@ -127,7 +127,7 @@ class Doer:
             done = [self._runs(study, experiment) for _, experiment in step.sweep.cells()]
             if all(done):
                 self.journal.respond(study.module.id, step.id, step.sweep.id, Response((), True))
-                study.recall()
+                study.reload()
             return all(done)
         if step.explore is not None:
             if not (self._runs(study, step.explore.experiment) and self._runs(study, step.explore.solved)):
@@ -152,7 +152,7 @@ class Doer:
         save(run, file)
         self.journal.finish_run(run, file)
         self.runs.append(run.id)
-        study.ran(run)
+        study.record_run(run)
         if study.step.explore is not None and experiment == study.step.explore.experiment:
-            study.start = run
+            study.baseline = run
         return True

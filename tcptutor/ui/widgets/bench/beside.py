@@ -15,7 +15,7 @@ from tcptutor.course.overrides import differing
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import CAUSE_NAMES
-from tcptutor.ui.live import RunBeside
+from tcptutor.ui.live import ComparisonRun
 from tcptutor.ui.widgets.bench.chart import FLOW_PATTERNS, flow_style, sample
 from tcptutor.ui.widgets.bench.history import STEPS, History, filled
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
@@ -25,7 +25,7 @@ LETTERS = "ABCDE"
 """What they are called, in their order."""
 
 
-def run_beside(run: Run) -> RunBeside:
+def run_beside(run: Run) -> ComparisonRun:
     """Of a run, in a thread that has the analysis: it looks at every sample."""
     from tcptutor.analysis import Throughput, report  # noqa: PLC0415  # the first frame needs none of it
 
@@ -40,7 +40,7 @@ def run_beside(run: Run) -> RunBeside:
         else:
             if not found.nothing:
                 measured, cause = found.throughput_bps, CAUSE_NAMES[found.verdict.limited_by]
-    return RunBeside(
+    return ComparisonRun(
         id=run.id,
         started=run.started,
         experiment=run.experiment,
@@ -61,7 +61,7 @@ def _mean_window(run: Run) -> Iterator[tuple[float, float]]:
             yield (at + 0.5) * history.step, sum(known) / len(known)
 
 
-def curves_beside(runs: Sequence[RunBeside], start: float, seconds: float, flows: int) -> list[FlowCurve]:
+def curves_beside(runs: Sequence[ComparisonRun], start: float, seconds: float, flows: int) -> list[FlowCurve]:
     """Their windows over the `seconds` that are shown from `start` on, beside so many flows of another run."""
     faint = flows + len(runs) > len(FLOW_PATTERNS)
     curves = []
@@ -84,7 +84,7 @@ def _by_step(points: Sequence[tuple[float, float]], start: float, seconds: float
     return values
 
 
-def told_beside(runs: Sequence[RunBeside], this: Experiment, before: int, width: int) -> list[Line]:
+def told_beside(runs: Sequence[ComparisonRun], this: Experiment, before: int, width: int) -> list[Line]:
     """A line for each: its letter, what came out, and what is set otherwise than in `this`.
 
     `before` is the number of curves that the chart has in all, theirs the last of them.

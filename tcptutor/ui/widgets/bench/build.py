@@ -46,7 +46,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
     one = sorted(history.flows).index(flow) if flow in history.flows else 0
     beside = tuple(references(live, own))
     earlier, warm = windows(live, history), history.warm_steps(experiment.flows.warmup)
-    others = curves_beside(live.beside, history.start, history.seconds, len(curves))
+    others = curves_beside(live.comparisons, history.start, history.seconds, len(curves))
     if others and len(curves) == 1:
         curves = [replace(curves[0], name="this")]
     near = _near(beside, earlier, warm) if earlier else beside
@@ -65,7 +65,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         series=dict(series(live, history)),
         peak=peak,
         flows=max(experiment.total_streams, len(curves) + len(others)),
-        ended=not live.going_on,
+        ended=not live.in_progress,
         earlier=earlier,
         early=early(live, history),
     )
@@ -133,6 +133,6 @@ def _by_rate(live: Live, history: History) -> Scene:
         references=(),
         series=dict(series(live, history)),
         flows=len(curves),
-        ended=not live.going_on,
+        ended=not live.in_progress,
         early=early(live, history),
     )

@@ -71,21 +71,23 @@ def _with_chart(
     live: Live, history: History, own: OwnPrediction | None, said: str, width: int, height: int
 ) -> list[Line]:
     scene = scene_of(live, history, own)
-    least = min(height, 1 + (LEAST_LIVE if live.going_on else chart.LEAST))
+    least = min(height, 1 + (LEAST_LIVE if live.in_progress else chart.LEAST))
     room = _Room(height)
     status = [Line.of((said, TEXT))] if said else result.status(live, width)
     whole = live.state == "ended" and live.run.complete and not live.problem
     room.take("title", [chart.title(scene, width)], 2)
     if not whole:
         room.take("status", status, min(least, 3))
-    if live.going_on:
+    if live.in_progress:
         room.take("network", [network.living(live, history, width)], least)
     else:
         room.take("why", result.why(live, width), min(least, 3))
-        room.take("beside", told_beside(live.beside, live.run.experiment, len(scene.curves), width), least)
-        _take_ruler(room, live, own, width, ruler.LEAST + bool(live.before), least)
+        room.take(
+            "beside", told_beside(live.comparisons, live.run.experiment, len(scene.curves), width), least
+        )
+        _take_ruler(room, live, own, width, ruler.LEAST + bool(live.earlier), least)
         if live.report:
-            asked = ruler.least(live.report, live.formula) + bool(live.before)
+            asked = ruler.least(live.report, live.formula) + bool(live.earlier)
             _take_ruler(room, live, own, width, asked, least)
     for name in (
         "throughput",
@@ -99,7 +101,7 @@ def _with_chart(
     room.take("causes", [cause] if cause.text else [], least)
     _take_strip(room, scene, "resent", width, 1, least)
     room.take("early", _early(scene, width), least)
-    if live.before or live.beside:
+    if live.earlier or live.comparisons:
         _take_strip(room, scene, "throughput", width, 2, least)
     if whole:
         room.take("status", status, least + 1)
@@ -107,11 +109,11 @@ def _with_chart(
     ruled = room.left > least + 3
     tall = _TALL + ruled
     if live.report:
-        models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.before)
+        models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.earlier)
         for number in range(len(room.parts.get("ruler", ())) + 1, models_in_all + 1):
             # What the warm-up had takes no model's line.
             _take_ruler(room, live, own, width, number, tall - ("early" in room.parts))
-    for name in ("gap3", "gap2", "gap1", "gap0") if not live.going_on else ("gap1", "gap0"):
+    for name in ("gap3", "gap2", "gap1", "gap0") if not live.in_progress else ("gap1", "gap0"):
         room.take(name, [Line()], tall)
     phases = causes.phases(live, width)
     room.take("phases", [phases] if phases.text else [], tall)
@@ -169,7 +171,7 @@ def _take_ruler(
 ) -> None:
     if live.report is None or not live.report.throughput_bps:
         return
-    drawn = ruler.ruler(live.report, own, live.before, width, lines, live.formula)
+    drawn = ruler.ruler(live.report, own, live.earlier, width, lines, live.formula)
     more = len(drawn) - len(room.parts.get("ruler", ()))
     if room.left - more >= least:
         room.left -= more

@@ -63,7 +63,7 @@ def picture(looking: Looking, cursor: Cursor, width: int, lines: int) -> list[Li
         names=dict(zip(instants.flows, flow_names(live.run.experiment, instants.flows), strict=True)),
         round_trip=_round_trip(looking, cursor),
         until=instants.until,
-        going_on=live.going_on,
+        in_progress=live.in_progress,
     )
     tabled = lines >= TALL and lines - height(told, width, True) >= _LEAST
     room = lines - height(told, width, tabled)

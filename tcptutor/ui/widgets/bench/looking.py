@@ -82,7 +82,7 @@ class Looking:
         known, run = self.insight, self.live.run
         if self._working or not self.live.measuring:
             return False
-        if known is None or (not self._ended and not self.live.going_on):
+        if known is None or (not self._ended and not self.live.in_progress):
             wanted = True
         else:
             behind = t > known.until - SECOND and run.sampled_until >= known.until + SECOND
@@ -92,7 +92,7 @@ class Looking:
 
     async def work_out(self, make: Callable[[Run], Awaitable[Insight]]) -> None:
         """Have what limited the flows made of the run as it stands; after `take_on`."""
-        began, ended = time.monotonic(), not self.live.going_on
+        began, ended = time.monotonic(), not self.live.in_progress
         try:
             self.insight = await make(self.instants.run)
             self._ended = ended
@@ -152,7 +152,7 @@ class Looking:
 
     @property
     def _has_packets(self) -> bool:
-        return bool(self.live.run.captured) and not self.live.going_on and self._run_file is not None
+        return bool(self.live.run.captured) and not self.live.in_progress and self._run_file is not None
 
     def sequence(self, cursor: Cursor) -> SequenceGraph | None:
         """The bytes of its flow in the time that is shown; None where nothing tells of them."""

@@ -14,7 +14,7 @@ from textual import events
 
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading, words
+from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import axes, layout, look, network
 from tcptutor.ui.widgets.bench.cursor import Cursor, beside, near
@@ -109,7 +109,7 @@ class RunPanel(DrawnPanel):
     @property
     def can_look(self) -> bool:
         """Whether there is anything to look into."""
-        return self._live is not None and self._live.measuring and not self._live.to_find
+        return self._live is not None and self._live.measuring and not self._live.hides_fault
 
     def _say_can_look(self) -> None:
         if self.can_look != self._could_look:
@@ -214,7 +214,7 @@ class RunPanel(DrawnPanel):
             self.run_worker(self._work_out(looking), group="insight")
 
     async def _work_out(self, looking: Looking) -> None:
-        await looking.work_out(reading.insight)
+        await looking.work_out(background.insight)
         if looking is self._looking:
             self.draw()
             self._understand()  # a run that ended meanwhile

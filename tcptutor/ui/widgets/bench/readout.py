@@ -46,7 +46,7 @@ class InstantTold:
     """The one in which the cursor is, where a zoom counts them."""
     until: float = 0.0
     """What was measured so far, s."""
-    going_on: bool = False
+    in_progress: bool = False
 
     @property
     def flow(self) -> FlowInstant | None:
@@ -56,7 +56,7 @@ class InstantTold:
     @property
     def ahead(self) -> bool:
         """Whether the cursor is where the run has not come yet."""
-        return self.going_on and self.cursor.t > self.until
+        return self.in_progress and self.cursor.t > self.until
 
     @property
     def says_nothing(self) -> bool:
@@ -177,8 +177,8 @@ def limit(told: InstantTold) -> Sentence:
         return "", TEXT, ""
     found = told.insight.limit(told.cursor.flow, told.cursor.t) if told.insight else None
     if found is None:
-        if told.insight is None or (told.going_on and told.cursor.t > told.insight.until - 1):
-            wait = "when this second is over" if told.going_on else "in a moment"
+        if told.insight is None or (told.in_progress and told.cursor.t > told.insight.until - 1):
+            wait = "when this second is over" if told.in_progress else "in a moment"
             return "limited by: ", STRONG, f"that is told {wait}"
         return "limited by: ", STRONG, "nothing is known of this instant"
     when = f", {round(found.start, 1):g} to {round(found.end, 1):g} s: "

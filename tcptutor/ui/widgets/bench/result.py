@@ -13,7 +13,7 @@ _TO_FIND = "that is yours to find. The lines are what the network should give as
 def status(live: Live, width: int) -> list[Line]:
     """How far it is, or how it ended; wrapped."""
     (mark, style), *rest = told(live)
-    if live.going_on:
+    if live.in_progress:
         return [Line.of((mark, style), *rest).fitted(width)]
     return paragraph(mark, style, "".join(text for text, _ in rest), width)
 
@@ -23,15 +23,15 @@ def told(live: Live) -> list[Piece]:
     run, total = live.run, live.run.experiment.seconds
     recorded = words.recorded(run.environment)
     again = f" {_again(live.run.experiment, bool(recorded))}" if live.repeatable else ""
-    if live.state == "starting" or (live.going_on and not live.measuring):
-        return [("… ", STRONG), (live.phase, TEXT), ("" if live.by_hand else "   s stops", MUTED)]
-    if live.going_on:
+    if live.state == "starting" or (live.in_progress and not live.measuring):
+        return [("… ", STRONG), (live.phase, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
+    if live.in_progress:
         mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         far = f"{run.experiment_s:.0f} of {total:g} s{warmup}"
-        if live.by_hand:
+        if live.from_shell:
             far = f"{run.experiment_s:.0f} s, started by hand"
-        return [(mark, STRONG), (far, TEXT), ("" if live.by_hand else "   s stops", MUTED)]
+        return [(mark, STRONG), (far, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return [("✗ ", BAD), (f"{live.problem}{kept}", TEXT)]
@@ -43,7 +43,7 @@ def told(live: Live) -> list[Piece]:
     done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{again}"
     if recorded:
         done = f"played: not run now.{again}"
-    elif live.by_hand:
+    elif live.from_shell:
         done = f"{total:.4g} s, started by hand; kept as {run.id}"
     elif run.environment.backend == "imported":
         done = f"{run.note}: {total:.4g} s."
@@ -61,7 +61,7 @@ def _again(experiment: Experiment, recorded: bool) -> str:
 def why(live: Live, width: int) -> list[Line]:
     """The verdict, what the analysis adds, and whether the lab believes itself."""
     lines: list[Line] = []
-    if live.to_find:
+    if live.hides_fault:
         # What the lab thinks of itself would give the fault away too.
         return paragraph("why: ", STRONG, _TO_FIND, width) if live.state == "ended" else []
     if live.report:
@@ -75,7 +75,7 @@ def why(live: Live, width: int) -> list[Line]:
         lines += paragraph("⚠ not saved: ", BAD, live.unsaved, width)
     fidelity = live.run.fidelity
     # Nobody has looked at one that goes on.
-    if fidelity.status != "valid" and not (live.going_on and fidelity.status == "unchecked"):
+    if fidelity.status != "valid" and not (live.in_progress and fidelity.status == "unchecked"):
         reasons = "; ".join(fidelity.reasons) or "no reason given"
         style = BAD if fidelity.status == "invalid" else WARN
         lines += paragraph(f"⚠ this run is {fidelity.status}: ", style, reasons, width)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tcptutor.analysis import Compared, Report
 from tcptutor.base import units
 from tcptutor.ui import words
-from tcptutor.ui.live import RunBefore
+from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.scales import rate_unit
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
@@ -70,7 +70,7 @@ def figure(value: float) -> str:
 def ruler(
     report: Report,
     own: OwnPrediction | None,
-    before: Sequence[RunBefore],
+    before: Sequence[EarlierRun],
     width: int,
     room: int,
     formula: str = "",
@@ -128,7 +128,7 @@ def _you(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
     yield RulerRow("you", marks, f"{figure(own.bps / scale)}, {off}".rstrip(", "))
 
 
-def _earlier(before: Sequence[RunBefore]) -> Iterator[RulerRow]:
+def _earlier(before: Sequence[EarlierRun]) -> Iterator[RulerRow]:
     if before:
         runs = "run" if len(before) == 1 else "runs"
         marks = tuple((run.throughput_bps, _BEFORE, "before") for run in before if run.throughput_bps > 0)

@@ -15,7 +15,7 @@ from tcptutor.ui.widgets.bench.scene import Points, Series
 
 
 def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
-    experiment, ended = live.run.experiment, not live.going_on
+    experiment, ended = live.run.experiment, not live.in_progress
     if history.flows:
         yield "throughput", _throughput(live, history)
     for flow in sorted(history.udp):
@@ -125,7 +125,7 @@ def _throughput(live: Live, history: History) -> Series:
     said = f"now {latest(live.rates) / scale:.3g}" if live.rates else ""
     if live.report:
         said = f"mean {live.report.throughput_bps / scale:.3g}"
-    before = (*(run.points for run in live.before), *(run.points for run in live.beside))
+    before = (*(run.points for run in live.earlier), *(run.points for run in live.comparisons))
     return Series(unit, total, full, said, before=before, scale=units.rate(full))
 
 

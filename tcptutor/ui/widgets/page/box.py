@@ -16,7 +16,7 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.run import Run
-from tcptutor.ui.messages import HintWanted, OtherNumbersWanted
+from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 
@@ -162,7 +162,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """A response and what it is told."""
-        self.final, self._again = response.final, response.again
+        self.final, self._again = response.final, response.can_redraw
         self.show_given(response.given)
         self.say(self.told(response), go_there=just_now)
         self._offer()
@@ -226,7 +226,7 @@ class ActivityBox(Vertical, Generic[A]):
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()
         if event.offer == "again":
-            self.post_message(OtherNumbersWanted(self.activity))
+            self.post_message(RedrawWanted(self.activity))
             return
         self.enter()
         if event.offer == "answer":

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 from tcptutor.run import Run
-from tcptutor.ui.live import RunBefore
+from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.prose import Prose
 from tcptutor.ui.widgets.page.runs import RunsTable
@@ -97,7 +97,7 @@ class Page(VerticalScroll, inherit_bindings=False):
             for box in self.boxes:
                 box.saw_run(run)
 
-    def show_runs(self, rows: Sequence[tuple[str, RunBefore | None]], spread: str) -> None:
+    def show_runs(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
         """The run among others: which each is and its numbers, None for one that is not there; and their spread."""
         if self.is_attached:
             self._runs.show(rows, spread)

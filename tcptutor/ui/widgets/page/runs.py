@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.base.columns import table
-from tcptutor.ui.live import RunBefore
+from tcptutor.ui.live import EarlierRun
 
 HEAD = ("Your runs", "throughput", "RTT", "resent")
 SEVERAL = ("Jain", "CoV")
@@ -25,10 +25,10 @@ class RunsTable(Static):
     def __init__(self) -> None:
         super().__init__(id="runs", markup=False)
         self.display = False
-        self._rows: Sequence[tuple[str, RunBefore | None]] = ()
+        self._rows: Sequence[tuple[str, EarlierRun | None]] = ()
         self._spread = ""
 
-    def show(self, rows: Sequence[tuple[str, RunBefore | None]], spread: str) -> None:
+    def show(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
         """A line for each run, the last one of which is on show, and one for their spread."""
         self._rows, self._spread = rows, spread
         self.display = len(rows) > 1
@@ -55,7 +55,7 @@ class RunsTable(Static):
         self.update(Content("\n").join([*styled, *([Content(self._spread)] if self._spread else [])]))
 
 
-def _cells(name: str, run: RunBefore | None) -> tuple[str, ...]:
+def _cells(name: str, run: EarlierRun | None) -> tuple[str, ...]:
     if run is None:
         return name, NOT_YET, "", "", "", ""
     rtt = units.seconds(run.mean_rtt_s) if run.mean_rtt_s else "–"

@@ -70,7 +70,7 @@ def progress(live: LiveSweep) -> str:
 
 def _status(live: LiveSweep, width: int) -> Iterator[Line]:
     kept = f"{progress(live)} are kept"
-    if live.going_on:
+    if live.in_progress:
         at = ", ".join(live.activity.values[value] for value in sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
         recorded = "recorded runs: " if live.replayed else ""

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tcptutor.ui.shell import Shell
+from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.terminal import keys
 from tcptutor.ui.terminal.screen import StyledText
 

@@ -76,7 +76,7 @@ def _tabs(bench: Workbench, width: int) -> list[Line]:
 
 
 def _row(bench: Workbench, knob: str, indent: str = "") -> Line:
-    here, wrong = knob == bench.selected, knob in bench.wrong
+    here, wrong = knob == bench.selected, knob in bench.invalid
     value = bench.text(knob) or ("…" if knob == SYSCTL else "none")
     room = LIST - len(indent) - _NAME - 7
     if len(value) > room:
@@ -100,7 +100,7 @@ def _told(bench: Workbench, width: int) -> list[Line]:
     if bench.problem is not None:
         lines += paragraph("✗ ", BAD, bench.problem.reason, width)
     if bench.is_changed(knob):
-        own = bench.own_text(knob)
+        own = bench.original_text(knob)
         lines += [
             Line.of((line, MUTED)) for line in words.wrapped(f"own value: {own} (d sets it back)", width)
         ]

@@ -8,7 +8,7 @@ from functools import partial
 from textual import events
 
 from tcptutor.ui.forecast import Forecast
-from tcptutor.ui.live import Live, RunBeside
+from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench.drawn import DrawnPanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -46,7 +46,7 @@ class WorkbenchPanel(RunPanel):
     def __init__(self) -> None:
         super().__init__()
         self._forecast: Forecast | None = None
-        self._beside: tuple[RunBeside, ...] = ()
+        self._beside: tuple[ComparisonRun, ...] = ()
         self._stale = self._ahead = False
         self._aside = ""
 
@@ -60,7 +60,7 @@ class WorkbenchPanel(RunPanel):
         """What is expected, whether it is shown or not."""
         return self._forecast
 
-    def look_ahead(self, forecast: Forecast | None, beside: tuple[RunBeside, ...], stale: bool) -> None:
+    def look_ahead(self, forecast: Forecast | None, beside: tuple[ComparisonRun, ...], stale: bool) -> None:
         """Show what is expected. None: what was expected before stays until there is something new."""
         self._forecast = forecast or self._forecast
         self._beside, self._stale, self._aside = beside, stale, ""

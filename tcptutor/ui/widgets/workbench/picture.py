@@ -14,7 +14,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui import words
 from tcptutor.ui.forecast import Forecast
-from tcptutor.ui.live import Live, RunBeside
+from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench import chart
 from tcptutor.ui.widgets.bench.beside import curves_beside, told_beside
 from tcptutor.ui.widgets.bench.history import STEPS
@@ -28,7 +28,7 @@ _STALE = "these settings cannot be run, so this is of the last ones that could"
 
 def picture(
     forecast: Forecast,
-    beside: Sequence[RunBeside],
+    beside: Sequence[ComparisonRun],
     stale: bool,
     said: str,
     width: int,
@@ -72,7 +72,7 @@ def picture(
     return lines[:height]
 
 
-def scene_of_forecast(forecast: Forecast, beside: Sequence[RunBeside]) -> Scene:
+def scene_of_forecast(forecast: Forecast, beside: Sequence[ComparisonRun]) -> Scene:
     """The chart of the expectation, with the curves of the runs beside."""
     experiment = forecast.experiment
     live = Live(

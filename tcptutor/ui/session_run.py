@@ -13,9 +13,9 @@ from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.runs.conduct import GrowingRun
 from tcptutor.spec import Experiment
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.live import Live
-from tcptutor.ui.messages import LiveEnded, RunMoved
+from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event, RunFound, Samples
 
@@ -33,12 +33,12 @@ async def _expectation(experiment: Experiment) -> Expectation | None:
     if experiment.path.unread:
         return None
     try:
-        return await reading.expectation(experiment)
+        return await background.expectation(experiment)
     except (TutorError, ArithmeticError, ValueError):
         return None
 
 
-class FoundRun:
+class SessionRun:
     """Keeps `live` as it should be drawn while `growing` grows; `end` once it has ended."""
 
     def __init__(
@@ -52,10 +52,10 @@ class FoundRun:
         """built: gives the network as it should be, while it has a fault that is to be found; else None."""
         self.growing, self._post, self._built = growing, post, built
         self._seconds = FIRST
-        self._rates = reading.Rates()
+        self._rates = background.Rates()
         self._expecting: asyncio.Task[None] | None = None
-        self.live = Live(module, step, self._shown(), state="running", phase="traffic flows", by_hand=True)
-        self.live.to_find = built() is not None
+        self.live = Live(module, step, self._shown(), state="running", phase="traffic flows", from_shell=True)
+        self.live.hides_fault = built() is not None
 
     def take(self, event: Event) -> None:
         """The run has grown by it."""
@@ -70,20 +70,20 @@ class FoundRun:
             case _:
                 pass
         self.live.run = self._shown()
-        self._post(RunMoved(self.live))
+        self._post(RunUpdated(self.live))
 
     async def end(self) -> None:
         """Explain it, and say so."""
         if self._expecting is not None:
             self._expecting.cancel()
         live, run = self.live, self.growing.run
-        live.to_find = self._built() is not None
+        live.hides_fault = self._built() is not None
         live.run, live.state, live.phase = self._as_built(run), "ended", ""
         live.unsaved = self.growing.unsaved
         live.problem = "" if run.complete else run.note
         live.expectation = await _expectation(live.run.experiment)
-        live.report = None if live.to_find else await reading.report(run)
-        self._post(LiveEnded(live))
+        live.report = None if live.hides_fault else await background.report(run)
+        self._post(RunFinished(live))
 
     def _shown(self) -> Run:
         """The run that grows, on a chart for as many seconds as it may still take."""
@@ -112,6 +112,6 @@ class FoundRun:
 
     async def _ask(self, experiment: Experiment) -> None:
         expected = await _expectation(experiment)
-        if self.live.going_on:
+        if self.live.in_progress:
             self.live.expectation = expected
-            self._post(RunMoved(self.live))
+            self._post(RunUpdated(self.live))

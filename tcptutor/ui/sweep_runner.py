@@ -12,7 +12,7 @@ from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 from tcptutor.runs.conduct import ConductedRun
-from tcptutor.ui import reading
+from tcptutor.ui import background
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.wire.protocol import Ready
 
@@ -26,7 +26,7 @@ MOST_FILES = 60
 """Run files of a page that are looked into for runs of its sweep: the latest ones."""
 
 
-class Sweeping:
+class SweepRunner:
     """One sweep on its way. `moved` is called when there is something new to show."""
 
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
@@ -43,7 +43,7 @@ class Sweeping:
         live, began = self._live, time.monotonic()
         live.state, live.problem, live.unsaved = "starting", "", ""
         live.models = await models(live.activity)
-        self._experiments = await reading.apart(_soonest_first, self._experiments)
+        self._experiments = await background.in_thread(_soonest_first, self._experiments)
         self._moved()
         other = lab.beside() if len(self._experiments) > 1 else None
         labs = [lab, other] if other else [lab]
@@ -122,15 +122,15 @@ class Sweeping:
 
 async def take(live: LiveSweep, at: int, run: Run) -> None:
     """Add a whole run to the sweep."""
-    cell = await reading.apart(_cell, live.activity, at, run)
-    if run.id not in live.files or live.activity.values[at] == live.asked_at:
+    cell = await background.in_thread(_cell, live.activity, at, run)
+    if run.id not in live.files or live.activity.values[at] == live.predicted_at:
         live.runs[run.id] = run
     live.add(cell)
 
 
 async def models(activity: SweepActivity) -> tuple[CurveLine, ...]:
     """What is expected of it."""
-    return await reading.apart(_models, activity)
+    return await background.in_thread(_models, activity)
 
 
 async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
@@ -139,10 +139,10 @@ async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
     As often as the sweep was begun it is wanted: what is missing then can be run.
     """
     for _, file in zip(range(MOST_FILES), files, strict=False):
-        run = await reading.first_readable([file])
+        run = await background.first_readable([file])
         if run is None or not run.complete:
             continue
-        at = await reading.apart(_which, live.activity, run)
+        at = await background.in_thread(_which, live.activity, run)
         if at is None or run.experiment.seed in {cell.seed for cell in live.at(at)}:
             continue
         live.files[run.id] = file

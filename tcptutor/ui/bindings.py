@@ -21,7 +21,7 @@ class Key:
     long: str
 
 
-def working(screen: Screen[Any]) -> dict[str, Key]:
+def working_keys(screen: Screen[Any]) -> dict[str, Key]:
     """The keys with an id that do something on `screen` now, by id, in the order in which they are bound."""
     found: dict[str, Key] = {}
     for active in screen.active_bindings.values():
@@ -49,9 +49,9 @@ class FooterKey(NamedTuple):
     word: str
 
 
-def line(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[FooterKey, ...]:
+def footer_entries(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[FooterKey, ...]:
     """The entries of a footer: `wanted` has ids (several parted by blanks) and a word for each."""
-    keys = working(screen)
+    keys = working_keys(screen)
     result = []
     for ids, word in wanted:
         found = [keys[each] for each in ids.split() if each in keys]

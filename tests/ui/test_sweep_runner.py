@@ -13,9 +13,9 @@ from tcptutor.backends.lab import Lab
 from tcptutor.course import load
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.journal import Journal
-from tcptutor.ui import sweeping
+from tcptutor.ui import sweep_runner
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.sweeping import Sweeping
+from tcptutor.ui.sweep_runner import SweepRunner
 
 from .fakes import SweptLab
 from .record import EXAMPLES
@@ -41,7 +41,7 @@ async def test_a_sweep_runs_in_guests_side_by_side(journal: Journal) -> None:
     live, lab, seen = LiveSweep(*STEP, short(example())), Lab("guest", "virtual"), []
     try:
         await lab.warm()
-        await Sweeping(live, journal, lambda: seen.append((live.done, len(live.working)))).run(lab)
+        await SweepRunner(live, journal, lambda: seen.append((live.done, len(live.working)))).run(lab)
     finally:
         await lab.close()
     assert (live.problem, live.unsaved, live.state) == ("", "", "ended")
@@ -60,7 +60,7 @@ async def recalled(path: Path) -> LiveSweep:
     """What a tcptutor that is started now finds."""
     journal = Journal.open(path)
     live = LiveSweep(*STEP, example())
-    async for _ in sweeping.recall(live, journal.run_files(*STEP)):
+    async for _ in sweep_runner.recall(live, journal.run_files(*STEP)):
         pass
     journal.close()
     return live
@@ -70,7 +70,7 @@ async def test_a_sweep_that_is_killed_keeps_the_runs_that_had_ended(tmp_path: Pa
     live, lab = LiveSweep(*STEP, example()), SweptLab()
     lab.holds = 4
     moved = asyncio.Event()
-    task = asyncio.create_task(Sweeping(live, journal, moved.set).run(lab))
+    task = asyncio.create_task(SweepRunner(live, journal, moved.set).run(lab))
     while live.done < 3 or not live.working:
         await moved.wait()
         moved.clear()
@@ -86,10 +86,10 @@ async def test_a_sweep_that_is_killed_keeps_the_runs_that_had_ended(tmp_path: Pa
 
 async def test_a_run_with_other_settings_is_none_of_the_sweep(tmp_path: Path, journal: Journal) -> None:
     live = LiveSweep(*STEP, example())
-    await Sweeping(live, journal, lambda: None).run(SweptLab())
+    await SweepRunner(live, journal, lambda: None).run(SweptLab())
     assert live.complete
     longer = LiveSweep(*STEP, short(example()))
-    async for _ in sweeping.recall(longer, journal.run_files(*STEP)):
+    async for _ in sweep_runner.recall(longer, journal.run_files(*STEP)):
         pass
     assert longer.cells == []
     assert len((await recalled(tmp_path / "journal.db")).cells) == 6

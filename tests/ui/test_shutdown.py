@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tcptutor.ui import leaving
+from tcptutor.ui import shutdown
 
 
 @pytest.mark.parametrize("turns", range(12))
@@ -39,11 +39,11 @@ async def test_a_key_after_it_opens_nothing(make_app) -> None:
 @pytest.fixture
 def caught(monkeypatch: pytest.MonkeyPatch):
     """The app's signals, caught in this process, which nobody ends if it goes on after one."""
-    monkeypatch.setattr(leaving, "_watch", lambda: None)
-    before = {number: signal.getsignal(number) for number in leaving.ENDING_SIGNALS}
-    leaving.signals.catch()
+    monkeypatch.setattr(shutdown, "_watch", lambda: None)
+    before = {number: signal.getsignal(number) for number in shutdown.ENDING_SIGNALS}
+    shutdown.signals.catch()
     yield
-    leaving.signals.catch()  # forgets the one that came
+    shutdown.signals.catch()  # forgets the one that came
     for number, handler in before.items():
         signal.signal(number, handler)
 

@@ -54,7 +54,7 @@ class Rates:
 
 async def expectation(experiment: Experiment) -> Expectation:
     """What the models say about it."""
-    return await apart(expected, experiment)
+    return await in_thread(expected, experiment)
 
 
 async def report(run: Run) -> Report | None:
@@ -62,24 +62,24 @@ async def report(run: Run) -> Report | None:
     if run.sampled_until <= run.experiment.flows.warmup:
         return None
     try:
-        return await apart(_report, run)
+        return await in_thread(_report, run)
     except TutorError:
         return None  # too little to compare: the chart still shows what arrived
 
 
 async def insight(run: Run) -> Insight:
     """What can be told of any instant of it."""
-    return await apart(_insight, run)
+    return await in_thread(_insight, run)
 
 
 async def compared(before: Run, after: Run) -> ComparedRuns:
     """A what-if beside the run that it was changed from."""
-    return await apart(_compared, before, after)
+    return await in_thread(_compared, before, after)
 
 
 async def flow_results(run: Run) -> tuple[FlowResult, ...]:
     """Each flow's part of the run, also of one that was cut short."""
-    return await apart(_flow_results, run)
+    return await in_thread(_flow_results, run)
 
 
 async def first_readable(files: Iterable[str]) -> Run | None:
@@ -94,38 +94,38 @@ async def first_readable(files: Iterable[str]) -> Run | None:
 async def recall(module: str, step: str, run: Run) -> Live:
     """A run from the journal, as it stood on the screen when it ended."""
     live = await measured(module, step, run)
-    live.expectation = await expectation(run.experiment) if await apart(_path_known, run) else None
+    live.expectation = await expectation(run.experiment) if await in_thread(_path_known, run) else None
     return live
 
 
 async def measured(module: str, step: str, run: Run) -> Live:
     """A run from the journal, in numbers: nothing to draw it from, and no models beside it."""
     live = Live(module, step, run, state="ended")
-    live.rates = await apart(lambda: Rates().add(run.samples))
+    live.rates = await in_thread(lambda: Rates().add(run.samples))
     live.report = await report(run)
     return live
 
 
-async def apart(
+async def in_thread(
     work: Callable[_Arguments, _Result], *args: _Arguments.args, **named: _Arguments.kwargs
 ) -> _Result:
     """What `work` gives, done in a thread that has the analysis."""
 
-    def there() -> _Result:
+    def with_analysis() -> _Result:
         _import()
         return work(*args, **named)
 
-    return await asyncio.to_thread(there)
+    return await asyncio.to_thread(with_analysis)
 
 
 @cache
 def _import() -> None:
     import tcptutor.analysis  # noqa: F401, PLC0415
 
-    settle()
+    freeze_gc()
 
 
-def settle() -> None:
+def freeze_gc() -> None:
     """Let later collections pass over all that is in use now, such as the program itself and the course.
 
     A collection looks at every object and stops all threads meanwhile, for a twentieth of a second and more.
