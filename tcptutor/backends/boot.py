@@ -28,7 +28,7 @@ def _this_boot() -> str:
 def recall(name: str, kind: type[_T]) -> _T | None:
     """The answer kept as `name` since the last boot; None when there is none, or a damaged one."""
     try:
-        with files.opened(places.cache() / name, _KIND) as text:
+        with files.open_bounded(places.cache() / name, _KIND) as text:
             known = msgspec.json.decode(text, type=_Answer)
             return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
     except TutorError:
@@ -40,5 +40,5 @@ def remember(name: str, answer: object) -> None:
     with contextlib.suppress(OSError, TutorError):
         known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
         places.cache().mkdir(parents=True, exist_ok=True)
-        with files.whole(places.cache() / name) as beside:
+        with files.atomic(places.cache() / name) as beside:
             beside.write_bytes(msgspec.json.encode(known))

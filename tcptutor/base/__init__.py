@@ -1,1 +1,1 @@
-"""What every room uses: errors, units, files, places, printable text, archives and columns."""
+"""Errors, units, files, places, printable text, archives and columns, used by every package."""

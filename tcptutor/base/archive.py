@@ -1,7 +1,7 @@
-"""Files of ours that hold several others: plain tar archives, which any tool opens.
+"""Plain tar archives that hold several files and open in any tool.
 
-They are read one header at a time, and nothing of what tar's extensions could ask for is done: no links, no devices, no
-folders, no other place.
+They are read one header at a time. Links, devices, folders and paths outside the archive are refused, and
+tar's extensions are ignored.
 """
 
 from __future__ import annotations
@@ -17,55 +17,55 @@ class ArchiveMember(NamedTuple):
 
     name: str
     start: int
-    """The first byte of its content."""
+    """Offset of the first byte of its content."""
     size: int
 
 
-class NoArchive(ValueError):
-    """What is read is no archive of ours, or not whole."""
+class NotAnArchive(ValueError):
+    """An archive that we did not write, or that is incomplete."""
 
 
 def header(name: str, size: int) -> bytes:
-    """What stands before the content of a file. Without dates, owners and modes that differ: equal files make equal
-    archives.
-    """
-    told = tarfile.TarInfo(name)
-    told.size, told.mode = size, 0o644
-    return told.tobuf(tarfile.USTAR_FORMAT)
+    """Return the tar header of a file, without dates, owners or modes: equal files make equal archives."""
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o644
+    return entry.tobuf(tarfile.USTAR_FORMAT)
 
 
 def padding(size: int) -> bytes:
-    """What stands after the content of a file."""
+    """Return the zero bytes after a content of `size` bytes."""
     return bytes(-size % tarfile.BLOCKSIZE)
 
 
 def member(name: str, content: bytes) -> bytes:
-    """A whole file, as it stands in an archive."""
+    """Return a complete archive entry: header, content and padding."""
     return header(name, len(content)) + content + padding(len(content))
 
 
 def end() -> bytes:
-    """What stands after the last file."""
+    """Return the two empty blocks that end an archive."""
     return bytes(2 * tarfile.BLOCKSIZE)
 
 
 def members(source: BufferedIOBase | IO[bytes], most: int) -> Iterator[ArchiveMember]:
-    """The files in it, in their order; `source` stands at the content of each when it is given.
+    """Yield the files of an archive in order, with `source` positioned at the content of each.
 
-    Raises NoArchive for anything else than regular files of at most `most` bytes, and OSError.
+    Raises:
+        NotAnArchive: On any entry that is not a regular file of at most `most` bytes.
+        OSError: `source` cannot be read.
     """
     while True:
         block = source.read(tarfile.BLOCKSIZE)
         if block == bytes(tarfile.BLOCKSIZE):
             return
         try:
-            told = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+            entry = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
             if len(block) < tarfile.BLOCKSIZE:
-                raise NoArchive("it ends too early") from error
-            raise NoArchive(f"no header at byte {source.tell() - len(block)}") from error
-        if told.type != tarfile.REGTYPE or not 0 <= told.size <= most:
-            raise NoArchive("a file of another kind or size than ours")
-        found = ArchiveMember(told.name, source.tell(), told.size)
-        yield found
-        source.seek(found.start + found.size + len(padding(found.size)))
+                raise NotAnArchive("it ends too early") from error
+            raise NotAnArchive(f"no header at byte {source.tell() - len(block)}") from error
+        if entry.type != tarfile.REGTYPE or not 0 <= entry.size <= most:
+            raise NotAnArchive("a file of another kind or size than ours")
+        current = ArchiveMember(entry.name, source.tell(), entry.size)
+        yield current
+        source.seek(current.start + current.size + len(padding(current.size)))

@@ -1,4 +1,4 @@
-"""Tables of text: cells in columns, the same on a terminal and in a pipe. Colours take no room."""
+"""Tables of text: cells aligned in columns, the same on a terminal and in a pipe. Color codes have no width."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 WIDTH = 80
-"""Characters of a line that is meant to be folded."""
+"""Characters per line of folded text."""
 
-_NARROWEST = 20
-"""Of a column that is folded, however little room there is."""
+_MIN_FOLDED = 20
+"""Characters that a folded column gets at least."""
 
 _QUANTITY = re.compile(r"(?<=\d) (?=\S)")
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def table(
@@ -27,11 +27,16 @@ def table(
     fold: bool = False,
     width: int = WIDTH,
 ) -> list[str]:
-    """`rows` in columns, a line each, without blanks at its end.
+    """Lay out `rows` in columns and return one line each, without trailing blanks.
 
-    widths: of the columns, the last of which may be left out; without any, as wide as the widest cell.
-    indent: blanks before a line; gap: blanks between columns. right: cells stand at the right of their column, of all
-    columns or of each. fold: cells that are too wide go on below, in lines of `width` characters.
+    Args:
+        rows: Cells, the same number in each row.
+        widths: Column widths; the last one may be omitted. Default: the widest cell of each column.
+        indent: Blanks before a line.
+        gap: Blanks between columns.
+        right: Right-align all columns, or each as given.
+        fold: Wrap cells that are too wide.
+        width: Characters per line when folding.
     """
     if not rows:
         return []
@@ -39,13 +44,13 @@ def table(
     if not widths:
         widest = [max(map(length, column)) for column in zip(*rows, strict=True)]
         widths = widest if any(sides) else widest[:-1]
-    rest = max(_NARROWEST, width - indent - sum(widths) - gap * len(widths))
+    rest = max(_MIN_FOLDED, width - indent - sum(widths) - gap * len(widths))
     lines = []
     for row in rows:
         room = [*widths, rest][: len(row)]
         cells = [
-            wrapped(cell, most) or [""] if fold and length(cell) > most else [cell]
-            for cell, most in zip(row, room, strict=True)
+            wrapped(cell, limit) or [""] if fold and length(cell) > limit else [cell]
+            for cell, limit in zip(row, room, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
             padded = (_padded(*each) for each in zip(parts, room, sides, strict=False))
@@ -54,14 +59,14 @@ def table(
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """`text` in lines of that many characters; a number and its unit stay together."""
+    """Wrap `text` to lines of `width` characters; a number and its unit stay on one line."""
     lines = textwrap.wrap(_QUANTITY.sub("\N{NO-BREAK SPACE}", text), width)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def length(text: str) -> int:
-    """The characters of `text` that show."""
-    return len(_COLOUR.sub("", text))
+    """Return the number of visible characters of `text`."""
+    return len(_COLOR.sub("", text))
 
 
 def _padded(text: str, width: int, right: bool) -> str:

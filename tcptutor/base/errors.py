@@ -1,11 +1,11 @@
 """The exceptions of tcptutor. Each message is one line that says what to do next.
 
-TutorError                  anything we tell the user in one line; exit code 1
-├── UsageError              the user asked for something that does not exist or is out of bounds; exit code 2
-│   ├── UnitError           a quantity without a unit, with a wrong one, or not a number
+TutorError                  any error reported to the user in one line; exit code 1
+├── UsageError              a request for something that does not exist or is out of bounds; exit code 2
+│   ├── UnitError           a quantity without a unit, with a wrong unit, or not a number
 │   ├── ParameterError      an unknown parameter, or a value out of its bounds
-│   └── ContentError        a lesson file that is damaged or contradicts itself; names file, key and reason
-├── LabError                a run that began and failed; what had arrived is kept; exit code 1
+│   └── ContentError        a damaged or contradictory lesson file; names file, key and reason
+├── LabError                a run that began and failed; its data so far is saved; exit code 1
 │   ├── AgentDied           the agent, or the guest under it, ended during a run
 │   └── ProtocolError       an agent that speaks another version, or not at all
 ├── LabUnavailable          the lab cannot run here; exit code 3
@@ -13,7 +13,7 @@ TutorError                  anything we tell the user in one line; exit code 1
 │   ├── KernelLacks         a kernel feature, or memory, that the experiment needs
 │   └── ImageDamaged        a guest image or snapshot that is missing, incomplete or of another version
 ├── JournalError            the journal cannot be read or written
-└── SetupError              `tcptutor setup` could not finish a part; the parts before it stay
+└── SetupError              `tcptutor setup` could not finish a part; earlier parts stay installed
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from collections.abc import Iterable
 
 
 class TutorError(Exception):
-    """Base of all errors we raise on purpose. `str(error)` is the one line the user reads."""
+    """Base of all errors raised on purpose. `str(error)` is the one line the user reads."""
 
     exit_code = 1
-    """What the command ends with."""
+    """The exit code of the command."""
 
 
 class UsageError(TutorError):
@@ -82,31 +82,35 @@ class SetupError(TutorError):
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """What `name` may have been meant for, such as "did you mean loss or loss_by?"; empty when nothing is near."""
-    from difflib import SequenceMatcher  # noqa: PLC0415  # only who is refused waits for it
+    """Suggest names similar to `name`, e.g. "did you mean loss or loss_by?"; empty without a similar name."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  # only needed for an error
 
     name = name[:_QUOTED]
     likeness = {each: SequenceMatcher(a=name.lower(), b=each.lower()).ratio() for each in names}
-    nearest = sorted(likeness, key=lambda each: -likeness[each])[:3]
-    # A name that is much nearer than the others is the one.
-    found = [each for each in nearest if likeness[each] >= max(0.6, likeness[nearest[0]] - 0.1)]
-    return f"did you mean {' or '.join(found)}?" if found else ""
+    best = sorted(likeness, key=lambda each: -likeness[each])[:3]
+    # A much better match than the others is suggested alone.
+    matches = [each for each in best if likeness[each] >= max(0.6, likeness[best[0]] - 0.1)]
+    return f"did you mean {' or '.join(matches)}?" if matches else ""
 
 
 _QUOTED = 60
-"""Characters of what somebody wrote that a message repeats."""
+"""Characters of user input that a message repeats."""
 
 
 def quoted(text: object, most: int = _QUOTED) -> str:
-    """What somebody wrote, in quotes, on one line and at most so many characters of it."""
-    said = str(text)
-    return repr(said if len(said) <= most else f"{said[: most - 3]}...")
+    """Return `repr(text)`, truncated to `most` characters."""
+    full = str(text)
+    return repr(full if len(full) <= most else f"{full[: most - 3]}...")
 
 
 def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """The line that refuses `name`, with what was meant, such as "no parameter 'los': did you mean loss?".
+    """Return the message that rejects `name`, e.g. "no parameter 'los': did you mean loss?".
 
-    Where nothing is near it names all `names`, or says `otherwise`, which tells how to see them.
+    Args:
+        what: The kind of thing, e.g. "parameter".
+        name: The rejected name.
+        names: The valid names, listed when none is similar.
+        otherwise: Text used in place of that list; says how to see the names.
     """
     names = tuple(names)
     return f"no {what} {quoted(name)}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
@@ -123,12 +127,14 @@ _REMEDIES = {
 
 
 def refused(error: OSError, elsewhere: str = "give another place") -> str:
-    """Why something could not be written and what to do about it, such as "No space left on device: free some ...".
+    """Explain why a write failed and how to fix it, e.g. "No space left on device: free some space, or ...".
 
-    `elsewhere` is how the user would give another place; often nothing else helps.
+    Args:
+        error: The error of the system.
+        elsewhere: Says how the user can choose another place.
     """
     reason = error.strerror or str(error)
-    if error.errno == errno.EEXIST:  # said of a folder that is to be made and is a file
+    if error.errno == errno.EEXIST:  # mkdir where a file has this name
         reason = "Not a directory"
     remedy = _REMEDIES.get(error.errno or 0, "{elsewhere}")
     return f"{reason}: {remedy.format(elsewhere=elsewhere)}"

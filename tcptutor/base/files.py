@@ -1,6 +1,7 @@
-"""Files that somebody else may have written, opened within bounds; and files that are written whole or not at all.
+"""Bounded reading of files that others may have written, and atomic writing.
 
-Everything goes in pieces: one call of zlib or of the decoder holds up other threads for a few milliseconds at most.
+All work is done in pieces, so that a call of zlib or of the decoder blocks other threads for a few
+milliseconds at most.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.printable import escaped
 
 PIECE = 1 << 16
-"""Bytes that are read, inflated or decoded in one call."""
+"""Bytes read, inflated or decoded per call."""
 
-_SAID = 200
-"""Characters that are told of what is wrong with a file: some of it is the file's own text."""
+_ERROR_LENGTH = 200
+"""Characters of an error that a message repeats: part of it is the file's own text."""
 _NUMBERS = tuple(f"-{number}" for number in range(2, 1000))
 _PREFIX = 60
-"""Characters of a file's name that are in the name of what becomes it: the longest name leaves room for no more."""
+"""Characters of a file's name that go into the name of its temporary file, within the longest name allowed."""
 PRIVATE = 0o600
-"""The mode of a file that is its owner's alone."""
+"""File mode: readable and writable by the owner only."""
 
 _SMALL = 1 << 18
 """Bytes of a small file."""
@@ -39,51 +40,57 @@ _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 
 class FileKind(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is to be, for its bounds and for the sentences of its errors."""
+    """A kind of file: its size limits and the remedies for its error messages."""
 
     name: str
-    """Such as "run file"."""
+    """Noun for messages, e.g. "run file"."""
     most: int
-    """Bytes, unpacked, that are read of one; a larger one is refused."""
+    """Largest size in bytes, unpacked; a larger file is refused."""
     missing: str
-    """What to do when there is none."""
+    """Remedy when the file does not exist."""
     unreadable: str
-    """What to do when it cannot be read."""
+    """Remedy when it cannot be read."""
     damaged: str
-    """What to do when it is something else, or damaged."""
+    """Remedy when it is damaged or of another kind."""
     large: str
-    """What to do when it is larger than that."""
+    """Remedy when it is too large."""
     plain: int = 0
-    """Bytes, unpacked, that are read of any file where `times` is given."""
+    """Bytes, unpacked, that any file may have where `times` is set."""
     times: int = 0
-    """How many times as large as a file itself what it holds may be, above `plain`; 0 for any times."""
+    """Largest ratio of unpacked to packed size, above `plain`; 0 for no limit."""
 
     def bound(self, size: int) -> int:
-        """Bytes, unpacked, that are read of a file of that size."""
+        """Return the largest unpacked size, bytes, of a file of `size` bytes."""
         return min(self.most, max(self.plain, self.times * size)) if self.times else self.most
 
 
 def small_kind(name: str, remedy: str = "") -> FileKind:
-    """A small file of ours, for which there is one remedy, whatever is wrong with it."""
+    """Return the kind of a small file with the same remedy for every error."""
     return FileKind(name=name, most=_SMALL, missing=remedy, unreadable=remedy, damaged=remedy, large=remedy)
 
 
 @contextlib.contextmanager
-def opened(
+def open_bounded(
     path: Path, kind: FileKind, *, cut: bool = False, content: bytes | None = None
 ) -> Iterator[bytearray]:
-    """The bytes of a regular file, unpacked if it is gzip or bzip2; with `cut` also of one whose end is missing or
-    wrong, as far as it goes. `content`: what stands in it, of one that is part of another file.
+    """Open a regular file within the bounds of its kind and yield its bytes, unpacked from gzip or bzip2.
 
-    Raises TutorError, one line, when it is missing, larger than `kind.bound`, cannot be read or unpacked; and when the
-    block raises ValueError, OverflowError, RecursionError or an error of msgspec, which say that it is damaged.
+    Args:
+        path: The file.
+        kind: Its size limits and remedies.
+        cut: Accept a packed file with a missing or wrong end, up to the damage.
+        content: Its bytes, for a file inside another file.
+
+    Raises:
+        TutorError: It is missing, too large or unreadable; or the block raised ValueError, OverflowError,
+            RecursionError or an error of msgspec, which mean damage.
     """
     most = kind.most
     try:
-        with regular(path) if content is None else BytesIO(content) as file:
+        with open_regular(path) if content is None else BytesIO(content) as file:
             most = kind.bound(file.seek(0, os.SEEK_END))
             file.seek(0)
-            data = _within(file, most, cut)
+            data = _unpacked(file, most, cut)
         yield data
     except FileNotFoundError:
         raise TutorError(f"no {kind.name} {path}: {kind.missing}") from None
@@ -97,9 +104,9 @@ def opened(
         raise _damaged(path, kind, error) from error
 
 
-def plain(path: Path, most: int) -> bytes:
-    """The bytes of a regular file as they stand. Raises OSError, also for one of more than `most` bytes."""
-    with regular(path) as file:
+def read_plain(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file as stored. Raises OSError, also above `most` bytes."""
+    with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most >> 10} KiB")
@@ -107,22 +114,22 @@ def plain(path: Path, most: int) -> bytes:
 
 
 NOT_A_FILE = frozenset({errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENXIO})
-"""What `plain` says of what is no file of its kind, whoever reads it: too large, a pipe, a folder, a loop, a socket."""
+"""Error numbers of `read_plain` for a path of the wrong type: too large, a pipe, a folder, a loop, a socket."""
 
 
-def beginning(path: Path, length: int = 64) -> bytes:
-    """Enough of the file to tell what it is; nothing of one that cannot be read."""
+def head(path: Path, length: int = 64) -> bytes:
+    """Return the first bytes of a file, enough to identify it; empty if it cannot be read."""
     try:
-        with regular(path) as file:
+        with open_regular(path) as file:
             return file.read(length)
     except OSError:
         return b""
 
 
 def check_version(text: bytes, newest: int, path: Path) -> None:
-    """Raise TutorError when the JSON object `text` has a `format_version` above `newest`, or msgspec's error without.
+    """Raise TutorError when the JSON object `text`, from the file `path`, has a `format_version` above `newest`.
 
-    `path` is the file that it is from.
+    Raises msgspec's error when it has no version.
     """
     version = msgspec.json.decode(text, type=_Versioned).format_version
     if version > newest:
@@ -132,37 +139,41 @@ def check_version(text: bytes, newest: int, path: Path) -> None:
 
 
 def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
-    """The whole lines of a file, with their newline, up to the first that does not end or is longer than `longest`."""
+    """Yield the complete lines of a file with their newline, up to the first of more than `longest` bytes."""
     while (line := file.readline(longest)).endswith(b"\n"):
         yield line
 
 
-def set_aside(path: Path, what: str = "damaged") -> Path:
-    """Rename what stands at `path`, whatever it is, so that another can take its place; gives its new name.
-
-    It is that of nothing else, such as "journal.damaged-20250131-120000.db". Raises OSError.
-    """
-    aside = beside(path, what)
+def set_aside(path: Path, label: str = "damaged") -> Path:
+    """Rename `path` to a free name such as "journal.damaged-20250131-120000.db" and return it. Raises OSError."""
+    aside = labeled_name(path, label)
     path.rename(aside)
     return aside
 
 
-def beside(path: Path, what: str) -> Path:
-    """A free name beside `path` that says what stands there and since when."""
+def labeled_name(path: Path, label: str) -> Path:
+    """Return a free name in the folder of `path`, such as "journal.damaged-20250131-120000.db"."""
     stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d-%H%M%S")
-    names = (f"{path.stem}.{what}-{stamp}{number}{path.suffix}" for number in ("", *_NUMBERS))
+    names = (f"{path.stem}.{label}-{stamp}{number}{path.suffix}" for number in ("", *_NUMBERS))
     return next(free for name in names if not os.path.lexists(free := path.with_name(name)))
 
 
 @contextlib.contextmanager
-def whole(path: Path, elsewhere: str = "give another place", *, private: bool = False) -> Iterator[Path]:
-    """A name beside `path`, in a folder that is there, to write to: the file becomes `path` when the block ends, and
-    is gone when the block raises. A pipe or device is refused.
+def atomic(path: Path, elsewhere: str = "give another place", *, private: bool = False) -> Iterator[Path]:
+    """Yield a temporary path to write to, which becomes `path` when the block ends without an error.
 
-    `elsewhere` says in the error how the user would give another place. A `private` file is its owner's alone, also
-    where one that others could read is there. Raises TutorError, one line, when it cannot be written.
+    The temporary file is in the folder of `path` and is removed when the block raises. A pipe or device is
+    refused.
+
+    Args:
+        path: The file to write or replace.
+        elsewhere: Says in the error how the user can choose another place.
+        private: Make the file readable by its owner only, also when it replaces a public file.
+
+    Raises:
+        TutorError: It cannot be written.
     """
-    beside = None
+    temporary = None
     try:
         if path.is_dir():
             raise _is_folder()
@@ -172,39 +183,39 @@ def whole(path: Path, elsewhere: str = "give another place", *, private: bool = 
             make_private(path.parent)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-        # A link that leads nowhere, to itself for one, is replaced.
+        # A dangling or circular link is replaced.
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
-        beside = _made_beside(target, PRIVATE if private else 0o666)
-        yield beside
+        temporary = _temporary_file(target, PRIVATE if private else 0o666)
+        yield temporary
         with contextlib.suppress(OSError):
-            beside.chmod(PRIVATE if private else stat.S_IMODE(target.stat().st_mode))
-        beside.replace(target)
+            temporary.chmod(PRIVATE if private else stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except OSError as error:
         raise TutorError(f"cannot write {path}: {refused(error, elsewhere)}") from error
     finally:
-        if beside is not None:
+        if temporary is not None:
             with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
 
 
 def make_private(folder: Path) -> None:
-    """Make `folder` and those above it that are missing, for their owner alone. Raises OSError."""
+    """Create `folder` and its missing parents with mode 0700. Raises OSError."""
     for each in (*reversed(folder.parents), folder):
         if not os.path.isdir(each):  # noqa: PTH112  # Path raises where a name is too long
             each.mkdir(0o700, exist_ok=True)
 
 
 def close_to_others(folder: Path) -> None:
-    """Take from a folder what lets others into it: older files in it may be readable for all. Never raises."""
+    """Remove the access of group and others to a folder, whose older files may be public. Never raises."""
     with contextlib.suppress(OSError):
         if (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
             folder.chmod(mode & 0o700)
 
 
-def _made_beside(target: Path, mode: int) -> Path:
-    """An empty file of that mode, less the umask, beside `target`. Raises OSError.
+def _temporary_file(target: Path, mode: int) -> Path:
+    """Create an empty temporary file next to `target`, with `mode` less the umask. Raises OSError.
 
-    It is made by us and nobody else: where others can write as well, a link could stand under a name that they guess.
+    O_EXCL: in a folder that others can write, somebody could place a link under a name that they guess.
     """
     start = target.with_name(f".{target.name[:_PREFIX]}.{os.getpid()}")
     for number in ("", *_NUMBERS):
@@ -212,7 +223,7 @@ def _made_beside(target: Path, mode: int) -> Path:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(free, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
             return free
-    raise OSError(errno.EBUSY, "too many unfinished files are beside it")
+    raise OSError(errno.EBUSY, "too many unfinished files in its folder")
 
 
 class _Versioned(msgspec.Struct):
@@ -220,17 +231,17 @@ class _Versioned(msgspec.Struct):
 
 
 class _TooLarge(Exception):
-    """More bytes than the kind of file may have."""
+    """A file with more bytes than its kind may have."""
 
 
 def _damaged(path: Path, kind: FileKind, error: Exception) -> TutorError:
-    said = escaped(" ".join(str(error).split()))[:_SAID]
-    return TutorError(f"{path} is not a {kind.name}, or damaged ({said}): {kind.damaged}")
+    reason = escaped(" ".join(str(error).split()))[:_ERROR_LENGTH]
+    return TutorError(f"{path} is not a {kind.name}, or damaged ({reason}): {kind.damaged}")
 
 
-def regular(path: Path) -> BufferedReader:
-    """The file for reading. Raises OSError; a pipe or device, which may never end, is refused."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file for reading. Raises OSError, also for a pipe or device, which may never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe would wait for its writer
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):
         return os.fdopen(fd, "rb")
@@ -246,8 +257,8 @@ def _not_regular() -> OSError:
     return OSError(errno.EINVAL, "not a regular file")
 
 
-def _within(file: BufferedReader | BytesIO, most: int, cut: bool) -> bytearray:
-    """What is in `file`, unpacked. Raises _TooLarge, OSError, EOFError, and what zlib and bz2 raise."""
+def _unpacked(file: BufferedReader | BytesIO, most: int, cut: bool) -> bytearray:
+    """Return the unpacked content of `file`. Raises _TooLarge, OSError, EOFError, and the errors of zlib and bz2."""
     begins = file.read(len(_BZIP2))
     size = file.seek(0, os.SEEK_END)
     file.seek(0)

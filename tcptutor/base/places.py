@@ -1,4 +1,4 @@
-"""Where things are: the course content that ships with us, and the user's own folders."""
+"""Locations of the course content that ships with us, and of the user's own folders."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from tcptutor.base.errors import TutorError
 _PACKAGE = Path(__file__).parents[1]
 
 STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
-"""How a user gives the journal and the run files another place; for error messages."""
+"""Advice for error messages: how to move the journal and the run files."""
 
 
 _NOWHERE = Path("/proc/no-home")
-"""Stands for the home of who has none. Nobody can make a folder there, so whoever writes says what to set."""
+"""Substitute for a missing home. Nobody can create a folder there, so writing fails with advice on what to
+
+set.
+"""
 
 
 def _content(name: str) -> Path:
-    """`name` from an installed wheel (inside the package), else from a checkout (beside it)."""
+    """Find `name` in an installed wheel (inside the package) or a checkout (next to it)."""
     for folder in (_PACKAGE / "_content" / name, _PACKAGE.parent / name):
         if folder.is_dir():
             return folder
@@ -34,27 +37,27 @@ def _content(name: str) -> Path:
 
 
 def lessons() -> Path:
-    """The folder of the course."""
+    """Return the folder of the lessons."""
     return _content("lessons")
 
 
 def assets() -> Path:
-    """The folder of style sheets, recorded runs and published figures."""
+    """Return the folder of style sheets, recorded runs and published figures."""
     return _content("assets")
 
 
 def cache() -> Path:
-    """The user's cache, not yet created: guest image and snapshots, which `tcptutor setup` can build again."""
+    """Return the user's cache: guest image and snapshots, which `tcptutor setup` can rebuild. It may not exist yet."""
     return _of_user(platformdirs.user_cache_path, "XDG_CACHE_HOME")
 
 
 def state() -> Path:
-    """The user's data, not yet created: the journal and the run files."""
+    """Return the user's data folder: the journal and the run files. It may not exist yet."""
     return _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
 
 
 def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
-    """That of the user, unless it is below a home that is empty, relative, or that the system does not know."""
+    """Return the user's folder, or one below `_NOWHERE` where the home is empty, relative or unknown to the system."""
     if Path(os.environ.get(variable, "")).is_absolute() or Path(os.environ.get("HOME", "/")).is_absolute():
         with contextlib.suppress(RuntimeError):
             return folder("tcptutor")
@@ -62,21 +65,21 @@ def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
 
 
 def pip_install(requirement: str) -> str:
-    """What to type, in this folder, so that the Python that runs us has `requirement`.
+    """Return the command that installs `requirement` for the running Python, to type in this folder.
 
-    Never an extra of ours by our own name: on PyPI that name belongs to whoever takes it.
+    Never an extra of ours by our own name: anybody can register that name on PyPI.
     """
     python = Path(sys.executable)
-    with contextlib.suppress(ValueError, OSError):  # a folder that is gone has no name
+    with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name
         python = python.relative_to(Path.cwd())
     return shlex.join([str(python), "-m", "pip", "install", requirement])
 
 
 def runs() -> Path:
-    """The user's run files, not yet created."""
+    """Return the folder of the user's run files. It may not exist yet."""
     return state() / "runs"
 
 
 def home() -> Path:
-    """What the student keeps in `~` on the lab's hosts, not yet created."""
+    """Return the folder behind `~` on the lab's hosts. It may not exist yet."""
     return state() / "home"

@@ -1,9 +1,9 @@
-"""Quantities with units, read and written: "100 Mbit/s", "20 ms", "0.1 %", "64 KiB", "2 BDP".
+"""Parsing and formatting of quantities with units: "100 Mbit/s", "20 ms", "0.1 %", "64 KiB", "2 BDP".
 
-Inside the program a quantity is a plain float in its base unit: bit/s, seconds, a probability, bytes.
-`b` is bit and `B` is byte: "9 Mb/s" is 9 Mbit/s, "9 MB/s" is 72 Mbit/s, and a size of "8 Mbit" is 1 MB. Decimal
-prefixes are powers of 1000, "KiB" and its kin are powers of 1024. A number may be written out, "1.86 million", and in
-groups, "1 860 000". What may mean two things is refused in a line that has both.
+Inside the program a quantity is a plain float in its base unit: bit/s, seconds, a probability, bytes. `b` is
+bit and `B` is byte: "9 Mb/s" is 9 Mbit/s, "9 MB/s" is 72 Mbit/s, and a size of "8 Mbit" is 1 MB. Decimal
+prefixes are powers of 1000, "KiB", "MiB" and so on are powers of 1024. A number may be written out, "1.86
+million", and in groups, "1 860 000". Ambiguous input is rejected with a message that lists both meanings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tcptutor.base.errors import UnitError
 T = TypeVar("T")
 
 UNKNOWN = "–"
-"""What stands on a screen for a figure that is unknown."""
+"""The display of an unknown figure."""
 
 Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
 
@@ -36,16 +36,16 @@ _PREFIXES = {
     "ki": 1024.0, "mi": 1024.0**2, "gi": 1024.0**3, "ti": 1024.0**4,
 }  # fmt: skip
 _POWERS = {"thousand": 3, "million": 6, "mio": 6, "billion": 9, "bn": 9}
-"""Powers of ten that are written as a word behind a number."""
+"""Powers of ten written as a word after a number."""
 _WRITTEN_OUT = re.compile(
     r"(?P<word>thousand|million|mio|billion|bn)(?![a-z])\.?\s*(?P<unit>.*)", re.IGNORECASE | re.DOTALL
 )
 _LETTERS = {"k": 3, "m": 6, "g": 9}
-"""Powers of ten of a plain count: "12k"."""
+"""Powers of ten in a count: "12k"."""
 _BASE_UNITS = {"rate": "bit/s", "time": "s", "size": "bytes"}
-"""What a number in words may mean in a field that shows a larger or smaller unit."""
-_UNWRITTEN = frozenset({"m", "g", "t", "ki", "mi", "gi", "ti"})
-"""Prefixes as nobody writes them who looks at capitals: a "b" after them may be meant as "B"."""
+"""The second meaning of a number in words, in a field that shows a larger or smaller unit."""
+_CARELESS_PREFIXES = frozenset({"m", "g", "t", "ki", "mi", "gi", "ti"})
+"""Prefixes in a case that a careful writer would not use: a "b" after them may mean "B"."""
 
 EXAMPLES = {
     "rate": "42 Mbit/s",
@@ -56,12 +56,12 @@ EXAMPLES = {
     "count": "24",
     "number": "2.5",
 }
-"""How each kind is written. No page has these values: what stands in a field must not be its answer."""
+"""An example of each kind for error messages. No lesson uses these values, which would give answers away."""
 
 FIELD_UNITS = {"rate": "Mbit/s", "time": "ms", "ratio": "%", "size": "kB", "count": "", "number": ""}
-"""What a plain number means in a field that shows its unit."""
+"""The unit of a plain number in a field that shows its unit."""
 
-_TYPED = str.maketrans(
+_TYPOGRAPHY = str.maketrans(
     {**dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f", " "),
      "−": "-", "\u03bc": "µ", "’": "'"}
 )  # fmt: skip
@@ -80,32 +80,37 @@ _AMOUNT = re.compile(
 
 
 def split(text: str, kind: str = "rate") -> tuple[float, str]:
-    """The number and the unit (as typed without blanks, "" when there is none) of `text`.
+    """Split `text` into its number and its unit, without blanks; the unit is "" when missing.
 
-    Raises UnitError, with how a `kind` is written, for what is no number.
+    Raises UnitError, with an example of `kind`, when there is no number.
     """
-    match = _QUANTITY.fullmatch(text.translate(_TYPED))
-    digits = _decimal(text, match["digits"], kind) if match else None
+    match = _QUANTITY.fullmatch(text.translate(_TYPOGRAPHY))
+    digits = _ungrouped(text, match["digits"], kind) if match else None
     if match is None or digits is None:
         raise UnitError(f"{quoted(text)} is not a number with a unit: write it like {EXAMPLES[kind]!r}")
     unit, power = match["unit"] or "", 0
     if written_out := _WRITTEN_OUT.fullmatch(unit):
         unit, power = written_out["unit"], _POWERS[written_out["word"].lower()]
-    return _finite(_scaled_by(float(f"{match['sign']}{digits}{match['power'] or ''}"), power), text), "".join(
-        unit.split()
-    )
+    return _finite(
+        _times_power_of_ten(float(f"{match['sign']}{digits}{match['power'] or ''}"), power), text
+    ), "".join(unit.split())
 
 
 def parse(text: str, kind: str, plain: str = "") -> float:
-    """`text` in the base unit of `kind` (rate: bit/s, time: s, ratio: 1, size: bytes, count and number: 1).
+    """Return `text` in the base unit of `kind` (rate: bit/s, time: s, ratio: 1, size: bytes, count and number: 1).
 
-    plain: the unit of a number without one, as a field shows it; by default only a zero needs none.
-    Raises UnitError for anything else without the right unit.
+    Args:
+        text: A quantity.
+        kind: Its kind.
+        plain: The unit of a number without one, as a field shows it; by default only a zero needs no unit.
+
+    Raises:
+        UnitError: The text is not a number, or its unit is missing, wrong or ambiguous.
     """
     number, unit = split(text, kind)
     if kind in ("count", "number") and unit.lower() in _LETTERS and (kind == "count" or unit != "m"):
         # No whole number is in thousandths: "2m" is 2 million where things are counted.
-        number, unit = _finite(_scaled_by(number, _LETTERS[unit.lower()]), text), ""
+        number, unit = _finite(_times_power_of_ten(number, _LETTERS[unit.lower()]), text), ""
     if kind == "count":
         if unit or number != int(number):
             raise UnitError(f"{quoted(text)} is not a whole number: write it like {EXAMPLES[kind]!r}")
@@ -114,7 +119,7 @@ def parse(text: str, kind: str, plain: str = "") -> float:
         if unit:
             raise UnitError(f"{quoted(text)} has a unit: write a number like {EXAMPLES[kind]!r}")
         return number
-    if not unit and number and _word(text) and plain != (base := _BASE_UNITS.get(kind, plain)):
+    if not unit and number and _power_word(text) and plain != (base := _BASE_UNITS.get(kind, plain)):
         raise _two_meanings(text, f"{text.strip()} {plain}".strip(), f"{text.strip()} {base}")
     unit = unit or plain
     if number == 0 and not unit:
@@ -123,7 +128,7 @@ def parse(text: str, kind: str, plain: str = "") -> float:
 
 
 def parse_size(text: str, bdp_bytes: float | None = None) -> float:
-    """A size in bytes, "64 KiB", or as a multiple of the bandwidth-delay product, "2 BDP".
+    """Return a size in bytes from "64 KiB" or a multiple of the bandwidth-delay product, "2 BDP".
 
     Raises UnitError for "BDP" when `bdp_bytes` is None (the path has no rate or no delay).
     """
@@ -138,24 +143,24 @@ def parse_size(text: str, bdp_bytes: float | None = None) -> float:
 
 
 def is_plain(text: str) -> bool:
-    """Whether `text` is a number without a unit. Raises UnitError for no number."""
+    """Return True if `text` is a number without a unit. Raises UnitError if it is not a number."""
     return not split(text)[1]
 
 
-def understood(text: str, kind: str, plain: str = "") -> str:
-    """Return how `text` was read where digits were grouped or a power of ten was written; empty for plain digits.
+def plain_reading(text: str, kind: str, plain: str = "") -> str:
+    """Return the plain number that `text` was read as, if it has digit groups or a power of ten; else "".
 
     Args:
-        text: A quantity that `parse` takes.
+        text: A quantity that `parse` accepts.
         kind: Its kind.
         plain: The unit of a number without one.
     """
-    match = _QUANTITY.fullmatch(text.translate(_TYPED))
+    match = _QUANTITY.fullmatch(text.translate(_TYPOGRAPHY))
     if match is None:
         return ""
     digits = match["digits"]
     grouped = not _PLAIN.fullmatch(digits) or (kind == "count" and _TWO_WAYS.fullmatch(digits) is not None)
-    is_long = grouped or match["power"] or _word(text)
+    is_long = grouped or match["power"] or _power_word(text)
     lettered = kind in ("count", "number") and match["unit"]
     if not (is_long or lettered):
         return ""
@@ -165,20 +170,19 @@ def understood(text: str, kind: str, plain: str = "") -> str:
     return f"{number:.15g} {unit or plain}".strip()
 
 
-def _word(text: str) -> str:
-    """Return the power of ten that is written as a word in `text`; empty for none."""
-    match = _QUANTITY.fullmatch(text.translate(_TYPED))
+def _power_word(text: str) -> str:
+    match = _QUANTITY.fullmatch(text.translate(_TYPOGRAPHY))
     word = _WRITTEN_OUT.fullmatch(match["unit"] or "") if match else None
     return word["word"] if word else ""
 
 
-def _scaled_by(value: float, power: int) -> float:
-    """Return the value at the power of ten, without the rounding of a product: 1.1 million is 1100000."""
+def _times_power_of_ten(value: float, power: int) -> float:
+    """Scale without the rounding of a product: 1.1 million is 1100000."""
     return float(Decimal(repr(value)).scaleb(power)) if power and math.isfinite(value) else value
 
 
-def _decimal(text: str, digits: str, kind: str = "") -> str | None:
-    """`digits` with a decimal point and nothing else between them; None for no number. Raises UnitError."""
+def _ungrouped(text: str, digits: str, kind: str = "") -> str | None:
+    """Return `digits` with a decimal point and no groups; None if they are not a number. Raises UnitError."""
     if _TWO_WAYS.fullmatch(digits):
         if kind == "count" and not digits.endswith("000"):
             return digits.replace(",", "")  # 1.862 is no count
@@ -199,7 +203,7 @@ def _finite(value: float, text: str) -> float:
 
 
 def _scale(text: str, number: float, unit: str, kind: str) -> float:
-    """The base units of `kind` in one `unit`. Raises UnitError for a wrong or missing one, or one with two meanings."""
+    """Return the base units of `kind` in one `unit`. Raises UnitError for a wrong, missing or ambiguous unit."""
     scale = None
     match kind:
         case "time":
@@ -222,7 +226,7 @@ def _scale(text: str, number: float, unit: str, kind: str) -> float:
 
 
 def _rate_scale(text: str, number: float, prefix: str, what: str, per: str) -> float | None:
-    """Bit/s in one such unit; iperf3's own "9M" is bits as well."""
+    """Return the bit/s in one such unit; iperf3's own "9M" is bits as well."""
     scale, letter = _PREFIXES[prefix.lower()], _symbol(prefix)
     if _is_bits(what):
         return scale if what or not per else None
@@ -234,13 +238,12 @@ def _rate_scale(text: str, number: float, prefix: str, what: str, per: str) -> f
 
 
 def _size_scale(text: str, number: float, prefix: str, what: str, per: str) -> float | None:
-    """Bytes in one such unit."""
     if per:
         return None
     scale, letter = _PREFIXES[prefix.lower()], _symbol(prefix)
     if not what and not letter.endswith("i"):
         raise _two_meanings(text, f"{number:.6g} {letter}B", f"{number:.6g} {letter.upper()}iB")
-    if what == "b" and prefix in _UNWRITTEN:
+    if what == "b" and prefix in _CARELESS_PREFIXES:
         written = f"{number:.6g} {letter}bit ({number * scale / 8:.15g} bytes)"
         raise _two_meanings(text, f"{number:.6g} {letter}B", written)
     return scale / 8 if what and _is_bits(what) else scale
@@ -251,7 +254,6 @@ def _is_bits(what: str) -> bool:
 
 
 def _symbol(prefix: str) -> str:
-    """ "k", "M", "Ki": as a prefix is written."""
     return prefix.lower() if prefix.lower() in ("", "k") else prefix.capitalize()
 
 
@@ -260,7 +262,7 @@ def _two_meanings(text: str, *readings: str) -> UnitError:
 
 
 def quoted(text: str) -> str:
-    """What was typed, in quotes, and no more of it than a line has room for."""
+    """Return `repr(text)`, shortened to fit in a message."""
     return errors.quoted(text, 40)
 
 
@@ -277,60 +279,60 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 
 
 def rate(bps: float, digits: int = 3) -> str:
-    """Bit/s written like "75.9 Mbit/s"."""
+    """Format bit/s like "75.9 Mbit/s"."""
     return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
 
 
 def seconds(value: float, digits: int = 3) -> str:
-    """Seconds written like "20 ms"."""
+    """Format seconds like "20 ms"."""
     return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits) if value else "0 s"
 
 
 def size(value: float, digits: int = 3) -> str:
-    """Bytes written like "500 kB", or like "64 KiB" where only that is exact in so many digits."""
+    """Format bytes like "500 kB", or like "64 KiB" where only the binary unit is exact at `digits` digits."""
     exact = _exact(value, digits)
     return exact[0] if exact else _scaled(value, _DECIMAL, digits)
 
 
 def _exact(value: float, digits: int) -> list[str]:
-    """Bytes in decimal and in binary units, as far as nothing of them is lost in so many digits."""
+    """Return `value` in decimal and binary units, as far as each is exact at `digits` digits."""
     value = float(f"{value:.15g}")
     texts = [_scaled(value, steps, digits) for steps in (_DECIMAL, _BINARY)]
     return [text for text in texts if parse(text, "size") == value]
 
 
 def _exact_size(value: float) -> str:
-    """Bytes in the unit in which they are a short number: "64 KiB", "15 MB", "75001 bytes"."""
+    """Format bytes exactly, in the shortest unit: "64 KiB", "15 MB", "75001 bytes"."""
     exact = _exact(value, 3)[:1] or sorted(_exact(value, 6), key=len)
     return exact[0] if exact else f"{value:.15g} bytes"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A plain number; a power of ten only from a million on, and below 0.0001."""
+    """Format a plain number; a power of ten only from a million on, and below 0.0001."""
     text = f"{value:.{digits}g}"
     whole = f"{value:.0f}"
     return whole if "e+" in text and abs(float(whole)) < 1e6 else text
 
 
 def percent(value: float, digits: int = 3) -> str:
-    """A probability written like "0.1 %"."""
+    """Format a probability like "0.1 %"."""
     return f"{number(value * 100, digits)} %"
 
 
 def share(value: float) -> str:
-    """A part of a whole, or a spread relative to a mean, that was measured: "12 %"; a tiny one is "< 0.01 %"."""
+    """Format a measured fraction, or a spread relative to a mean: "12 %"; a tiny one is "< 0.01 %"."""
     return "< 0.01 %" if 0 < value < 1e-4 else percent(value, 2)
 
 
 def signed_percent(value: float) -> str:
-    """A relative difference written like "+6 %" or "−8 %"."""
+    """Format a relative difference like "+6 %" or "−8 %"."""
     rounded = round(value * 100)
     sign = "+" if rounded > 0 else "−" if rounded < 0 else "±"
     return f"{sign}{abs(rounded)} %"
 
 
 def rounded(value: float, kind: str, digits: int = 3) -> str:
-    """`value` in the base unit of `kind`, as it is told: in so many digits; a count has all of its own."""
+    """Format `value` in the base unit of `kind` for display, to `digits` digits; a count keeps all of its digits."""
     match kind:
         case "rate":
             return rate(value, digits)
@@ -347,10 +349,10 @@ def rounded(value: float, kind: str, digits: int = 3) -> str:
 
 
 def write(value: float, kind: str) -> str:
-    """`value` in the base unit of `kind`, written so that `parse` reads it back."""
+    """Format `value` in the base unit of `kind` so that `parse` reads it back."""
     return _exact_size(value) if kind in ("size", "window") else rounded(value, kind, 6)
 
 
 def or_dash(value: T | None, write: Callable[[T], str] = str) -> str:
-    """Return `value` as `write` has it, or "–" for one that is unknown."""
+    """Format `value` with `write`, or as "–" when it is unknown."""
     return UNKNOWN if value is None else write(value)

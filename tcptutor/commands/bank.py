@@ -12,7 +12,7 @@ from msgspec import structs
 
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
-from tcptutor.base.files import whole
+from tcptutor.base.files import atomic
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
@@ -63,7 +63,7 @@ def write_bank(asked: BankRequest) -> int:
     if asked.output is None:
         print_lines(gift(made).split("\n")[:-1])
     else:
-        with whole(Path(asked.output), "give another place with -o") as beside:
+        with atomic(Path(asked.output), "give another place with -o") as beside:
             beside.write_bytes(_bytes(made, asked.kind))
         say = _print
     for line in _said(made, asked.output):

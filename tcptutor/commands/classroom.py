@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base.columns import table
-from tcptutor.base.files import whole
+from tcptutor.base.files import atomic
 from tcptutor.commands.grade import exit_code, grade_all, hand_ins, key_of
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_targets
@@ -67,7 +67,7 @@ def show_class(asked: ClassRequest) -> int:
 
 
 def _write(target: Path, text: str) -> None:
-    with whole(target, "give another name") as beside:
+    with atomic(target, "give another name") as beside:
         beside.write_text(text, encoding="utf-8")
 
 

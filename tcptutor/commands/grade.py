@@ -11,7 +11,7 @@ import msgspec
 
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, quoted
-from tcptutor.base.files import whole
+from tcptutor.base.files import atomic
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.targets import check_targets
@@ -84,7 +84,7 @@ def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
     if asked.output is None:
         print_lines(text.splitlines())
         return
-    with whole(Path(asked.output), "give another place with -o") as beside:
+    with atomic(Path(asked.output), "give another place with -o") as beside:
         beside.write_text(text)
     print_lines([f"wrote {asked.output}"])
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tcptutor.base.errors import ContentError
-from tcptutor.base.files import plain
+from tcptutor.base.files import read_plain
 from tcptutor.base.printable import escaped
 from tcptutor.course.explain import explain
 from tcptutor.course.toml import SMALL, FileBounds, Untame, check_text, parsed
@@ -42,7 +42,7 @@ class LessonFile:
     def text(self, bounds: FileBounds) -> str:
         """All of it, with `\\n` at the end of lines. Raises ContentError."""
         try:
-            return plain(self.path, bounds.size).decode("utf-8").replace("\r\n", "\n")
+            return read_plain(self.path, bounds.size).decode("utf-8").replace("\r\n", "\n")
         except FileNotFoundError:
             raise self.problem("the file is missing") from None
         except OSError as error:

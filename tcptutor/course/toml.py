@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import tomli
 
-from tcptutor.base.printable import obeyed
+from tcptutor.base.printable import find_control
 
 LONGEST_TEXT = 8000
 """Characters of one text."""
@@ -85,7 +85,7 @@ def check_text(text: str, key: str = "") -> None:
         raise Untame(f"has {count} lines, at most {MOST_LINES}: make it shorter", key)
     if (count := text.count("|")) > MOST_CELLS:
         raise Untame(f"has {count} of |, at most {MOST_CELLS}: make its table smaller", key)
-    if found := obeyed(text, lines=True):
+    if found := find_control(text, lines=True):
         line = text.count("\n", 0, found.start()) + 1
         where = f"line {line}, " if "\n" in text else ""
         column = found.start() - text.rfind("\n", 0, found.start())

@@ -125,7 +125,7 @@ class ExportedFile:
 
     def write(self) -> Path:
         """Its path, when it is there. Raises TutorError."""
-        with files.whole(self.path, "give another place with -o") as beside:
+        with files.atomic(self.path, "give another place with -o") as beside:
             whole = self.content()
             if isinstance(whole, str):
                 beside.write_text(whole)

@@ -28,7 +28,7 @@ def open_run(name: str, tell: Callable[[str], None] = _ignore) -> tuple[Run, Pat
     `tell` is told what became of damaged runs of killed programs, a line each.
     """
     path = find(name, tell)
-    begins = files.beginning(path)
+    begins = files.head(path)
     if begins.startswith(SWEEP_BEGINS):
         raise UsageError(
             f"{path} is the file of a sweep, not of a run: `tcptutor plot {path} -o x.svg` draws it"

@@ -46,7 +46,7 @@ def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:
     """
     if not file.is_file():
         raise UsageError(f"no file {file}: {_FOREIGN.missing}")
-    with files.opened(file, _FOREIGN, cut=True, content=packed.content(file, _FOREIGN)) as data:
+    with files.open_bounded(file, _FOREIGN, cut=True, content=packed.content(file, _FOREIGN)) as data:
         _check_room(data, file)
         digest = hashlib.sha256(data).hexdigest()[:6]
         text = packed.text_of(data)

@@ -28,14 +28,14 @@ def content(path: Path, kind: files.FileKind) -> bytes | None:
     Raises:
         TutorError: It is damaged, too large, a zip of several files, or packed in a way that is not read.
     """
-    begins = files.beginning(path)
+    begins = files.head(path)
     for magic, name in _UNREAD.items():
         if begins.startswith(magic):
             raise TutorError(f"{path} is packed with {name}: unpack it first")
     if not begins.startswith((_XZ, _ZIP)):
         return None
     try:
-        packed = files.plain(path, kind.most)
+        packed = files.read_plain(path, kind.most)
         most = kind.bound(len(packed))
         data = _from_xz(packed, most) if begins.startswith(_XZ) else _from_zip(packed, most, path)
     except (lzma.LZMAError, zlib.error, zipfile.BadZipFile, EOFError, NotImplementedError) as error:

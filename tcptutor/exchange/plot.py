@@ -121,7 +121,7 @@ def check_target(target: Path) -> None:
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
     """Write it whole or not at all; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
-    with files.whole(target, elsewhere) as beside, warnings.catch_warnings():
+    with files.atomic(target, elsewhere) as beside, warnings.catch_warnings():
         # Of texts without room, or of characters that its font lacks: it is drawn all the same.
         warnings.simplefilter("ignore", UserWarning)
         figure.savefig(beside, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])

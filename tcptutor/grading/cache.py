@@ -41,7 +41,7 @@ class GradeCache:
 
     def key(self, hand_in: Path) -> str:
         """Equal for equal hand-ins. Raises OSError where it cannot be read, or is larger than any."""
-        with files.regular(hand_in) as content:
+        with files.open_regular(hand_in) as content:
             if os.fstat(content.fileno()).st_size > MOST_BYTES:
                 raise OSError(errno.EFBIG, "larger than any hand-in")
             found = hashlib.file_digest(content, "sha256")
@@ -50,13 +50,13 @@ class GradeCache:
     def get(self, key: str) -> Grade | None:
         """None for one that is not there, or damaged."""
         try:
-            return _decoder.decode(files.plain(self._file(key), _MOST))
+            return _decoder.decode(files.read_plain(self._file(key), _MOST))
         except (OSError, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, grade: Grade) -> None:
         """Where it cannot be written it is worked out again another time."""
-        with contextlib.suppress(TutorError), files.whole(self._file(key), private=True) as beside:
+        with contextlib.suppress(TutorError), files.atomic(self._file(key), private=True) as beside:
             beside.write_bytes(msgspec.json.encode(grade))
 
     def prune(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base.errors import TutorError, refused
-from tcptutor.base.files import plain
+from tcptutor.base.files import read_plain
 from tcptutor.course.model import Course
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading.batch import Asked, Result
@@ -87,7 +87,7 @@ async def graded(
 
 def _written(path: Path, asked: Asked, digest: str) -> bytes:
     try:
-        content = plain(path, MOST_BYTES)
+        content = read_plain(path, MOST_BYTES)
     except OSError:
         content = b""  # said by who reads it
     return msgspec.msgpack.encode(

@@ -63,7 +63,7 @@ class Benches:
         if self._file is None or not os.path.lexists(self._file):
             return ()
         try:
-            data = files.plain(self._file, _MOST_BYTES)
+            data = files.read_plain(self._file, _MOST_BYTES)
             files.check_version(data, _FORMAT, self._file)
             return tuple(
                 each for each in msgspec.json.decode(data, type=_BenchFile).benches if _is_sound(each)
@@ -122,7 +122,7 @@ class Benches:
             return
         data = msgspec.json.format(msgspec.json.encode(_BenchFile(format_version=_FORMAT, benches=benches)))
         try:
-            with files.whole(self._file, places.STATE_ELSEWHERE, private=True) as beside:
+            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as beside:
                 beside.write_bytes(data + b"\n")
         except TutorError as error:
             raise JournalError(str(error)) from error

@@ -62,7 +62,7 @@ class Drafts:
                 with contextlib.suppress(
                     OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
                 ):
-                    data = files.plain(self._file, _MOST_BYTES)
+                    data = files.read_plain(self._file, _MOST_BYTES)
                     files.check_version(data, _FORMAT, self._file)
                     self._pages = {
                         name: {id: draft for id, draft in page.items() if _is_sound(draft)}
@@ -75,7 +75,7 @@ class Drafts:
             return False
         data = msgspec.json.encode(_DraftFile(format_version=_FORMAT, pages=pages))
         try:
-            with files.whole(self._file, places.STATE_ELSEWHERE, private=True) as beside:
+            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as beside:
                 beside.write_bytes(data + b"\n")
         except TutorError as error:
             raise JournalError(str(error)) from error

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor.base.errors import JournalError
-from tcptutor.base.printable import tree
+from tcptutor.base.printable import escape_tree
 from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Response
 
@@ -142,7 +142,7 @@ def decode(data: bytes) -> JournalEvent | None:
         event = _decoder.decode(data)
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
             return event
-        return msgspec.convert(tree(msgspec.to_builtins(event)), type(event))
+        return msgspec.convert(escape_tree(msgspec.to_builtins(event)), type(event))
     except UNREADABLE:
         return None
 

@@ -73,12 +73,12 @@ def open_pages() -> Iterator[OpenPage]:
             if _is_held(_lock_of(file)):
                 with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
                     # A board that is damaged tells nothing: the next change of it is written anew.
-                    yield _printable(msgspec.json.decode(files.plain(file, _MOST_BYTES), type=OpenPage))
+                    yield _printable(msgspec.json.decode(files.read_plain(file, _MOST_BYTES), type=OpenPage))
 
 
 def _printable(page: OpenPage) -> OpenPage:
     """With what somebody else may have put into its texts as escapes."""
-    return msgspec.convert(printable.tree(msgspec.to_builtins(page)), OpenPage)
+    return msgspec.convert(printable.escape_tree(msgspec.to_builtins(page)), OpenPage)
 
 
 def _folder() -> Path:

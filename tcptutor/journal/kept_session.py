@@ -26,14 +26,14 @@ class KeptSession(msgspec.Struct, frozen=True, kw_only=True):
 def load(module: str, step: str) -> KeptSession:
     """Return what was kept of that page; nothing where there is no whole file."""
     try:
-        return msgspec.json.decode(files.plain(_file(module, step), _MOST_BYTES), type=KeptSession)
+        return msgspec.json.decode(files.read_plain(_file(module, step), _MOST_BYTES), type=KeptSession)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return KeptSession()
 
 
 def save(module: str, step: str, kept: KeptSession) -> None:
     """Write it, whole or not at all; where that fails the goals are lost with the terminal."""
-    with contextlib.suppress(TutorError), files.whole(_file(module, step), private=True) as new:
+    with contextlib.suppress(TutorError), files.atomic(_file(module, step), private=True) as new:
         new.write_bytes(msgspec.json.encode(kept))
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from tcptutor.base import files
 from tcptutor.base.errors import JournalError, refused
-from tcptutor.base.files import beside
+from tcptutor.base.files import labeled_name
 from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.base.printable import escaped, is_printable
 from tcptutor.journal import fold, salvage, schema
@@ -228,7 +228,7 @@ def _check(connection: sqlite3.Connection) -> None:
 
 def _copy(path: Path, version: int) -> None:
     """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
-    copy = beside(path, f"version-{version}")
+    copy = labeled_name(path, f"version-{version}")
     half = copy.with_name(copy.name + ".part")
     _make_private(half)
     try:
@@ -249,7 +249,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def _move_aside(path: Path) -> Path:
-    aside = beside(path, "damaged")
+    aside = labeled_name(path, "damaged")
     # The write-ahead log belongs to the damaged file: it may hold what can still be rescued.
     for ending in ("", *_BESIDE):
         with contextlib.suppress(FileNotFoundError):

@@ -42,7 +42,7 @@ def save(run: Run, path: Path, elsewhere: str = "give another place", *, private
     `elsewhere` says in the error how the user would give another place. Raises TutorError when it cannot be written.
     """
     packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
-    with files.whole(path, elsewhere, private=private) as beside, beside.open("wb") as file:
+    with files.atomic(path, elsewhere, private=private) as beside, beside.open("wb") as file:
         for piece in text.write(run):
             file.write(packer.compress(piece))
         file.write(packer.flush())
@@ -53,7 +53,7 @@ def load(path: Path, content: bytes | None = None) -> Run:
 
     content: what stands in it, of one that is part of another file.
     """
-    with files.opened(path, _RUN, content=content) as data:
+    with files.open_bounded(path, _RUN, content=content) as data:
         found = text.RunText(data)
         files.check_version(found.rest, FORMAT_VERSION, path)
         run = found.read(_NUMBERS + max(0, len(data) - _ANY) // 3)

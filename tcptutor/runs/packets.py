@@ -49,7 +49,7 @@ def begin_ns(run: Run) -> int:
 
 def save(run: Run, pieces: Sequence[Captured], file: Path, elsewhere: str) -> None:
     """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
-    with files.whole(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
+    with files.atomic(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
         for block in _blocks(run, pieces):
             out.write(block)
 
@@ -82,7 +82,7 @@ def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]
 
     Raises TutorError when none are kept, or the file is damaged.
     """
-    with files.opened(file_of(run_file), _CAPTURE) as data:
+    with files.open_bounded(file_of(run_file), _CAPTURE) as data:
         names, packets = _read(data)
         start = begin_ns(run)
         found = [((packet.ns - start) / 1e9, names[packet.interface], packet) for packet in packets]
@@ -93,7 +93,7 @@ def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]
 
 def interfaces(run_file: Path) -> list[str]:
     """Those whose packets the run in `run_file` kept. Raises TutorError when none are kept, or the file is damaged."""
-    with files.opened(file_of(run_file), _CAPTURE) as data:
+    with files.open_bounded(file_of(run_file), _CAPTURE) as data:
         return _read(data)[0]
 
 

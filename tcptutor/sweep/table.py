@@ -103,12 +103,12 @@ def is_sweep(path: Path) -> bool:
     """Whether `path` is meant for a sweep's file: it is named so, or begins as one."""
     if path.suffix == SUFFIX:
         return True
-    return files.beginning(path).startswith(SWEEP_BEGINS)
+    return files.head(path).startswith(SWEEP_BEGINS)
 
 
 def load(path: Path) -> SweepTable:
     """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
-    with files.opened(path, _SWEEP) as data:
+    with files.open_bounded(path, _SWEEP) as data:
         table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
     if table is None:
         raise TutorError(f"{path} has nothing in it: run its sweep again")
@@ -171,7 +171,7 @@ class Store:
             raise TutorError(
                 f"another sweep is writing {self.path}: wait for it, or give another place with -o"
             ) from None
-        with files.opened(self.path, _SWEEP) as read:
+        with files.open_bounded(self.path, _SWEEP) as read:
             data = bytes(read)
         if len(data) != os.fstat(self._file).st_size:
             raise UsageError(f"{self.path} is compressed: unpack it first, or give another place with -o")

@@ -155,7 +155,7 @@ def test_a_written_power_of_ten_is_ambiguous_beside_a_field_with_a_prefix() -> N
 def test_what_was_understood_of_grouped_or_written_out_digits(
     text: str, kind: str, plain: str, told: str
 ) -> None:
-    assert units.understood(text, kind, plain) == told
+    assert units.plain_reading(text, kind, plain) == told
 
 
 def test_every_kind_has_an_example_and_a_field_that_reads_it() -> None:

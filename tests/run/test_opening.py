@@ -29,7 +29,7 @@ KIND = files.FileKind(
 
 
 def content(path: Path, *, cut: bool = False) -> bytes:
-    with files.opened(path, KIND, cut=cut) as data:
+    with files.open_bounded(path, KIND, cut=cut) as data:
         return bytes(data)
 
 
@@ -96,17 +96,17 @@ def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(TutorError) as caught:
             content(path)
         assert str(caught.value) == says
-        assert files.beginning(path) == b""
+        assert files.head(path) == b""
 
 
 def test_a_file_becomes_what_it_was_to_be_or_stays(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "x"
-    with files.whole(target) as beside:
+    with files.atomic(target) as beside:
         beside.write_text("one")
-    with pytest.raises(KeyboardInterrupt), files.whole(target) as beside:
+    with pytest.raises(KeyboardInterrupt), files.atomic(target) as beside:
         beside.write_text("half")
         raise KeyboardInterrupt
-    with pytest.raises(TutorError, match="Is a directory: give the name"), files.whole(target.parent):
+    with pytest.raises(TutorError, match="Is a directory: give the name"), files.atomic(target.parent):
         raise AssertionError("there is nothing to write to")
     assert target.read_text() == "one"
     assert [path.name for path in target.parent.iterdir()] == ["x"]
@@ -115,18 +115,18 @@ def test_a_file_becomes_what_it_was_to_be_or_stays(tmp_path: Path) -> None:
 def test_a_link_goes_on_pointing_and_a_pipe_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with files.whole(tmp_path / "link") as beside:
+    with files.atomic(tmp_path / "link") as beside:
         beside.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    with files.whole(tmp_path / "circle") as beside:
+    with files.atomic(tmp_path / "circle") as beside:
         beside.write_text("a file now")
     assert (tmp_path / "circle").read_text() == "a file now"
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path("/dev/full")):
         before = place.stat()
-        with pytest.raises(TutorError, match="not a regular file: give another place"), files.whole(place):
+        with pytest.raises(TutorError, match="not a regular file: give another place"), files.atomic(place):
             raise AssertionError("there is nothing to write to")
         assert place.stat().st_mode == before.st_mode
 

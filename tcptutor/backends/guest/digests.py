@@ -33,14 +33,14 @@ class FileDigest(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, path: Path) -> FileDigest:
         """Of the regular file `path`. Raises OSError."""
-        with files.regular(path) as file:
+        with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             return cls(size, _places(file, size), _whole(file))
 
     def fits(self, path: Path, *, whole: bool = False) -> bool:
         """Whether `path` is that file, by its size and some places, or as a `whole`. Raises FileNotFoundError."""
         try:
-            with files.regular(path) as file:
+            with files.open_regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 return size == self.size and (
                     _whole(file) == self.whole if whole else _places(file, size) == self.places

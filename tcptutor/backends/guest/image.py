@@ -80,7 +80,7 @@ class Image:
         if not os.path.lexists(self._manifest):
             raise ImageDamaged(_NOT_BUILT)
         try:
-            with files.opened(self._manifest, digests.KIND) as text:
+            with files.open_bounded(self._manifest, digests.KIND) as text:
                 return msgspec.json.decode(text, type=_Manifest)
         except TutorError:
             raise ImageDamaged(_DAMAGED) from None

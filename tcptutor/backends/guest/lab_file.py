@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 def write(image: Image, target: Path) -> None:
     """Pack `image` into `target`. Raises ImageDamaged where it is not whole, TutorError where it cannot be written."""
     image.check(whole=True)
-    with files.whole(target, "give another place") as beside, beside.open("wb") as packed:
+    with files.atomic(target, "give another place") as beside, beside.open("wb") as packed:
         for path in image.files:
             with path.open("rb") as content:
                 size = os.fstat(content.fileno()).st_size
@@ -54,12 +54,12 @@ def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
 
 def _unpack(file: Path, image: Image) -> None:
     """Write the files of `image`, as they come. Raises OSError and SetupError."""
-    with files.regular(file) as source:
+    with files.open_regular(file) as source:
         members = archive.members(source, _MOST)
         for target in image.files:
             try:
                 member = next(members, None)
-            except archive.NoArchive as error:
+            except archive.NotAnArchive as error:
                 raise _no_lab(file) from error
             if member is None or member.name != target.name:
                 raise _no_lab(file)

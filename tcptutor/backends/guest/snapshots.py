@@ -129,7 +129,7 @@ class Snapshots:
         if not os.path.lexists(self._manifest_file(clock)):
             raise missing
         try:
-            with files.opened(self._manifest_file(clock), digests.KIND) as text:
+            with files.open_bounded(self._manifest_file(clock), digests.KIND) as text:
                 manifest = msgspec.json.decode(text, type=Manifest)
         except TutorError:
             raise damaged from None

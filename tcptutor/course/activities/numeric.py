@@ -102,7 +102,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     def understood(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
-            return units.understood(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
+            return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
         return ""
 
     # What the lesson file may have wrong

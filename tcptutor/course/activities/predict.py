@@ -109,7 +109,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     def understood(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
-            return units.understood(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
+            return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
         return ""
 
     def value(self, given: str) -> float:

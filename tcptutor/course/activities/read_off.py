@@ -240,7 +240,9 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     def understood(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
             return (
-                units.understood(given, self._asked.unit, self.plain_unit) if isinstance(given, str) else ""
+                units.plain_reading(given, self._asked.unit, self.plain_unit)
+                if isinstance(given, str)
+                else ""
             )
         return ""
 

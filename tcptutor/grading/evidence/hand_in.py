@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base import archive, files, printable
-from tcptutor.base.archive import ArchiveMember, NoArchive
+from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.course.model import Course
 from tcptutor.journal.events import StoredEvent, export_events, read_events
@@ -140,7 +140,7 @@ def opened_hand_in(path: Path, content: bytes | None = None) -> Iterator[HandIn]
     it: `HandIn.broken` says where.
     """
     try:
-        with files.regular(path) if content is None else BytesIO(content) as source:
+        with files.open_regular(path) if content is None else BytesIO(content) as source:
             yield _read(path, source)
     except FileNotFoundError:
         raise TutorError(f"no hand-in {path}: `tcptutor submit` writes one") from None
@@ -155,15 +155,15 @@ def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
         raise TutorError(f"{path} is larger than {MOST_BYTES >> 20} MB: {_WRITE_AGAIN}")
     try:
         first, second, runs = _index(source)
-    except NoArchive as error:
+    except NotAnArchive as error:
         said = printable.escaped(str(error))
         raise TutorError(f"{path} is not a hand-in, or damaged ({said}): {_WRITE_AGAIN}") from error
-    with files.opened(path, _MANIFEST_KIND, content=_content(source, first)) as text:
+    with files.open_bounded(path, _MANIFEST_KIND, content=_content(source, first)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
-        manifest = msgspec.convert(printable.tree(msgspec.json.decode(text)), HandInManifest)
+        manifest = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
     events: list[StoredEvent] = []
     broken = ""
-    with files.opened(path, _JOURNAL_KIND, content=_content(source, second)) as text:
+    with files.open_bounded(path, _JOURNAL_KIND, content=_content(source, second)) as text:
         lines = bytes(text).splitlines(keepends=True)
     try:
         for event in read_events(line[:_LONGEST_LINE] for line in lines):
@@ -174,16 +174,16 @@ def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
 
 
 def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
-    """Where its description, its journal and its runs are. Raises NoArchive."""
+    """Where its description, its journal and its runs are. Raises NotAnArchive."""
     found = archive.members(source, _MOST_MEMBER)
     manifest, journal = next(found, None), next(found, None)
     if manifest is None or journal is None or (manifest.name, journal.name) != (_MANIFEST, _JOURNAL):
-        raise NoArchive("it does not begin as one of ours")
+        raise NotAnArchive("it does not begin as one of ours")
     runs: dict[str, ArchiveMember] = {}
     for member in found:
         named = _RUN.fullmatch(member.name)
         if named is None or named[1] in runs or len(runs) == _MOST_RUNS:
-            raise NoArchive("a file that is none of ours, or twice")
+            raise NotAnArchive("a file that is none of ours, or twice")
         runs[named[1]] = member
     return manifest, journal, runs
 
@@ -207,7 +207,7 @@ def write_hand_in(
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     with (
-        files.whole(target, "give another place with -o", private=True) as beside,
+        files.atomic(target, "give another place with -o", private=True) as beside,
         beside.open("wb") as archived,
         ThreadPoolExecutor() as pool,  # the packer lets other threads run
     ):

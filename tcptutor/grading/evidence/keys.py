@@ -63,13 +63,13 @@ def new_key() -> CourseKey:
 
 def write_key(key: CourseKey, path: Path) -> None:
     """Write it to a file that is its owner's alone. Raises TutorError."""
-    with files.whole(path, private=True) as beside:
+    with files.atomic(path, private=True) as beside:
         beside.write_bytes(msgspec.json.format(msgspec.json.encode(key), indent=1) + b"\n")
 
 
 def read_key(path: Path) -> CourseKey:
     """Raises TutorError for a file that is none."""
-    with files.opened(path, _KIND) as text:
+    with files.open_bounded(path, _KIND) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         key = msgspec.json.decode(text, type=CourseKey)
         if len(bytes.fromhex(key.secret)) < 16:

@@ -15,7 +15,7 @@ import pytest
 
 from tcptutor import spec
 from tcptutor.base import places
-from tcptutor.base.printable import is_printable, tree
+from tcptutor.base.printable import escape_tree, is_printable
 from tcptutor.commands.sweep import document, lines
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.goals.board import GoalBoard, GoalState
@@ -59,7 +59,7 @@ def _sweep(path: Path) -> None:
 def _tame(whole: msgspec.Struct) -> bool:
     """Whether all its texts are printable."""
     known = msgspec.json.decode(msgspec.json.encode(whole))
-    return bool(tree(known) == known)
+    return bool(escape_tree(known) == known)
 
 
 def _fill(journal: Journal) -> None:
