@@ -124,7 +124,7 @@ class Shell:
                 if began - drawn > 2 * _BREATH:  # there was a pause
                     drawn = began
                 self.screen.feed(data[start : start + SLICE])
-                if answers := self.screen.answers():
+                if answers := self.screen.take_replies():
                     self._terminal.write(answers)
                 self._moved(self)
                 if (worked := time.perf_counter() - drawn) > _BREATH:

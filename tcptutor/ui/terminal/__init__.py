@@ -1,1 +1,1 @@
-"""A terminal's inside, without any widget: bytes to cells, keys to bytes."""
+"""Terminal emulation without widgets: bytes to cells, keys to bytes."""

@@ -1,7 +1,7 @@
-"""The cells of a terminal's screen, and how text, erasing and moving change them: pyte's, as xterm does it.
+"""Cell grid of a terminal screen: pyte's `Screen`, corrected to behave as xterm does.
 
-Otherwise than in pyte are characters of two cells at edges and under others, the colour of what is erased, lines that
-nothing was written to, and the cursor beside a scrolling region.
+It differs from pyte in double-width characters at the right edge and under other characters, in the color of
+erased cells, in untouched lines, and in cursor movement outside a scrolling region.
 """
 
 from __future__ import annotations
@@ -16,53 +16,52 @@ from pyte.screens import Char, Margins, StaticDefaultDict
 from wcwidth import wcwidth
 
 HISTORY = 1000
-"""Lines that scrolled off the top and are kept."""
+"""Lines of scrollback."""
 
 _MOST_MARKS = 4
-"""Characters that are combined with one before them."""
+"""Combining characters accepted per cell."""
 
 _NO_CHARACTERS = ("Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn")
-"""Categories of Unicode that are drawn as nothing: some of them would turn a real terminal's text around."""
+"""Unicode categories that are not drawn: some of them would reverse the text of the real terminal."""
 
 Row = StaticDefaultDict[int, Char]
-"""Cells by column; of those that are not there nothing was written."""
+"""Cells by column; untouched columns are missing."""
 
 BLANK = Char(" ")
 
 
 @lru_cache(maxsize=4096)
-def _cells(character: str) -> int:
-    """0 for one that goes onto the one before it; less for one that is not drawn."""
+def _cell_width(character: str) -> int:
     if unicodedata.category(character) in _NO_CHARACTERS:
         return -1
     return wcwidth(character)
 
 
 @lru_cache(maxsize=8192)
-def _drawn(look: Char, character: str) -> Char:
+def _with_character(look: Char, character: str) -> Char:
     return look._replace(data=character)
 
 
 class CellGrid(pyte.Screen):
-    """What is on the screen, and what scrolled off it."""
+    """Visible cells and scrollback."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.history: deque[Row] = deque(maxlen=HISTORY)
-        """Lines that scrolled off, the oldest first."""
+        """Scrollback, oldest line first."""
         self.scrolled = 0
-        """How many have scrolled off since the beginning."""
+        """Lines scrolled off since the start, including those already dropped from `history`."""
         self._last = ""
         super().__init__(columns, lines)
 
     @property
     def alternate(self) -> bool:
-        """Whether a program has the screen for itself, such as `less`: what scrolls off there is gone."""
+        """Whether the alternate screen is shown, e.g. by `less`: it has no scrollback."""
         return False
 
     # Text
 
     def draw(self, data: str) -> None:
-        """Text without control characters, from the cursor on."""
+        """Write text without control characters at the cursor."""
         charset = self.g1_charset if self.charset else self.g0_charset
         data = data.translate(charset)
         cursor, look, width = self.cursor, self.cursor.attrs, self.columns
@@ -70,7 +69,7 @@ class CellGrid(pyte.Screen):
         self.dirty.add(cursor.y)
         row = self.buffer[cursor.y]
         for character in data:
-            cells = 1 if " " <= character <= "~" else _cells(character)
+            cells = 1 if " " <= character <= "~" else _cell_width(character)
             if cells <= 0:
                 if cells == 0:
                     self._combine(character)
@@ -87,25 +86,25 @@ class CellGrid(pyte.Screen):
                 self.insert_characters(cells)
             x = cursor.x
             if x in row and row[x].data == "" and x:
-                self._part(row, x - 1)
+                self._blank_left_half(row, x - 1)
             if cells == 2:
                 if x + 1 < width and row[x + 1].data != "":
-                    self._part_right(row, x + 1)
-                row[x] = _drawn(look, character)
-                row[x + 1] = _drawn(look, "")
+                    self._blank_right_half(row, x + 1)
+                row[x] = _with_character(look, character)
+                row[x + 1] = _with_character(look, "")
             else:
-                self._part_right(row, x)
-                row[x] = _drawn(look, character)
+                self._blank_right_half(row, x)
+                row[x] = _with_character(look, character)
             cursor.x = x + cells if wraps else min(x + cells, width - 1)
             self._last = character
 
-    def _part(self, row: Row, x: int) -> None:
-        """Of a character of two cells the right one goes: the left one is blank then."""
+    def _blank_left_half(self, row: Row, x: int) -> None:
+        """Blank the left half of a double-width character whose right half is overwritten."""
         if row[x].data and row[x + 1].data == "":
             row[x] = row[x]._replace(data=" ")
 
-    def _part_right(self, row: Row, x: int) -> None:
-        """The cell goes: if it was the left one of two, the right one is blank then."""
+    def _blank_right_half(self, row: Row, x: int) -> None:
+        """Blank the right half of a double-width character whose left half is overwritten."""
         right = row.get(x + 1)
         if right is not None and right.data == "" and row[x].data != "":
             row[x + 1] = right._replace(data=" ")
@@ -119,7 +118,7 @@ class CellGrid(pyte.Screen):
             row[x] = row[x]._replace(data=row[x].data + character)
 
     def index(self) -> None:
-        """One line down, scrolling at the bottom of the region."""
+        """Move the cursor down, scrolling at the bottom of the region (IND)."""
         top, bottom = self._region
         if self.cursor.y == bottom:
             self._scroll_up(top, bottom)
@@ -127,7 +126,7 @@ class CellGrid(pyte.Screen):
             self.cursor.y += 1
 
     def reverse_index(self) -> None:
-        """One line up, scrolling at the top of the region."""
+        """Move the cursor up, scrolling at the top of the region (RI)."""
         top, bottom = self._region
         if self.cursor.y == top:
             self._scroll_down(top, bottom)
@@ -145,18 +144,17 @@ class CellGrid(pyte.Screen):
             self.scrolled += 1
         for y in range(top, bottom):
             buffer[y] = buffer[y + 1]
-        buffer[bottom] = self._empty()
+        buffer[bottom] = self._new_row()
         self.dirty.update(range(top, bottom + 1))
 
     def _scroll_down(self, top: int, bottom: int) -> None:
         buffer = self.buffer
         for y in range(bottom, top, -1):
             buffer[y] = buffer[y - 1]
-        buffer[top] = self._empty()
+        buffer[top] = self._new_row()
         self.dirty.update(range(top, bottom + 1))
 
-    def _empty(self) -> Row:
-        """A new line, in the background colour of now."""
+    def _new_row(self) -> Row:
         row = Row(BLANK)
         if self.cursor.attrs.bg != "default":
             row.update(dict.fromkeys(range(self.columns), self._erased))
@@ -164,18 +162,18 @@ class CellGrid(pyte.Screen):
 
     @property
     def default_char(self) -> Char:
-        """Of what nothing was written to."""
+        """pyte's name for an untouched cell."""
         return BLANK
 
     @property
     def _erased(self) -> Char:
-        """What erasing leaves: a blank in the background colour of now, and nothing else of its look."""
+        """A blank in the current background color, without any other attribute."""
         return BLANK._replace(bg=self.cursor.attrs.bg)
 
     # Erasing, inserting, deleting
 
     def erase_in_line(self, how: int = 0, private: bool = False) -> None:  # noqa: ARG002  # as pyte has it
-        """0 from the cursor on, 1 up to it, 2 all."""
+        """Erase in the cursor's line (EL): 0 from the cursor, 1 up to the cursor, 2 all."""
         at = min(self.cursor.x, self.columns - 1)
         cells = {0: range(at, self.columns), 1: range(at + 1), 2: range(self.columns)}.get(how, range(0))
         self._erase(self.cursor.y, cells)
@@ -189,8 +187,8 @@ class CellGrid(pyte.Screen):
             return
         row, erased = self.buffer[y], self._erased
         if cells[0] and row[cells[0]].data == "":
-            self._part(row, cells[0] - 1)
-        self._part_right(row, cells[-1])
+            self._blank_left_half(row, cells[0] - 1)
+        self._blank_right_half(row, cells[-1])
         if erased == BLANK and len(cells) == self.columns:
             row.clear()
         else:
@@ -198,7 +196,7 @@ class CellGrid(pyte.Screen):
         self.dirty.add(y)
 
     def erase_in_display(self, how: int = 0, *_: object, **__: object) -> None:
-        """0 from the cursor on, 1 up to it, 2 all, 3 what scrolled off."""
+        """Erase in the display (ED): 0 below the cursor, 1 above, 2 all, 3 the scrollback."""
         if how == 3:
             self.history.clear()
             return
@@ -229,11 +227,10 @@ class CellGrid(pyte.Screen):
         self._shift(count or 1, insert=False)
 
     def _shift(self, count: int, insert: bool) -> None:
-        """What stands from the cursor on moves away from it, or to it."""
         row, at = self.buffer[self.cursor.y], min(self.cursor.x, self.columns - 1)
         cells = [row[x] for x in range(at, self.columns)]
         if cells[0].data == "" and at:
-            self._part(row, at - 1)
+            self._blank_left_half(row, at - 1)
             cells[0] = cells[0]._replace(data=" ")
         count = min(count, len(cells))
         blanks = [self._erased] * count
@@ -244,7 +241,7 @@ class CellGrid(pyte.Screen):
                 cells[count] = cells[count]._replace(data=" ")
             cells = cells[count:] + blanks
         row.update(zip(range(at, self.columns), cells, strict=True))
-        self._part_right(row, self.columns - 1)
+        self._blank_right_half(row, self.columns - 1)
         self.dirty.add(self.cursor.y)
 
     # The cursor
@@ -271,7 +268,7 @@ class CellGrid(pyte.Screen):
         self._tab(1)
 
     def _tab(self, count: int) -> None:
-        """So many tab stops on; back for a negative number."""
+        """Move to the tab stop `count` stops ahead, or behind if negative."""
         stops = sorted(self.tabstops)
         x = self.cursor.x
         after = [stop for stop in stops if stop > x] + [self.columns - 1] * count

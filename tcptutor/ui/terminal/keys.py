@@ -1,4 +1,4 @@
-"""Keys as Textual names them, what is pasted, and the wheel, in the bytes that xterm sends for them."""
+"""xterm's byte sequences for keys (by Textual's names), pastes and the mouse wheel."""
 
 from __future__ import annotations
 
@@ -19,28 +19,33 @@ _CONTROL = {
 }  # fmt: skip
 _MODIFIERS = {"shift": 1, "alt": 2, "ctrl": 4}
 
-_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_NOT_PASTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""A paste types text, and no keys that do something."""
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+_UNPASTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Control characters removed from a paste, which types text and must not trigger keys."""
 
 WHEEL_LINES = 3
-"""Lines that a turn of the wheel moves."""
+"""Lines scrolled per notch of the wheel."""
 
 
-def typed(key: str, character: str | None = None, *, application: bool = False) -> bytes:
-    """What `key`, as Textual calls it, sends; empty for one that sends nothing. `application`: of cursor keys."""
+def encode_key(key: str, character: str | None = None, *, application: bool = False) -> bytes:
+    """Return the bytes that xterm sends for a key; empty if it sends none.
+
+    Args:
+        key: Textual's name of the key, with modifiers.
+        character: Printable character of the key, if any.
+        application: Whether the program has set application cursor keys (DECCKM).
+    """
     if character is not None and character.isprintable() and not key.startswith(("ctrl+", "alt+")):
         return character.encode()
     *names, name = key.split("+") if key != "+" else [key]
     modifiers = sum(_MODIFIERS.get(each, 0) for each in names)
-    if sequence := _sequence(name, modifiers, application):
+    if sequence := _special_key(name, modifiers, application):
         return sequence.encode()
-    sent = _letter(name, character, bool(modifiers & 4), bool(modifiers & 1))
+    sent = _character_key(name, character, bool(modifiers & 4), bool(modifiers & 1))
     return (("\x1b" if modifiers & 2 and sent else "") + sent).encode()
 
 
-def _sequence(name: str, modifiers: int, application: bool) -> str:
-    """Of keys that are no characters; empty for others."""
+def _special_key(name: str, modifiers: int, application: bool) -> str:
     final = _CURSOR.get(name) or _FUNCTION.get(name)
     if final and modifiers:
         return f"\x1b[1;{1 + modifiers}{final}"
@@ -51,8 +56,7 @@ def _sequence(name: str, modifiers: int, application: bool) -> str:
     return "\x1b[Z" if (name, modifiers) == ("tab", 1) else ""
 
 
-def _letter(name: str, character: str | None, control: bool, shift: bool) -> str:
-    """Without Alt; empty for what sends nothing."""
+def _character_key(name: str, character: str | None, control: bool, shift: bool) -> str:
     if control:
         if len(name) == 1 and name.isascii() and name.isalpha():
             return chr(ord(name.upper()) & 0x1F)
@@ -64,14 +68,14 @@ def _letter(name: str, character: str | None, control: bool, shift: bool) -> str
     return (name.upper() if shift else name) if len(name) == 1 else ""
 
 
-def pasted(text: str, *, bracketed: bool) -> bytes:
-    """What is sent for pasted text: its lines end as Enter does; a program that asks for it is told that it is one."""
-    text = _NOT_PASTED.sub("", text.replace("\r\n", "\r").replace("\n", "\r"))
-    return f"{_PASTE_BEGINS}{text}{_PASTE_ENDS}".encode() if bracketed else text.encode()
+def encode_paste(text: str, *, bracketed: bool) -> bytes:
+    """Return the bytes of a paste: line ends become Enter, and `bracketed` adds the markers of mode 2004."""
+    text = _UNPASTABLE.sub("", text.replace("\r\n", "\r").replace("\n", "\r"))
+    return f"{_PASTE_START}{text}{_PASTE_END}".encode() if bracketed else text.encode()
 
 
-def wheel(up: bool, column: int, line: int, *, sgr: bool) -> bytes:
-    """A turn of the wheel for a program that asked for the mouse, at that cell from 0."""
+def encode_wheel(up: bool, column: int, line: int, *, sgr: bool) -> bytes:
+    """Return a mouse report for one notch of the wheel at a cell, counted from 0."""
     button = 64 if up else 65
     if sgr:
         return f"\x1b[<{button};{column + 1};{line + 1}M".encode()
@@ -80,6 +84,6 @@ def wheel(up: bool, column: int, line: int, *, sgr: bool) -> bytes:
     return b"\x1b[M" + bytes((32 + button, 33 + column, 33 + line))
 
 
-def wheel_as_arrows(up: bool, *, application: bool) -> bytes:
-    """A turn of the wheel for a program that has the screen for itself and knows of no mouse."""
-    return WHEEL_LINES * typed("up" if up else "down", application=application)
+def encode_wheel_as_arrows(up: bool, *, application: bool) -> bytes:
+    """Return arrow keys for one notch of the wheel, for alternate-screen programs without mouse support."""
+    return WHEEL_LINES * encode_key("up" if up else "down", application=application)

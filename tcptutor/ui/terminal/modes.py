@@ -1,4 +1,4 @@
-"""Modes of a terminal's screen: the alternate one, for `less` and others, the cursor that was saved, and the size."""
+"""Modes of a terminal screen: alternate screen, saved cursor, size, scrolling region."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tcptutor.ui.terminal.cells import BLANK, CellGrid, Row
 
 APPLICATION_KEYS, BRACKETED_PASTE = 1 << 5, 2004 << 5
 WHEEL_IS_ARROWS, SGR_MOUSE = 1007 << 5, 1006 << 5
-"""Modes as pyte keeps private ones."""
+"""Private modes in pyte's encoding, shifted left by five bits."""
 
-_ALTERNATE, _CLEARED, _SAVED, _BOTH = 47, 1047, 1048, 1049
-_COLUMNS, _REVERSED = 3, 5
+_ALTERNATE, _ALTERNATE_CLEARED, _SAVED_CURSOR, _ALTERNATE_AND_CURSOR = 47, 1047, 1048, 1049
+_COLUMNS_132, _REVERSE_VIDEO = 3, 5
 
 
-class TwoScreens(CellGrid):
-    """Two screens, of which one is shown."""
+class DualScreen(CellGrid):
+    """Cell grid with a primary and an alternate screen."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self._primary: dict[int, Row] | None = None
-        """The lines of the usual screen, while the alternate one is shown."""
+        """Lines of the primary screen while the alternate one is shown."""
         self._saved: dict[bool, Savepoint] = {}
-        """The cursor that was saved, of the usual and of the alternate screen."""
+        """Saved cursors, keyed by whether the alternate screen was shown."""
         super().__init__(columns, lines)
         self.mode.add(WHEEL_IS_ARROWS)
 
@@ -31,7 +31,7 @@ class TwoScreens(CellGrid):
         return self._primary is not None
 
     def save_cursor(self) -> None:
-        """One for each of the two screens, as xterm has it; pyte has a stack."""
+        """Save the cursor of the current screen: xterm keeps one per screen where pyte has a stack."""
         super().save_cursor()
         self._saved[self.alternate] = self.savepoints.pop()
 
@@ -39,7 +39,7 @@ class TwoScreens(CellGrid):
         found = self._saved.get(self.alternate)
         if found is not None:
             self.mode.discard(modes.DECOM)
-            self.savepoints = [found._replace(cursor=_copy(found.cursor))]
+            self.savepoints = [found._replace(cursor=_copy_cursor(found.cursor))]
         super().restore_cursor()
 
     def set_mode(self, *numbers: int, **options: object) -> None:
@@ -51,13 +51,13 @@ class TwoScreens(CellGrid):
             self._set(number, bool(options.get("private")), False)
 
     def _set(self, number: int, private: bool, on: bool) -> None:
-        if private and number in (_ALTERNATE, _CLEARED, _SAVED, _BOTH):
+        if private and number in (_ALTERNATE, _ALTERNATE_CLEARED, _SAVED_CURSOR, _ALTERNATE_AND_CURSOR):
             self._switch(number, on)
-        elif private and number == _COLUMNS:
-            # 132 columns there are not; the rest of what it does is done.
+        elif private and number == _COLUMNS_132:
+            # DECCOLM: 132 columns are not supported, but its side effects are.
             self.erase_in_display(2)
             self.cursor_position()
-        elif private and number == _REVERSED:
+        elif private and number == _REVERSE_VIDEO:
             (self.mode.add if on else self.mode.discard)(modes.DECSCNM)
             self.dirty.update(range(self.lines))
         elif on:
@@ -66,30 +66,30 @@ class TwoScreens(CellGrid):
             super().reset_mode(number, private=private)
 
     def _switch(self, number: int, on: bool) -> None:
-        """To the alternate screen or back; 1048 is the cursor alone, and 1049 both."""
-        if number in (_SAVED, _BOTH) and on:
+        """Enter or leave the alternate screen; mode 1048 is the cursor only, 1049 both."""
+        if number in (_SAVED_CURSOR, _ALTERNATE_AND_CURSOR) and on:
             self.save_cursor()
-        if number != _SAVED and on != self.alternate:
+        if number != _SAVED_CURSOR and on != self.alternate:
             if on:
                 self._primary = dict(self.buffer)
                 self.buffer.clear()
             elif self._primary is not None:
-                kept, self._primary = self._primary, None
+                primary, self._primary = self._primary, None
                 self.buffer.clear()
-                self.buffer.update(kept)
+                self.buffer.update(primary)
             self.dirty.update(range(self.lines))
-        if number in (_SAVED, _BOTH) and not on:
+        if number in (_SAVED_CURSOR, _ALTERNATE_AND_CURSOR) and not on:
             self.restore_cursor()
 
     def reset(self) -> None:
-        """As it was at the beginning; what scrolled off stays."""
+        """Return to the initial state (RIS); scrollback stays."""
         self._primary = None
         self._saved.clear()
         super().reset()
         self.mode.add(WHEEL_IS_ARROWS)
 
     def soft_reset(self) -> None:
-        """DECSTR."""
+        """Reset modes and attributes, but not the contents (DECSTR)."""
         self.mode -= {modes.IRM, modes.DECOM, APPLICATION_KEYS}
         self.mode |= {modes.DECAWM, modes.DECTCEM}
         self.margins = None
@@ -97,23 +97,23 @@ class TwoScreens(CellGrid):
         self.charset = 0
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Lines leave at the bottom while those are empty, then at the top, where they are kept."""
+        """Resize both screens: blank lines at the bottom go first, then top lines move into scrollback."""
         lines, columns = lines or self.lines, columns or self.columns
         if (lines, columns) == (self.lines, self.columns):
             return
         self.margins = None
         away = max(0, self.cursor.y - lines + 1)
         if self._primary is not None:
-            # The shell's cursor is the one that it saved when the program began.
+            # The shell's cursor is the one saved when the program started.
             saved = self._saved.get(False)
             moved = max(0, (saved.cursor.y if saved else 0) - lines + 1)
-            self.history.extend(_moved(self._primary, moved, lines))
+            self.history.extend(_remove_top_rows(self._primary, moved, lines))
             self.scrolled += moved
             if saved:
                 saved.cursor.y -= moved
-        gone = _moved(self.buffer, away, lines)
+        removed = _remove_top_rows(self.buffer, away, lines)
         if not self.alternate:
-            self.history.extend(gone)
+            self.history.extend(removed)
             self.scrolled += away
         self.cursor.y -= away
         for row in [*self.buffer.values(), *(self._primary or {}).values()]:
@@ -132,19 +132,19 @@ class TwoScreens(CellGrid):
             self.cursor_position()
 
 
-def _copy(cursor: Cursor) -> Cursor:
+def _copy_cursor(cursor: Cursor) -> Cursor:
     copy = Cursor(cursor.x, cursor.y, cursor.attrs)
     copy.hidden = cursor.hidden
     return copy
 
 
-def _moved(rows: dict[int, Row], away: int, lines: int) -> list[Row]:
-    """Take `away` lines off the top and leave `lines`; those that were taken."""
-    gone = [rows.pop(y, Row(BLANK)) for y in range(away)]
+def _remove_top_rows(rows: dict[int, Row], away: int, lines: int) -> list[Row]:
+    """Remove `away` rows at the top, keep the next `lines` rows, and return the removed ones."""
+    removed = [rows.pop(y, Row(BLANK)) for y in range(away)]
     for y in range(lines):
         row = rows.pop(y + away, None)
         if row is not None:
             rows[y] = row
     for y in [y for y in rows if y >= lines]:
         del rows[y]
-    return gone
+    return removed

@@ -1,1 +1,1 @@
-"""Widgets, in folders by region of the screen: status lines, page (text and questions), bench (the run)."""
+"""Widgets by region of the screen: status lines, page, bench (the run), sweep, terminal, workbench."""

@@ -1,4 +1,4 @@
-"""The line at the top: where you are, and what the lab does. The line at the bottom: the keys that work now."""
+"""Top and bottom lines: current place and lab status above, active keys below."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from textual.widget import Widget
 from tcptutor.ui.bindings import FooterKey
 
 GAP = 2
-"""Blanks after an entry of the line at the bottom."""
+"""Blanks between entries of the key bar."""
 
 
 class TopBar(Widget):
-    """Place and pages on the left, lab on the right; the left gives way when both do not fit."""
+    """Place and pages on the left, lab on the right; the left part shrinks if both do not fit."""
 
     def __init__(self) -> None:
         super().__init__()
         self._place = self._pages = ""
         self._lab = ""
         self.seen_at = math.inf
-        """When the place was first drawn, s of the monotonic clock: a key pressed earlier was meant for another."""
+        """Monotonic time in seconds of the first drawing: a key pressed earlier was meant for another screen."""
 
     def show_place(self, place: str, pages: str = "") -> None:
-        """`pages`: a sign for each page, which says whether it is done."""
+        """Show the current place; `pages` is one sign per page, done or not."""
         if (place, pages) != (self._place, self._pages):
             self._place, self._pages = place, pages
             self.refresh()
@@ -52,9 +52,9 @@ class TopBar(Widget):
 
 
 class KeyBar(Widget):
-    """One line of keys, as they are bound now: a remapped key shows as remapped. A click presses the key.
+    """One line of active keys, as currently bound; a click presses the key.
 
-    Textual's own footer has a widget for each key; one line costs a tenth of the bytes.
+    Textual's own footer has a widget for each key; a single line costs a tenth of the bytes.
     """
 
     def __init__(self) -> None:
@@ -63,14 +63,14 @@ class KeyBar(Widget):
         self._right = ""
 
     def show_keys(self, keys: tuple[FooterKey, ...]) -> None:
-        """In order; the last ones give way when not all fit."""
+        """Show keys in this order; the last ones are dropped if they do not fit."""
         if keys != self._keys:
             self._keys = keys
             self.refresh()
 
     @property
     def right(self) -> str:
-        """What stands at the right."""
+        """Text at the right end."""
         return self._right
 
     def show_right(self, text: str) -> None:
@@ -81,38 +81,37 @@ class KeyBar(Widget):
     def render(self) -> Content:
         width = self.content_size.width
         right = Content(self._right)
-        left = Content(" " * GAP).join([self._drawn(entry) for entry in self._fitting()])
+        left = Content(" " * GAP).join([self._render_entry(entry) for entry in self._visible_keys()])
         return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
 
     def on_click(self, event: events.Click) -> None:
-        at, entries = event.get_content_offset(self), self._fitting()
+        at, entries = event.get_content_offset(self), self._visible_keys()
         if at is None:
             return
         start = 0
         for entry in entries:
-            end = start + self._drawn(entry).cell_length
+            end = start + self._render_entry(entry).cell_length
             if start <= at.x < end:
-                self.app.simulate_key(_pressed(entry, at.x - start))
+                self.app.simulate_key(_key_at(entry, at.x - start))
                 return
             start = end + GAP
 
-    def _fitting(self) -> list[FooterKey]:
+    def _visible_keys(self) -> list[FooterKey]:
         room = self.content_size.width - len(self._right) - 1
         fitting: list[FooterKey] = []
         for entry in self._keys:
-            room -= self._drawn(entry).cell_length + (GAP if fitting else 0)
+            room -= self._render_entry(entry).cell_length + (GAP if fitting else 0)
             if room < 0:
                 break
             fitting.append(entry)
         return fitting
 
-    def _drawn(self, entry: FooterKey) -> Content:
+    def _render_entry(self, entry: FooterKey) -> Content:
         shown = " ".join(shown for shown, _ in entry.keys)
         return Content.assemble((shown, "bold"), f" {entry.word}")
 
 
-def _pressed(entry: FooterKey, at: int) -> str:
-    """The key of an entry that stands `at` so many cells from its beginning; the last one for its word."""
+def _key_at(entry: FooterKey, at: int) -> str:
     end = 0
     for shown, name in entry.keys:
         end += len(shown) + 1

@@ -27,7 +27,7 @@ AS_THEY_CAME = [
 @pytest.mark.parametrize("data", AS_THEY_CAME)
 def test_what_a_terminal_sends_goes_to_the_shell_as_it_came(data: str) -> None:
     (key,) = read(data)
-    assert keys.typed(key.key, key.character) == data.encode()
+    assert keys.encode_key(key.key, key.character) == data.encode()
 
 
 @pytest.mark.parametrize(
@@ -46,36 +46,38 @@ def test_what_a_terminal_sends_goes_to_the_shell_as_it_came(data: str) -> None:
 )
 def test_other_terminals_keys_are_sent_as_xterms(data: str, sent: bytes) -> None:
     (key,) = read(data)
-    assert keys.typed(key.key, key.character) == sent
+    assert keys.encode_key(key.key, key.character) == sent
 
 
 def test_alt_is_an_escape_before_it() -> None:
-    assert keys.typed("alt+shift+b", "B") == b"\x1bB"
-    assert keys.typed("alt+é", "é") == "\x1bé".encode()
-    assert keys.typed("alt+enter") == b"\x1b\r"
+    assert keys.encode_key("alt+shift+b", "B") == b"\x1bB"
+    assert keys.encode_key("alt+é", "é") == "\x1bé".encode()
+    assert keys.encode_key("alt+enter") == b"\x1b\r"
 
 
 def test_cursor_keys_are_others_for_an_application_that_wants_it() -> None:
-    sent = [keys.typed(name, application=True) for name in ("up", "down", "right", "left", "home", "end")]
+    sent = [
+        keys.encode_key(name, application=True) for name in ("up", "down", "right", "left", "home", "end")
+    ]
     assert sent == [b"\x1bOA", b"\x1bOB", b"\x1bOC", b"\x1bOD", b"\x1bOH", b"\x1bOF"]
-    assert keys.typed("ctrl+up", application=True) == b"\x1b[1;5A"
+    assert keys.encode_key("ctrl+up", application=True) == b"\x1b[1;5A"
 
 
 def test_what_no_terminal_sends_is_nothing() -> None:
     assert [
-        keys.typed(name) for name in ("caps_lock", "left_shift", "ctrl+media_play", "f25", "<ignore>")
+        keys.encode_key(name) for name in ("caps_lock", "left_shift", "ctrl+media_play", "f25", "<ignore>")
     ] == [b""] * 5
 
 
 def test_a_paste_types_text_and_no_keys() -> None:
     text = "ip a\r\necho \x1b[201~; rm x\n\x03\tend\x7f"
-    assert keys.pasted(text, bracketed=False) == b"ip a\recho [201~; rm x\r\tend"
-    assert keys.pasted(text, bracketed=True) == b"\x1b[200~ip a\recho [201~; rm x\r\tend\x1b[201~"
+    assert keys.encode_paste(text, bracketed=False) == b"ip a\recho [201~; rm x\r\tend"
+    assert keys.encode_paste(text, bracketed=True) == b"\x1b[200~ip a\recho [201~; rm x\r\tend\x1b[201~"
 
 
 def test_the_wheel() -> None:
-    assert keys.wheel(True, 4, 9, sgr=True) == b"\x1b[<64;5;10M"
-    assert keys.wheel(False, 4, 9, sgr=False) == b"\x1b[Ma%*"
-    assert keys.wheel(False, 300, 9, sgr=False) == b""
-    assert keys.wheel_as_arrows(True, application=False) == b"\x1b[A" * 3
-    assert keys.wheel_as_arrows(False, application=True) == b"\x1bOB" * 3
+    assert keys.encode_wheel(True, 4, 9, sgr=True) == b"\x1b[<64;5;10M"
+    assert keys.encode_wheel(False, 4, 9, sgr=False) == b"\x1b[Ma%*"
+    assert keys.encode_wheel(False, 300, 9, sgr=False) == b""
+    assert keys.encode_wheel_as_arrows(True, application=False) == b"\x1b[A" * 3
+    assert keys.encode_wheel_as_arrows(False, application=True) == b"\x1bOB" * 3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wcwidth import wcswidth
 
 from tcptutor.ui.terminal.cells import HISTORY
-from tcptutor.ui.terminal.parser import LONGEST
+from tcptutor.ui.terminal.parser import MAX_SEQUENCE
 from tcptutor.ui.terminal.screen import TerminalScreen
 
 
@@ -54,12 +54,12 @@ def test_what_a_program_wants_of_keys_and_mouse() -> None:
 )
 def test_what_it_answers(asked: str, answer: bytes) -> None:
     screen = fed(asked)
-    assert screen.answers() == answer
-    assert screen.answers() == b""
+    assert screen.take_replies() == answer
+    assert screen.take_replies() == b""
 
 
 def test_who_asks_without_end_is_answered_within_bounds() -> None:
-    assert len(fed("\x1b[c" * 10_000).answers()) < 1000
+    assert len(fed("\x1b[c" * 10_000).take_replies()) < 1000
 
 
 def test_what_scrolled_off_is_kept() -> None:
@@ -106,7 +106,7 @@ def test_tabs_forward_and_a_soft_reset() -> None:
 
 
 def test_a_sequence_without_an_end_is_given_up() -> None:
-    screen = fed("\x1b[" + "1" * (LONGEST + 10))
+    screen = fed("\x1b[" + "1" * (MAX_SEQUENCE + 10))
     screen.feed(b"\x1b[H\x1b[Jback")
     assert rows(screen)[0] == "back"
 

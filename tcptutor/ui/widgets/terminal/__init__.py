@@ -1,1 +1,1 @@
-"""A terminal on the screen: the cells of a shell, its tabs, and the chart of what is sent there."""
+"""Terminal column: shell, host tabs, goals and the chart of traffic."""

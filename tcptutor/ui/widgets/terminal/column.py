@@ -1,4 +1,4 @@
-"""What stands beside the page while a terminal is open: chart of what is sent, goals, hosts as tabs, and the pane."""
+"""Column next to the page while a terminal is open: chart, goals, host tabs and shell."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tcptutor.ui.widgets.terminal.pane import TerminalPane
 
 
 class HostTabs(Static):
-    """The hosts of the network; a click on one shows its shell."""
+    """Hosts of the network; a click shows the host's shell."""
 
     class HostChosen(Message):
-        """A host was clicked."""
+        """A click on a host's tab."""
 
         def __init__(self, host: str) -> None:
             self.host = host
@@ -34,11 +34,11 @@ class HostTabs(Static):
         self._shown: object = None
 
     def show(self, hosts: tuple[str, ...], shown: str, opened: tuple[str, ...], right: str) -> None:
-        """Which there are, which one is shown, which have a shell; and a word on the right."""
-        wanted = (hosts, shown, opened, right, self.size.width)
-        if wanted == self._shown:
+        """Show the hosts, marking the current one and those with an open shell, and a note at the right."""
+        state = (hosts, shown, opened, right, self.size.width)
+        if state == self._shown:
             return
-        self._shown = wanted
+        self._shown = state
         parts: list[Content] = []
         for host in hosts:
             click = Style.from_meta({"@click": f"choose('{host}')"})
@@ -48,7 +48,7 @@ class HostTabs(Static):
             parts.append(name.stylize("bold reverse" if host == shown else "$text-muted"))
         left = Content("").join(parts)
         gap = max(1, self.size.width - left.cell_length - len(right))
-        # It stays one line high: a layout would draw the whole screen anew, at each new rate.
+        # The height stays one line: a layout would redraw the whole screen at each new rate.
         self.update(left + Content(" " * gap) + Content.styled(right, "$text-muted"), layout=False)
 
     def action_choose(self, host: str) -> None:
@@ -56,7 +56,7 @@ class HostTabs(Static):
 
 
 class GoalLines(Static):
-    """How the page's goals stand, where its text is out of sight: signs, the next one, and what is nearly right."""
+    """Summary of the page's goals while its text is hidden: ticks, next goal, near misses."""
 
     def __init__(self) -> None:
         super().__init__(classes="goals", markup=False)
@@ -64,7 +64,7 @@ class GoalLines(Static):
         self._shown: tuple[GoalBoard | None, ShownCommand | None] = (None, None)
 
     def show(self, board: GoalBoard | None, command: ShownCommand | None = None) -> None:
-        """None for a page without goals. command: what F9 types next, where the page that shows it is out of sight."""
+        """Show a board, or hide if None; `command` is the next one that F9 types, if its page is hidden."""
         if (board, command) == self._shown:
             return
         self._shown, self.display = (board, command), board is not None
@@ -73,18 +73,20 @@ class GoalLines(Static):
         signs = "".join(f" {number}{sign(goal)}" for number, goal in enumerate(board.goals, start=1))
         due = next((goal.text for goal in board.goals if goal.due and not goal.ticked), "")
         first = Content.assemble(("goals", "$text-muted"), (signs, "bold"), "  ", inline(due))
-        # One line has room here: what was just refused comes before what is nearly right.
+        # There is room for one line: a command just refused matters more than a near miss.
         near = [inline(board.printed.text)] if board.printed is not None else near_misses(board)[:1]
-        told = [Content("all goals are reached")] if board.done else near
-        typed = [Content.assemble(("F9 ", "bold"), f"{command.host}: {command.run}")] if command else []
-        self.update(Content("\n").join([first, *told, *typed]))
+        notes = [Content("all goals are reached")] if board.done else near
+        command_line = (
+            [Content.assemble(("F9 ", "bold"), f"{command.host}: {command.run}")] if command else []
+        )
+        self.update(Content("\n").join([first, *notes, *command_line]))
 
 
 class TerminalColumn(Vertical):
-    """Chart, goals, tabs and pane; which of them there is room for the screen says by classes."""
+    """Chart, goals, tabs and shell; the screen sets classes for those that fit."""
 
     def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
-        """type_ahead: called with keys that are typed while there is no shell."""
+        """Build the column; `type_ahead` is called with keys typed before a shell is open."""
         super().__init__(classes="side terminal")
         self.chart, self.goals, self.tabs = RunPanel(), GoalLines(), HostTabs()
         self.pane = TerminalPane(type_ahead)

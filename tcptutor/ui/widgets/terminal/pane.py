@@ -1,4 +1,4 @@
-"""The pane: the cells of one shell, and the keys that are typed into it."""
+"""Terminal widget: the cells of a shell, and the keys typed into it."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.terminal import keys
 from tcptutor.ui.terminal.screen import StyledText
 
-BYTES_A_SECOND, AT_ONCE = 30_000, 8_000
-"""What drawing may send to the real terminal, by `_cost`: in the long run, and after a while without any.
+BYTES_PER_SECOND, BURST_BYTES = 30_000, 8_000
+"""Bytes per second and burst size that drawing may send to the real terminal, estimated by `_cost`.
 
-With a chart that is drawn beside it, it stays below 60 kB/s.
+Together with a chart drawn at the same time, the total stays below 60 kB/s.
 """
 
-_SHORTEST = 1 / 60
-"""Seconds between two drawings: Textual draws no more often."""
+_MIN_INTERVAL = 1 / 60
+"""Minimum seconds between drawings: Textual's own limit."""
 
-_LINE, _PIECE = 12, 44
-"""Bytes that a line costs beside its text, and each change of its look."""
+_LINE_BYTES, _STYLE_BYTES = 12, 44
+"""Estimated bytes per line and per change of style, without the text."""
 
-_NAMES = {"brown": "yellow", "brightbrown": "bright_yellow"}
+_RICH_NAMES = {"brown": "yellow", "brightbrown": "bright_yellow"}
 
 Row = tuple[StyledText, ...]
 
 
 class TerminalPane(Widget, can_focus=True):
-    """Shows one `Shell`, or a text while there is none. While it has the focus all keys are the shell's."""
+    """View of a `Shell`, or of a text without one; with focus, all keys go to the shell."""
 
     ALLOW_SELECT = False
     takes_all_keys = True
 
     def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
-        """type_ahead: called with keys that are typed while there is no shell."""
+        """Build an empty pane; `type_ahead` is called with keys typed before a shell is open."""
         super().__init__()
         self._type_ahead = type_ahead
         self._shell: Shell | None = None
         self._text = ""
         self._rows: list[Row] = []
-        """As they were drawn last."""
-        self._back = 0
+        """Rows as last drawn."""
+        self._scroll_offset = 0
         """Lines that the view is scrolled into the history."""
         self._scrolled = 0
         self._next = self._last = 0.0
-        """When it may be drawn again, and when it was drawn."""
-        self._credit = float(AT_ONCE)
+        """Earliest time of the next drawing, and time of the last, monotonic seconds."""
+        self._credit = float(BURST_BYTES)
         """Bytes that may be sent at once."""
         self._waiting: Timer | None = None
 
@@ -66,21 +66,21 @@ class TerminalPane(Widget, can_focus=True):
         return self._shell
 
     def show(self, shell: Shell | None, text: str = "") -> None:
-        """This shell from now on, or `text`."""
+        """Show a shell, or a text if there is none."""
         if shell is not self._shell or text != self._text:
-            self._shell, self._text, self._back = shell, text, 0
+            self._shell, self._text, self._scroll_offset = shell, text, 0
             self._rows = []
             self._fit()
             self.refresh()
 
     def moved(self) -> None:
-        """The shell shows something else: draw it as soon as the rate allows."""
+        """Draw the shell's changes as soon as the byte rate allows."""
         if self._waiting is None:
-            rest = self._next - time.monotonic()
-            if rest <= 0:
+            remaining = self._next - time.monotonic()
+            if remaining <= 0:
                 self._draw()
             else:
-                self._waiting = self.set_timer(rest, self._draw)
+                self._waiting = self.set_timer(remaining, self._draw)
 
     # Drawing
 
@@ -92,8 +92,10 @@ class TerminalPane(Widget, can_focus=True):
         if shell is None:
             return
         screen = shell.screen
-        if self._back:  # the text that is being read stays where it is
-            self._back = min(self._back + screen.scrolled - self._scrolled, len(screen.history))
+        if self._scroll_offset:  # text being read stays in place
+            self._scroll_offset = min(
+                self._scroll_offset + screen.scrolled - self._scrolled, len(screen.history)
+            )
         self._scrolled = screen.scrolled
         before, cost = self._rows, 0
         self._rows = [self._row(y) for y in range(self.content_size.height)]
@@ -102,18 +104,17 @@ class TerminalPane(Widget, can_focus=True):
                 self.refresh(Region(0, y, self.content_size.width, 1))
                 cost += _cost(now)
         now = time.monotonic()
-        self._credit = min(AT_ONCE, self._credit + (now - self._last) * BYTES_A_SECOND) - cost
-        self._last, self._next = now, now + max(_SHORTEST, -self._credit / BYTES_A_SECOND)
+        self._credit = min(BURST_BYTES, self._credit + (now - self._last) * BYTES_PER_SECOND) - cost
+        self._last, self._next = now, now + max(_MIN_INTERVAL, -self._credit / BYTES_PER_SECOND)
 
     def _row(self, y: int) -> Row:
-        """A line of the view, with the cursor in it."""
         assert self._shell is not None
         screen = self._shell.screen
-        row = screen.row(y, self._back) if y < screen.lines else ()
-        at = min(screen.cursor.x, screen.columns - 1)
-        if screen.cursor.hidden or y != screen.cursor.y + self._back:
+        row = screen.row(y, self._scroll_offset) if y < screen.lines else ()
+        column = min(screen.cursor.x, screen.columns - 1)
+        if screen.cursor.hidden or y != screen.cursor.y + self._scroll_offset:
             return row
-        return _with_cursor(row, at, self.has_focus)
+        return _with_cursor(row, column, self.has_focus)
 
     def render_line(self, y: int) -> Strip:
         width = self.content_size.width
@@ -123,7 +124,7 @@ class TerminalPane(Widget, can_focus=True):
             )
         row = self._rows[y] if y < len(self._rows) else self._row(y)
         inverse = self._shell.screen.inverse
-        segments = [Segment(text, self.rich_style + _style(look, inverse)) for text, look in row]
+        segments = [Segment(text, self.rich_style + _rich_style(look, inverse)) for text, look in row]
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def _fit(self) -> None:
@@ -148,22 +149,22 @@ class TerminalPane(Widget, can_focus=True):
         event.stop()
         event.prevent_default()
         application = self._shell is not None and self._shell.screen.application_keys
-        self._type(keys.typed(event.key, event.character, application=application))
+        self._send(keys.encode_key(event.key, event.character, application=application))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         bracketed = self._shell is not None and self._shell.screen.bracketed_paste
-        self._type(keys.pasted(event.text, bracketed=bracketed))
+        self._send(keys.encode_paste(event.text, bracketed=bracketed))
 
-    def _type(self, data: bytes) -> None:
+    def _send(self, data: bytes) -> None:
         if not data:
             return
         if self._shell is None:
             self._type_ahead(data)
             return
         self._shell.write(data)
-        if self._back:
-            self._back = 0
+        if self._scroll_offset:
+            self._scroll_offset = 0
             self.moved()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
@@ -173,39 +174,38 @@ class TerminalPane(Widget, can_focus=True):
         self._wheel(event, up=False)
 
     def _wheel(self, event: events.MouseEvent, up: bool) -> None:
-        """Into what scrolled off; a program that has the screen for itself gets it."""
+        """Scroll the history, or send the wheel to a program that uses it."""
         event.stop()
         event.prevent_default()
         if self._shell is None:
             return
         screen = self._shell.screen
         if screen.mouse:
-            self._shell.write(keys.wheel(up, event.x, event.y, sgr=screen.sgr_mouse))
+            self._shell.write(keys.encode_wheel(up, event.x, event.y, sgr=screen.sgr_mouse))
         elif screen.wheel_is_arrows:
-            self._shell.write(keys.wheel_as_arrows(up, application=screen.application_keys))
+            self._shell.write(keys.encode_wheel_as_arrows(up, application=screen.application_keys))
         elif not screen.alternate:
             by = keys.WHEEL_LINES if up else -keys.WHEEL_LINES
             self._scrolled = screen.scrolled
-            self._back = max(0, min(self._back + by, len(screen.history)))
+            self._scroll_offset = max(0, min(self._scroll_offset + by, len(screen.history)))
             self.moved()
 
 
 def _cost(row: Row) -> int:
-    """About how many bytes a line takes on its way to the terminal."""
-    return _LINE + sum(len(text) + _PIECE for text, _ in row)
+    return _LINE_BYTES + sum(len(text) + _STYLE_BYTES for text, _ in row)
 
 
-def _with_cursor(row: Row, at: int, focused: bool) -> Row:
-    """`row` with the cell of column `at` as the cursor; underlined in a pane that keys do not go to."""
+def _with_cursor(row: Row, column: int, focused: bool) -> Row:
+    """Return the row with the cell in `column` shown as cursor: reversed with focus, else underlined."""
     pieces: list[StyledText] = []
     x = 0
     for text, look in row:
         width = cell_len(text)
-        if not x <= at < x + width:
+        if not x <= column < x + width:
             pieces.append(StyledText(text, look))
         else:
             before = 0
-            while x + cell_len(text[: before + 1]) <= at:
+            while x + cell_len(text[: before + 1]) <= column:
                 before += 1
             end = before + 1
             while end < len(text) and cell_len(text[end]) == 0:
@@ -218,11 +218,10 @@ def _with_cursor(row: Row, at: int, focused: bool) -> Row:
 
 
 @lru_cache(maxsize=2048)
-def _style(char: Char, inverse: bool) -> Style:
-    """Of cells that look like that; where it says nothing, the pane's own."""
+def _rich_style(char: Char, inverse: bool) -> Style:
     return Style(
-        color=_colour(char.fg),
-        bgcolor=_colour(char.bg),
+        color=_rich_color(char.fg),
+        bgcolor=_rich_color(char.bg),
         bold=char.bold or None,
         italic=char.italics or None,
         underline=char.underscore or None,
@@ -231,10 +230,10 @@ def _style(char: Char, inverse: bool) -> Style:
     )
 
 
-def _colour(name: str) -> str | None:
-    """Rich's name of one of pyte's colours."""
+def _rich_color(name: str) -> str | None:
+    """Return Rich's name of a pyte color."""
     if name == "default":
         return None
     if len(name) == 6 and set(name) <= set("0123456789abcdef"):
         return f"#{name}"
-    return _NAMES.get(name) or name.replace("bright", "bright_")
+    return _RICH_NAMES.get(name) or name.replace("bright", "bright_")
