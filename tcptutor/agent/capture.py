@@ -19,8 +19,8 @@ from tcptutor.agent.network import Interface, Network, network_of
 from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt
 from tcptutor.spec import Experiment
-from tcptutor.wire.frames import BLOCK, place_size, places
-from tcptutor.wire.protocol import Captured
+from tcptutor.wire.frames import BLOCK, ring_shape, slot_size
+from tcptutor.wire.protocol import CapturedPackets
 
 # linux/if_packet.h and linux/if_ether.h; Python's socket module has no names for them.
 _SOL_PACKET, _RX_RING, _STATISTICS, _VERSION = 263, 5, 6, 10
@@ -41,7 +41,7 @@ class _Ring:
     def __init__(self, interface: Interface, size: int, snaplen: int) -> None:
         """`size`: bytes at most. Raises LabError."""
         self.name = interface.name
-        blocks, self._in_block = places(size, snaplen)
+        blocks, self._in_block = ring_shape(size, snaplen)
         self._passed = self._left_out = 0
         try:
             with network_of(interface.pid):
@@ -51,7 +51,7 @@ class _Ring:
             raise LabError(f"no packets can be kept here ({error.strerror}): take capture=off") from error
         try:
             self._socket.setsockopt(_SOL_PACKET, _VERSION, struct.pack("=I", _TPACKET_V2))
-            asked = _REQUEST.pack(BLOCK, blocks, place_size(snaplen), blocks * self._in_block)
+            asked = _REQUEST.pack(BLOCK, blocks, slot_size(snaplen), blocks * self._in_block)
             self._socket.setsockopt(_SOL_PACKET, _RX_RING, asked)
             self._memory = mmap.mmap(self._socket.fileno(), blocks * BLOCK)
             self._socket.bind((interface.name, _ETH_P_ALL))
@@ -100,11 +100,13 @@ class Capture:
                 self._rings.append(_Ring(there[name], size, experiment.flows.snaplen))
             undo.pop_all()
 
-    def end(self, began: float) -> tuple[list[CapturedAt], Iterator[Captured]]:
+    def end(self, began: float) -> tuple[list[CapturedAt], Iterator[CapturedPackets]]:
         """What was kept, and the packets; `began` is the monotonic time of the traffic's start."""
         at = round(began * 1e9) + self._wall
         kept = [ring.end() for ring in self._rings]
-        return kept, (Captured(ring.name, at, block) for ring in self._rings for block in ring.blocks())
+        return kept, (
+            CapturedPackets(ring.name, at, block) for ring in self._rings for block in ring.blocks()
+        )
 
     def close(self) -> None:
         """Give the memory back; safe to call twice."""

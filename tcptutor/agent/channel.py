@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from tcptutor.base.errors import ProtocolError
 from tcptutor.wire import protocol
-from tcptutor.wire.later import LaterChanges
+from tcptutor.wire.deferred import DeferredChanges
 from tcptutor.wire.protocol import Event, Failed, Quit, Request, Stop
 
 
@@ -29,7 +29,7 @@ class Channel:
         self._buffer = b""
         self.closed = False
         """Whether the input has ended, or Quit has come: the agent then ends."""
-        self.later = LaterChanges()
+        self.deferred = DeferredChanges()
         """Of the path, beside those that stand in the request of the run."""
 
     def send(self, event: Event) -> None:

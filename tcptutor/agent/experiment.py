@@ -28,10 +28,10 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     wanted = {
         network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always, experiment.packet),
         # Another seed: losses on the way back must not be those of the way there.
-        network.way_back: plan.chain(plan.backward(path), mtu, seed + (1 << 32), packet=HEADERS),
+        network.way_back: plan.chain(plan.reverse(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
     for pair in range(experiment.pairs):
-        wanted[network.access(pair)] = plan.chain(plan.access(path, pair), mtu, seed)
+        wanted[network.access(pair)] = plan.chain(plan.access_link(path, pair), mtu, seed)
     if experiment.hosts.maxrate is not None:
         paced = (Qdisc("fq", {"maxrate": round(experiment.hosts.maxrate / 8)}),)
         wanted |= dict.fromkeys((host.interface for host in network.hosts), paced)

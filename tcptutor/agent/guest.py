@@ -23,8 +23,8 @@ from tcptutor.agent.names import HostNames
 from tcptutor.agent.session import bounds
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
-from tcptutor.wire import home, memory, protocol
-from tcptutor.wire.later import LaterChanges
+from tcptutor.wire import home_files, memory, protocol
+from tcptutor.wire.deferred import DeferredChanges
 from tcptutor.wire.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.wire.ring import Ring, in_guest
 
@@ -138,7 +138,7 @@ def _writable() -> None:
     for mount in (
         ["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"],
         ["mount", "--bind", str(beside), str(etc)],
-        ["mount", "-t", "tmpfs", "-o", f"size={_HOME_SIZE},mode=700", "home", str(home.FOLDER)],
+        ["mount", "-t", "tmpfs", "-o", f"size={_HOME_SIZE},mode=700", "home", str(home_files.FOLDER)],
     ):
         subprocess.run(mount, check=True)
     # What Debian's alternatives would link.
@@ -157,10 +157,10 @@ class _Guest(Channel):
         super().__init__(port, ring.write)
         self._ring: Ring | None = ring
         self._pause = pause
-        self.later = LaterChanges(ring.later)
+        self.deferred = DeferredChanges(ring.deferred)
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
-        if self._ring is not None and (request := self._ring.handed_in()):
+        if self._ring is not None and (request := self._ring.take_request()):
             self._ring = None
             self._buffer += request
         if self._ring is not None:

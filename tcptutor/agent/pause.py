@@ -34,7 +34,7 @@ def in_guest() -> Callable[[], None] | None:
     device = pci.find(*_DEVICE)
     if device is None:
         return None
-    memory = memoryview(pci.mapped(device, 0, 16))
+    memory = memoryview(pci.map_resource(device, 0, 16))
     longs, words = memory.cast("I"), memory.cast("H")
     config = os.open(device / "config", os.O_RDWR)
 

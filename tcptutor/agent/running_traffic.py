@@ -26,7 +26,7 @@ from tcptutor.run import CapturedAt
 from tcptutor.spec import Change, Experiment
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
-from tcptutor.wire.protocol import TakenSamples
+from tcptutor.wire.protocol import RawSamples
 
 _EARLY = 0.5
 """How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
@@ -194,8 +194,8 @@ class RunningTraffic:
             t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
-            while self.channel.later.due <= t:
-                self._take_change(self.channel.later.take())
+            while self.channel.deferred.due <= t:
+                self._take_change(self.channel.deferred.take())
             over = t >= total or ended
             self.sampler.send(t, at_once=over)
             if over:
@@ -226,7 +226,7 @@ class RunningTraffic:
                 raise LabError(group.failure)
         if rows := [row for one in self.udp for row in one.end(seconds)]:
             self.channel.send(
-                TakenSamples(round(seconds, 6), b"", udp=tuple(sorted(rows, key=lambda row: row.t)))
+                RawSamples(round(seconds, 6), b"", udp=tuple(sorted(rows, key=lambda row: row.t)))
             )
 
     def captured(self) -> list[CapturedAt]:

@@ -20,7 +20,7 @@ from tcptutor.run.doubts import Doubts
 from tcptutor.run.ended import Ended, TimerCounts
 from tcptutor.run.plausible import LATE
 from tcptutor.wire import rows
-from tcptutor.wire.protocol import TakenSamples
+from tcptutor.wire.protocol import RawSamples
 
 _BATCH = 0.2
 """Lab time that one Samples event covers, s."""
@@ -290,7 +290,7 @@ class Sampler:
         acks, resent = self.trace.take(self.began) if self.trace is not None else ([], [])
         udp = [row for source in self.udp for row in source.take(t)]
         self._channel.send(
-            TakenSamples(
+            RawSamples(
                 round(t, 6),
                 b"".join(self._rows),
                 tuple(self._lengths),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tcptutor.agent.udp_flows import INTERVAL, UdpGroup, streams_json
 from tcptutor.run import UdpResult, UdpSample
-from tcptutor.wire.iperf3 import EndOfTest, StreamInterval, udp_sample
+from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, udp_sample
 
 
 class _Whole(msgspec.Struct, frozen=True):

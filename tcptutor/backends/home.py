@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tcptutor.base import files, places
-from tcptutor.wire.home import DEEPEST, MOST, TOTAL, pieces
+from tcptutor.wire.home_files import MAX_BYTES, MAX_DEPTH, MAX_FILES, pieces
 from tcptutor.wire.protocol import HomeFile, HomeFiles
 
-__all__ = ["TOTAL", "Home", "plain"]
+__all__ = ["MAX_BYTES", "Home", "plain"]
 
 _LONGEST_NAME = 100
 
@@ -65,7 +65,7 @@ class Home:
     def _take(self, piece: HomeFile) -> None:
         self._total += len(piece.data)
         self._names.add(piece.path)
-        if not plain(piece.path) or self._total > TOTAL or len(self._names) > MOST:
+        if not plain(piece.path) or self._total > MAX_BYTES or len(self._names) > MAX_FILES:
             return
         if piece.append:
             if self._part is not None and self._part[0] == piece.path:
@@ -104,6 +104,6 @@ class Home:
 def plain(name: str) -> bool:
     """Whether `name` is a path of a few printable names, going nowhere but down."""
     parts = name.split("/")
-    return len(parts) <= DEEPEST + 1 and all(
+    return len(parts) <= MAX_DEPTH + 1 and all(
         part not in ("", ".", "..") and len(part) <= _LONGEST_NAME and part.isprintable() for part in parts
     )

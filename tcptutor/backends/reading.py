@@ -12,7 +12,7 @@ from tcptutor.run import QueueSample, SampleTable
 from tcptutor.run.ended import Ended
 from tcptutor.run.results import finished
 from tcptutor.wire import rows
-from tcptutor.wire.protocol import Event, Samples, TakenSamples
+from tcptutor.wire.protocol import Event, RawSamples, Samples
 
 
 class Reading:
@@ -27,7 +27,7 @@ class Reading:
     async def read(self, event: Event) -> Event:
         """`event`, or what it stands for. Raises ProtocolError for samples that are none."""
         match event:
-            case TakenSamples():
+            case RawSamples():
                 try:
                     taken = tuple(rows.samples(event.rows))
                 except ValueError as error:

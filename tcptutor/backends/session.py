@@ -20,11 +20,11 @@ from tcptutor.wire.protocol import (
     HomeFiles,
     OpenTerminal,
     Request,
-    Resized,
+    ResizeTerminal,
     SessionEnded,
     Stop,
-    Typed,
-    Wrote,
+    TerminalInput,
+    TerminalOutput,
 )
 
 _MOST = 1 << 16
@@ -67,12 +67,12 @@ class Terminal:
     def write(self, data: bytes) -> None:
         """Type into it."""
         if not self._over:
-            self._send(Typed(self._number, data))
+            self._send(TerminalInput(self._number, data))
 
     def resize(self, rows: int, columns: int) -> None:
         """The screen has another size now, characters."""
         if not self._over:
-            self._send(Resized(self._number, rows, columns))
+            self._send(ResizeTerminal(self._number, rows, columns))
 
     def close(self) -> None:
         """Hang up; `read` then comes to its end."""
@@ -111,7 +111,7 @@ class Terminal:
 class Session:
     """The lab in somebody's hands, until `leave`.
 
-    Iterating over it gives SessionState, CommandEnded, RunFound, Samples and Finished as they come; it ends with the
+    Iterating over it gives SessionState, CommandEnded, RunDetected, Samples and Finished as they come; it ends with the
     session and raises LabError when the lab does. The backend that opened it takes down what is left.
     """
 
@@ -155,7 +155,7 @@ class Session:
             while True:
                 event = await self._reading.read(await self._receive())
                 match event:
-                    case Wrote(terminal=number, data=data):
+                    case TerminalOutput(terminal=number, data=data):
                         if number in self._terminals:
                             self._terminals[number].arrived(data)
                             await self._terminals[number].room()

@@ -16,7 +16,7 @@ from pathlib import Path
 from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.backends.home import TOTAL
+from tcptutor.backends.home import MAX_BYTES
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
 from tcptutor.base import units
@@ -165,7 +165,7 @@ async def _session(
             if done:
                 await following
             if left := session.home.left:
-                warn(f"not kept of ~, {units.size(TOTAL)} in all: {', '.join(left)}")
+                warn(f"not kept of ~, {units.size(MAX_BYTES)} in all: {', '.join(left)}")
         finally:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, TutorError):

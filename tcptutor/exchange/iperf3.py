@@ -21,7 +21,7 @@ from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
 from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
-from tcptutor.wire.iperf3 import StreamRow, StreamSummary
+from tcptutor.wire.iperf3_json import StreamRow, StreamSummary
 
 _SHORTEST = 1e-3
 """Seconds of an experiment, at least; `-n` may be over sooner."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from tcptutor.wire.iperf3 import EndOfTest, StreamInterval, StreamRow
+from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, StreamRow
 
 MOST = 512
 """Tests in a file, and streams of a test, that are read; iperf3 has 128 streams at most."""

@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.exchange.iperf3_document import Document, rate_of
 from tcptutor.run import UdpResult, UdpSample, sum_or_none
-from tcptutor.wire.iperf3 import StreamRow, udp_sample
+from tcptutor.wire.iperf3_json import StreamRow, udp_sample
 
 _SAME_BYTES = 0.01
 """Relative difference of two sums of what arrived below which they are of the same datagrams."""

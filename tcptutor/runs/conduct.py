@@ -23,7 +23,7 @@ from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
-from tcptutor.wire.protocol import Event, Failed, RunFound
+from tcptutor.wire.protocol import Event, Failed, RunDetected
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
@@ -156,7 +156,7 @@ async def run_whole(lab: Lab, experiment: Experiment) -> Run:
 
 
 class ConductedSession:
-    """The runs that come of what somebody does in a lab: one from each RunFound to its Finished, each in a file."""
+    """The runs that come of what somebody does in a lab: one from each RunDetected to its Finished, each in a file."""
 
     def __init__(self, session: AsyncIterable[Event], environment: Environment, store: RunStore) -> None:
         self._events = aiter(session)
@@ -180,7 +180,7 @@ class ConductedSession:
 
     async def __anext__(self) -> Event:
         event = await anext(self._events)
-        if isinstance(event, RunFound):
+        if isinstance(event, RunDetected):
             await self._end("another run began")
             self.growing = GrowingRun(event.experiment, self._environment, self._store)
         if self.growing is not None:

@@ -16,7 +16,7 @@ from tcptutor.run.check import LONGEST, check_interface
 from tcptutor.runs import pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
 from tcptutor.wire import frames
-from tcptutor.wire.protocol import Captured
+from tcptutor.wire.protocol import CapturedPackets
 
 SUFFIX = ".pcapng"
 LARGEST = 1 << 29
@@ -47,14 +47,14 @@ def begin_ns(run: Run) -> int:
         return 0
 
 
-def save(run: Run, pieces: Sequence[Captured], file: Path, elsewhere: str) -> None:
+def save(run: Run, pieces: Sequence[CapturedPackets], file: Path, elsewhere: str) -> None:
     """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
     with files.atomic(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
         for block in _blocks(run, pieces):
             out.write(block)
 
 
-def _blocks(run: Run, pieces: Sequence[Captured]) -> Iterator[bytes]:
+def _blocks(run: Run, pieces: Sequence[CapturedPackets]) -> Iterator[bytes]:
     names = list(dict.fromkeys(piece.interface for piece in pieces))
     names += [each.interface for each in run.captured if each.interface not in names]
     start, snaplen = begin_ns(run), run.experiment.flows.snaplen

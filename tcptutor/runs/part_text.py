@@ -17,7 +17,7 @@ from tcptutor.run.check import LONGEST, RowsCheck, check_frame, check_interface
 from tcptutor.runs.recording import add, cut, tables_of
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol
-from tcptutor.wire.protocol import Captured, Event, Samples
+from tcptutor.wire.protocol import CapturedPackets, Event, Samples
 
 ENDED = "tcptutor ended during it"
 """The note of a run that was cut short by the end of its program."""
@@ -45,7 +45,7 @@ class PartText(msgspec.Struct):
     """A part that was read."""
 
     run: Run
-    captured: list[Captured]
+    captured: list[CapturedPackets]
     """Its packets."""
     damage: str = ""
     """What ends the part before its end, in a few words; empty when nothing does: a last line that was not finished
@@ -98,7 +98,7 @@ class _Replayed:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.captured: list[Captured] = []
+        self.captured: list[CapturedPackets] = []
         self._rows = RowsCheck(run.experiment)
         self._left = _LARGEST
 
@@ -129,7 +129,7 @@ class _Replayed:
         if changed.experiment != self.run.experiment:
             self._rows = RowsCheck(changed.experiment)
         self.run = changed
-        if isinstance(event, Captured):
+        if isinstance(event, CapturedPackets):
             check_interface(event.interface)
             if not 0 <= event.began < 1 << 63:
                 raise ValueError("began is out of bounds")

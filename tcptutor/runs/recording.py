@@ -11,7 +11,7 @@ from tcptutor.run import TABLES, Environment, Fidelity, Run, Status, Table
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import Event, Ready, RunFound, Samples
+from tcptutor.wire.protocol import Event, Ready, RunDetected, Samples
 
 _ROWS = {
     "samples": "rows",
@@ -34,7 +34,7 @@ def add(run: Run, event: Event) -> None:
     match event:
         case Ready(environment=environment):
             run.environment = environment
-        case RunFound(experiment=experiment) | SessionState(experiment=experiment):
+        case RunDetected(experiment=experiment) | SessionState(experiment=experiment):
             run.experiment = experiment
         case Samples():
             for name, rows in _ROWS.items():

@@ -13,7 +13,7 @@ from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.run import Run, load, save
 from tcptutor.runs import packets, parts
-from tcptutor.wire.protocol import Captured, Event
+from tcptutor.wire.protocol import CapturedPackets, Event
 
 
 class RunStore:
@@ -22,7 +22,7 @@ class RunStore:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._parts: dict[str, parts.Part] = {}
-        self._packets: dict[str, list[Captured]] = {}
+        self._packets: dict[str, list[CapturedPackets]] = {}
 
     def file(self, run_id: str) -> Path | None:
         """Where the run is, or will be."""
@@ -37,7 +37,7 @@ class RunStore:
         """Keep what has just arrived."""
         if part := self._parts.get(run.id):
             part.take(event)
-            if isinstance(event, Captured):
+            if isinstance(event, CapturedPackets):
                 self._packets.setdefault(run.id, []).append(event)
 
     def finish(self, run: Run) -> str:

@@ -17,7 +17,7 @@ from tcptutor.ui import background
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import Event, RunFound, Samples
+from tcptutor.wire.protocol import Event, RunDetected, Samples
 
 if TYPE_CHECKING:
     from textual.message import Message
@@ -65,7 +65,7 @@ class SessionRun:
                 while t > self._seconds:
                     self._seconds *= 2
                     self._expect()
-            case RunFound() | SessionState():
+            case RunDetected() | SessionState():
                 self._expect()
             case _:
                 pass

@@ -1,1 +1,1 @@
-"""What this machine and the lab's agent say to each other, in memory and in messages. Without mininet and pyroute2."""
+"""Messages and shared memory between the host and the agent in the lab. Imports neither Mininet nor pyroute2."""

@@ -1,4 +1,4 @@
-"""The lab as its kernel holds it: hosts, interfaces and queue disciplines, as a session tells of them."""
+"""State of the lab in its kernel: hosts, interfaces and queue disciplines, as a session reports it."""
 
 from __future__ import annotations
 
@@ -8,73 +8,73 @@ from tcptutor.spec import Experiment, Path
 
 
 class QdiscSettings(msgspec.Struct, frozen=True):
-    """A queue discipline, or a class of one (its handle has a number after the colon), as the kernel holds it now."""
+    """Settings of a queue discipline, or of a class of one, in the kernel (a class has a number after the colon)."""
 
     kind: str
     handle: str
-    """As tc writes it, such as "1:"."""
+    """Number in tc's notation, such as "1:"."""
     parent: str
-    """"root", or the class that it is in, such as "1:1"."""
+    """"root", or the class that contains it, such as "1:1"."""
     settings: dict[str, bool | int | float] = {}
-    """By name, in base units: delay, jitter, target and interval in s; rate, maxrate, peak, ceil, and of hfsc
-    real_time, link_share and upper in bit/s; loss, duplicate, reorder, corrupt and probability from 0 to 1; limit in
-    packets, but in bytes for tbf, bfifo, cake and red; burst in bytes, and for netem the packets lost in a row. Empty
-    for a kind whose settings are not known."""
+    """Settings by name, in base units: s for delay, jitter, target and interval; bit/s for rate, maxrate, peak, ceil
+    and hfsc's real_time, link_share and upper; 0 to 1 for loss, duplicate, reorder, corrupt and probability; packets
+    for limit, but bytes for tbf, bfifo, cake and red; bytes for burst, but packets lost in a row for netem. Empty for
+    a kind that the agent cannot decode."""
 
 
 class InterfaceState(msgspec.Struct, frozen=True):
-    """What one interface of the network does to the packets that leave it."""
+    """Settings of one interface of the network."""
 
     name: str
-    """Such as s1-eth2."""
+    """Interface name, such as s1-eth2."""
     qdiscs: tuple[QdiscSettings, ...] = ()
-    """From the root down; empty where packets do not wait."""
+    """Disciplines from the root down; empty for an interface without a queue."""
     mtu: int = 1500
     """Largest IP packet, bytes."""
     up: bool = True
     offloads: tuple[str, ...] = ()
-    """Those of tso, gso and gro that are on."""
+    """Enabled offloads among tso, gso and gro."""
     addresses: tuple[str, ...] = ()
-    """IPv4, such as 10.0.0.1/8."""
+    """IPv4 addresses, such as 10.0.0.1/8."""
 
 
 class SysctlChange(msgspec.Struct, frozen=True):
-    """A setting, `net.ipv4.tcp_*` and a few others, that is not what it was when the session began."""
+    """Sysctl that has changed since the session began: `net.ipv4.tcp_*` and a few others."""
 
     host: str
-    """The switches s1 and s2 have theirs in common."""
+    """Host or switch; the switches s1 and s2 share their sysctls."""
     name: str
-    """Its last part, such as tcp_sack."""
+    """Last part of the name, such as tcp_sack."""
     before: str
     now: str
 
 
 class HostState(msgspec.Struct, frozen=True):
-    """A host, or a switch, as its kernel holds it now. The switches s1 and s2 have all of it in common."""
+    """State of a host or switch in its kernel. The switches s1 and s2 share a namespace, and so all values."""
 
     name: str
     sysctls: dict[str, str] = {}
-    """Those that a session tells of as they are, by the last part of their names; without those it does not have."""
+    """Values of the sysctls that a session always reports, by the last part of the name; absent ones are left out."""
     listening: tuple[int, ...] = ()
-    """TCP ports on which something waits for connections, in order."""
+    """Sorted TCP ports with a listening socket."""
     echo_replies: int = 0
-    """Answers to its pings that have come since the session began."""
+    """Replies to the host's own pings since the session began."""
     filtered: int = 0
-    """IP packets that have come to it since then and that its own rules (iptables, nft) kept from its programs."""
+    """IP packets that the host's own rules (iptables, nft) have dropped on arrival since the session began."""
 
 
 class SessionState(msgspec.Struct, frozen=True, tag="seen"):
-    """The lab as the kernel holds it now, changes made by hand included; sent within half a second of a change.
+    """State of the lab in its kernel, including manual changes; sent within half a second of a change.
 
-    Of a sysctl that was written through another mount of /proc than the lab's own, it may come some seconds later.
+    A sysctl written through another mount of /proc than the lab's may be reported some seconds later.
     """
 
     experiment: Experiment
-    """In the terms of an experiment, of the first pair; in a run's `path.changes`, those during it."""
+    """Experiment that describes the first pair now; during a run, `path.changes` lists the changes since its start."""
     interfaces: tuple[InterfaceState, ...] = ()
-    """Every interface of the network, switches' bridges included."""
+    """All interfaces of the network, including the switches' bridges."""
     sysctls: tuple[SysctlChange, ...] = ()
     path: Path | None = None
-    """As it is at this moment, in all its properties; a run's `experiment.path` is that of its begin."""
+    """Current path with all properties; a run's `experiment.path` is the path at its start."""
     hosts: tuple[HostState, ...] = ()
     """Hosts, then switches."""

@@ -1,7 +1,7 @@
-"""How much memory an experiment takes, from what it asks for alone: nothing is looked at here.
+"""Memory that an experiment takes, estimated from its settings alone.
 
-A kernel that comes to the end of what TCP may have (net.ipv4.tcp_mem) lets its receivers advertise next to nothing,
-and nothing of a run is true from then on. So there must be enough before it begins.
+When TCP reaches its memory limit (net.ipv4.tcp_mem), the kernel shrinks the advertised windows to almost nothing and
+the rest of the run is meaningless. The memory therefore has to be sufficient before the run begins.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from collections.abc import Iterator
 from tcptutor.spec import Experiment, Path, bdp
 
 BUFFER_MIN = 6 << 20
-"""The kernel's own bound of a receive buffer, bytes; that of short paths here."""
+"""Largest receive buffer that the kernel's default allows, bytes; lower bound of the lab's largest buffer."""
 BUFFER_MAX = (1 << 31) - 1
-"""Bytes: the kernel keeps the size of a buffer in 32 bits, one of them the sign."""
+"""Largest buffer, bytes: the kernel stores the size as a signed 32-bit number."""
 _FASTEST = 2e10
-"""What a guest's one processor may carry, bit/s: with offloads an emulated one came to 8.6 Gbit/s. What is faster never
-fills its path."""
-_SENT = 6
-"""Bytes that a sender's buffer grows to for each byte of the window: two windows of segments (tcp_sndbuf_expand), each
-taken for three times its payload, and an application writes until it is full."""
-_ARRIVED = 1.5
-"""Bytes that a receiver holds for each byte of the window while it waits for one that was lost."""
-_FLOW = 256 << 10
-"""Of every flow, however small its window, bytes."""
-_DATAGRAMS = 2 * 212_992
-"""Of one UDP socket, bytes, sent or received: net.core.rmem_max of the stock kernel, which iperf3's -w may double."""
+"""Rate that a guest's one processor can carry at most, bit/s: an emulated one reached 8.6 Gbit/s with offloads. A path
+above it never fills."""
+_SEND_BUFFER_PER_WINDOW = 6
+"""Bytes of send buffer per byte of window: two windows of segments (tcp_sndbuf_expand), each charged at three times its
+payload, and an application writes until the buffer is full."""
+_RECEIVE_BUFFER_PER_WINDOW = 1.5
+"""Bytes that a receiver holds per byte of window while it waits for a lost segment."""
+_PER_FLOW = 256 << 10
+"""Bytes that each flow takes however small its window."""
+_UDP_SOCKET = 2 * 212_992
+"""Bytes of one UDP socket, sending or receiving: the default net.core.rmem_max, which iperf3's -w can double."""
 SHARE = 0.5
-"""The part of a guest's free memory that TCP may have before its kernel holds it back (Linux: a sixteenth of all).
-The other half is for what the kernel does not count there: heads of segments on the way, clones in the disciplines."""
+"""Share of a guest's free memory for TCP before the kernel limits it (Linux: one sixteenth of all memory).
+
+The rest holds memory that tcp_mem does not count: headers of segments in flight and clones in queue disciplines."""
 
 
 def largest_buffer(experiment: Experiment) -> int:
-    """Upper bound of the buffers at both ends, bytes, unless sysctls set another: none is ever the limit."""
+    """Return the upper bound of the buffers at both ends, bytes; large enough to never limit a flow by itself."""
     wanted = max(
         8 * round(bdp(path.rate, path.delay) or 0) + 4 * path.queue for path in _paths(experiment.path)
     )
@@ -40,7 +41,7 @@ def largest_buffer(experiment: Experiment) -> int:
 
 
 def _paths(path: Path) -> Iterator[Path]:
-    """The path as it is, and as each change leaves it."""
+    """Yield the initial path and the path after each change."""
     yield path
     for change in path.changes:
         path = path.after(change)
@@ -48,44 +49,43 @@ def _paths(path: Path) -> Iterator[Path]:
 
 
 def in_flight(experiment: Experiment) -> int:
-    """The most that all flows together can have on the way at once, bytes of frames."""
+    """Return the most bytes of frames that all flows together can have in flight."""
     longest = max(map(experiment.pair_delay, range(experiment.pairs)))
-    found = 0.0
+    most = 0.0
     for path in _paths(experiment.path):
         rate = path.rate or _FASTEST
         seconds = path.delay + path.jitter + max(0.0, longest - experiment.path.delay)
-        held = min(rate, _FASTEST) * seconds / 8 + (path.queue if rate < _FASTEST else 0)
-        # No window is larger than what has arrived before.
-        found = max(found, min(held, min(rate, _FASTEST) * experiment.seconds / 8))
+        capacity = min(rate, _FASTEST) * seconds / 8 + (path.queue if rate < _FASTEST else 0)
+        # A window is never larger than the data that has arrived.
+        most = max(most, min(capacity, min(rate, _FASTEST) * experiment.seconds / 8))
     if experiment.hosts.window is not None:
-        found = min(found, experiment.total_streams * experiment.hosts.window)
-    return round(found)
+        most = min(most, experiment.total_streams * experiment.hosts.window)
+    return round(most)
 
 
 def tcp_bytes(experiment: Experiment) -> int:
-    """What TCP's buffers may take at both ends together, as the kernel counts it."""
+    """Return the bytes of TCP's buffers at both ends, as the kernel counts them."""
     flows = experiment.total_streams
     most = flows * _send_buffer(experiment)
     window = min(in_flight(experiment), most)
-    sent = min(most, _SENT * window + flows * _FLOW)
-    return sent + round(_ARRIVED * window)
+    sent = min(most, _SEND_BUFFER_PER_WINDOW * window + flows * _PER_FLOW)
+    return sent + round(_RECEIVE_BUFFER_PER_WINDOW * window)
 
 
 def udp_bytes(experiment: Experiment) -> int:
-    """What the buffers of UDP's sockets may take at both ends together, as the kernel counts it."""
-    return 2 * _DATAGRAMS * experiment.pairs * experiment.flows.udp_streams
+    """Return the bytes of UDP's socket buffers at both ends, as the kernel counts them."""
+    return 2 * _UDP_SOCKET * experiment.pairs * experiment.flows.udp_streams
 
 
 def capture_bytes(experiment: Experiment) -> int:
-    """What is taken for packets that are kept, whether they come or not."""
+    """Return the bytes reserved for captured packets."""
     return experiment.flows.capture_size if experiment.flows.capture else 0
 
 
 def _send_buffer(experiment: Experiment) -> int:
-    """Upper bound of one sender's buffer, bytes."""
-    given = experiment.hosts.sysctls.get("tcp_wmem", "").split()
+    tcp_wmem = experiment.hosts.sysctls.get("tcp_wmem", "").split()
     if experiment.flows.buffer is not None:
         return 2 * experiment.flows.buffer
-    if len(given) == 3 and given[2].isdigit():
-        return int(given[2])
+    if len(tcp_wmem) == 3 and tcp_wmem[2].isdigit():
+        return int(tcp_wmem[2])
     return experiment.hosts.send_buffer or largest_buffer(experiment)

@@ -1,4 +1,4 @@
-"""Devices of QEMU's that the guest drives by itself, through their memory."""
+"""QEMU's PCI devices that the guest drives directly through their memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 
 def find(vendor: str, device: str) -> Path | None:
-    """The folder of the first such device, which is enabled; None where the machine has none.
+    """Enable the first such device and return its folder in /sys; None if the machine has none.
 
-    vendor, device: as /sys prints them, "0x1af4".
+    Args:
+        vendor: PCI vendor as /sys prints it, such as "0x1af4".
+        device: PCI device in the same notation.
     """
     for found in sorted(Path("/sys/bus/pci/devices").glob("*")):
         if (_text(found / "vendor"), _text(found / "device")) == (vendor, device):
@@ -19,8 +21,8 @@ def find(vendor: str, device: str) -> Path | None:
     return None
 
 
-def mapped(device: Path, resource: int, size: int) -> mmap.mmap:
-    """The first `size` bytes of that memory of a device. Raises OSError."""
+def map_resource(device: Path, resource: int, size: int) -> mmap.mmap:
+    """Map the first `size` bytes of a device's memory resource. Raises OSError."""
     handle = os.open(device / f"resource{resource}", os.O_RDWR)
     try:
         return mmap.mmap(handle, size)

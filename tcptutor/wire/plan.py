@@ -1,8 +1,8 @@
-"""Which queue disciplines an experiment puts where, in the kernel's terms. Pure: nothing is set here.
+"""Queue disciplines that an experiment puts on each interface, in the kernel's terms. Pure: sets nothing.
 
-Data goes through the first switch's interface towards the second, acknowledgements through the second's towards the
-first. netem is the root and tbf below it, as the manuals have it, then the discipline of the bottleneck's queue;
-each is left out where the path does not need it.
+Data leaves through the first switch's interface to the second switch, acknowledgments through the second's to the
+first. netem is the root with tbf below it, as in the manuals, then the discipline of the bottleneck's queue; a
+discipline that the path does not need is left out.
 """
 
 from __future__ import annotations
@@ -15,48 +15,53 @@ import msgspec
 from tcptutor.spec import ETHERNET_HEADER, Path, default_burst
 
 UNSHAPED = 1e10
-"""Rate for which netem's queue is made when the path has no shaper, bit/s."""
+"""Rate for which netem's queue is sized on a path without a shaper, bit/s."""
 
 
 @dataclass(frozen=True)
 class Qdisc:
-    """One queue discipline and its settings, by the names that `qdiscs` writes and reads back."""
+    """Queue discipline and its settings, named as `agent.qdiscs` writes and reads them."""
 
     kind: str
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-_LEAST_FRAME = 60
-"""Bytes of the smallest frame of Ethernet."""
+_MIN_FRAME = 60
+"""Bytes of the smallest Ethernet frame."""
 
 Chain = tuple[Qdisc, ...]
-"""From the root down: each is in the one before it."""
+"""Disciplines from the root down, each the child of the one before."""
 
 
 def forward(path: Path) -> Path:
-    """The data's way: what a firewall drops, the way does not."""
+    """Return the path of the data; a firewall's loss happens at the receiver, not on the path."""
     return msgspec.structs.replace(path, loss=0.0) if path.loss_by == "firewall" else path
 
 
-def backward(path: Path) -> Path:
-    """The acknowledgements' way, as a path of its own."""
+def reverse(path: Path) -> Path:
+    """Return the path of the acknowledgments, as a path of its own."""
     return Path(
         rate=path.reverse_rate, delay=path.reverse_delay, loss=path.reverse_loss, queue=path.reverse_queue
     )
 
 
-def access(path: Path, pair: int) -> Path:
-    """A pair's own link behind the second switch, as a path of its own."""
+def access_link(path: Path, pair: int) -> Path:
+    """Return a pair's own link behind the second switch, as a path of its own."""
     return Path(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
 
 
 def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: int | None = None) -> Chain:
-    """The queue disciplines that do it, in one direction.
+    """Return the queue disciplines for one direction of a path.
 
-    `packet`: bytes of the smallest IP packets that come all the time, where these are not of `mtu` bytes.
+    Args:
+        way: Path whose forward settings apply to this direction.
+        mtu: Bytes of the largest IP packet.
+        seed: Seed of netem's random numbers.
+        always_netem: Whether a later change needs a netem that is in place from the start.
+        packet: Bytes of the IP packets that this direction mostly carries, if not `mtu`.
     """
     frame = mtu + ETHERNET_HEADER
-    smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _LEAST_FRAME))
+    smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _MIN_FRAME))
     found = []
     if always_netem or way.delay or way.jitter or way.loss or way.duplicate or way.reorder:
         found.append(Qdisc("netem", _netem(way, smallest, seed)))
@@ -79,8 +84,7 @@ def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
         "duplicate": way.duplicate,
         "reorder": way.reorder,
         "ecn": False,
-        # Twice what the path holds, and what waits below in the tbf or goes through it at once: netem counts all
-        # of it, and its own drops would be a loss that nobody planned.
+        # Twice the packets in flight and in the tbf below: netem counts both, and must never drop by itself.
         "limit": round(2 * in_flight + 2 * (way.queue + (way.burst or 0)) / frame) + 1000,
         "seed": seed,
     }
@@ -102,13 +106,13 @@ def _inner(way: Path, frame: int) -> dict[str, Any]:
         case "codel" | "fq_codel":
             return {"limit": packets, "ecn": way.ecn}
         case "fq":
-            # A switch knows no sockets. Here all hosts share one kernel, so this fq would find those of the senders and
-            # tell them to leave the pacing to it: BBR would burst, and segments seem to leave later than they do.
+            # The lab's hosts share one kernel, so this fq would find the senders' sockets and take over their pacing:
+            # BBR would burst, and segments would seem to leave later than they do.
             return {"limit": packets, "pacing": False}
         case "cake":
             return {"limit": way.queue}
         case _:
-            # Thresholds at a sixth and a half of the queue, and a tenth dropped at the upper one: tc-red's advice.
+            # Thresholds at a sixth and half of the queue, and 10 % drops at the upper one: tc-red's advice.
             return {
                 "limit": way.queue,
                 "low": max(round(way.queue / 6), 3 * frame),

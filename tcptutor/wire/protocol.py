@@ -1,7 +1,7 @@
-"""The agent's protocol: requests in, events out, one JSON object a line, told apart by their key "type".
+"""Protocol of the agent: requests and events, one JSON object per line, distinguished by the key "type".
 
-The same under every backend. Typed requests only, never a command line. Its version is another
-one when a message changes its meaning; who gets a message of another version says so and does nothing.
+All backends use it. Requests are typed and never contain a command line. VERSION changes when a message changes its
+meaning; a peer that receives another version reports it and does nothing.
 """
 
 from __future__ import annotations
@@ -25,72 +25,72 @@ from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 
 VERSION = 5
-"""Hello, RunExperiment, OpenSession and Ready carry it; the other messages follow one of these."""
+"""Version in Hello, RunExperiment, OpenSession and Ready; all other messages follow one of these."""
 PORT_NAME = "tcptutor"
-"""The guest's virtio port that carries it."""
+"""Name of the guest's virtio port for the protocol."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """Who is there? Answered by Ready."""
+    """Request for the agent's version and environment. Answered by Ready."""
 
     version: int = VERSION
 
 
 class RunExperiment(msgspec.Struct, frozen=True, tag="run"):
-    """Run it; answered by Phase, TakenSamples, ... and one Ended or Failed."""
+    """Request to run an experiment. Answered by Phase, RawSamples and finally Ended or Failed."""
 
     experiment: Experiment
     sample_hz: float = 100.0
-    """Samples of each flow in a second of the lab's clock."""
+    """Samples of each flow per second of the lab's clock."""
     version: int = VERSION
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
-    """End the running experiment now; it is answered by Ended with `complete` false."""
+    """Request to end the running experiment now. Answered by Ended with `complete` false."""
 
 
 class Quit(msgspec.Struct, frozen=True, tag="quit"):
-    """Take everything down and end."""
+    """Request to take the network down and exit."""
 
 
 class OpenSession(msgspec.Struct, frozen=True, tag="session"):
-    """Set path and hosts up as `experiment` says, send nothing, and leave the rest to somebody's hands.
+    """Request to set up path and hosts for manual experiments; sends no traffic.
 
-    Answered by SessionState; then come RunFound, TakenSamples ... Ended for each run that is found, and SessionEnded
-    after Stop.
+    Answered by SessionState, then RunDetected, RawSamples and Ended for each run that the agent detects, and
+    SessionEnded after Stop.
     """
 
     experiment: Experiment
     sample_hz: float = 100.0
     home: str = ""
-    """The folder that is `~` there; empty for the lab's own."""
+    """Home folder on the lab hosts; empty for the guest's own."""
     carried: bool = True
-    """Whether the folder's files come and go with the session: HomeFile both ways."""
+    """Whether HomeFile messages copy the folder into the lab and back."""
     trap: str = ""
-    """What is wrong with it from the beginning, by its name in `agent.traps.TRAPS`; empty for nothing."""
+    """Fault to set up in advance, a key of `agent.traps.TRAPS`; empty for none."""
     version: int = VERSION
 
 
 class HomeFile(msgspec.Struct, frozen=True, tag="home-file"):
-    """A piece of a file in `~`: put there before terminals are opened, told before the session ends."""
+    """Piece of a file in the home folder; sent to the lab before terminals open, and back before the session ends."""
 
     path: str
-    """Relative."""
+    """Path relative to the home folder."""
     data: bytes
     executable: bool = False
     append: bool = False
-    """Whether it goes on where the last piece of this file ended."""
+    """Whether the piece continues the file's previous piece."""
 
 
 class HomeFiles(msgspec.Struct, frozen=True, tag="home-files"):
-    """The names of all that was told of `~`, and of those that are too large or too many for that."""
+    """Names of the files sent back, and of those left out as too large or too many."""
 
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
 
 
 class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
-    """A shell on `host` (h1 ... h8, s1, s2), called `terminal` from now on; within a session."""
+    """Request for a shell on `host` (h1 ... h8, s1, s2) with the number `terminal`, within a session."""
 
     terminal: int
     host: str
@@ -98,15 +98,15 @@ class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
     columns: int = 80
 
 
-class Typed(msgspec.Struct, frozen=True, tag="typed"):
-    """Bytes for a terminal's input."""
+class TerminalInput(msgspec.Struct, frozen=True, tag="typed"):
+    """Bytes typed into a terminal."""
 
     terminal: int
     data: bytes
 
 
-class Resized(msgspec.Struct, frozen=True, tag="resized"):
-    """A terminal has another size now."""
+class ResizeTerminal(msgspec.Struct, frozen=True, tag="resized"):
+    """New size of a terminal."""
 
     terminal: int
     rows: int
@@ -114,7 +114,7 @@ class Resized(msgspec.Struct, frozen=True, tag="resized"):
 
 
 class CloseTerminal(msgspec.Struct, frozen=True, tag="close-terminal"):
-    """Hang up."""
+    """Request to hang up a terminal."""
 
     terminal: int
 
@@ -127,49 +127,49 @@ Request: TypeAlias = (
     | OpenSession
     | HomeFile
     | OpenTerminal
-    | Typed
-    | Resized
+    | TerminalInput
+    | ResizeTerminal
     | CloseTerminal
 )
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """The agent is there."""
+    """Event that the agent is ready for requests."""
 
     version: int
     environment: Environment
 
 
 class Phase(msgspec.Struct, frozen=True, tag="phase"):
-    """What the lab is doing now: "network", "check", "traffic", "collect"; `text` says it to the user."""
+    """Phase of a run: "network", "check", "traffic" or "collect"; `text` describes it to the user."""
 
     name: str
     text: str
 
 
 class Samples(msgspec.Struct, frozen=True, tag="samples"):
-    """Samples in order of time; a batch covers about a fifth of a second of the lab's clock."""
+    """Batch of samples in order of time, about a fifth of a second of the lab's clock."""
 
     t: float
-    """Lab time since the traffic began, s, even when there is no flow yet."""
+    """Lab time since the traffic began, s; advances even before the first flow."""
     rows: tuple[Sample, ...]
     queue: tuple[QueueSample, ...] = ()
-    """The bottleneck at the same instants."""
+    """Bottleneck queue at the same instants."""
     acks: tuple[AckSample, ...] = ()
-    """What the tracepoint gave meanwhile, for a run that asked for it."""
+    """Records of the tcp_probe tracepoint, if the run asked for `acks`."""
     senders: tuple[SenderSample, ...] = ()
-    """The sending hosts' own queues, at some of the same instants."""
+    """Queues of the sending hosts' interfaces at some of the same instants."""
     udp: tuple[UdpSample, ...] = ()
     resent: tuple[ResentSample, ...] = ()
-    """What the tracepoint gave of retransmissions meanwhile, for a run that asked for `acks`."""
+    """Retransmissions that the tracepoint recorded, if the run asked for `acks`."""
 
 
-class TakenSamples(msgspec.Struct, frozen=True, tag="taken"):
-    """Samples as the agent takes them; `backends.reading` makes Samples of them, which have the same names."""
+class RawSamples(msgspec.Struct, frozen=True, tag="taken"):
+    """Samples as the agent takes them; `backends.reading` decodes them into Samples with the same fields."""
 
     t: float
     rows: bytes
-    """As `wire.rows` has them."""
+    """Rows in the format of `wire.rows`."""
     queue: tuple[QueueSample, ...] = ()
     acks: tuple[AckSample, ...] = ()
     senders: tuple[SenderSample, ...] = ()
@@ -177,69 +177,69 @@ class TakenSamples(msgspec.Struct, frozen=True, tag="taken"):
     resent: tuple[ResentSample, ...] = ()
 
 
-class Captured(msgspec.Struct, frozen=True, tag="captured"):
-    """Packets of one interface, in the order in which they passed; they come before Finished."""
+class CapturedPackets(msgspec.Struct, frozen=True, tag="captured"):
+    """Packets of one interface in capture order; sent before Finished."""
 
     interface: str
     began: int
-    """When the traffic began, by the clock of the packets' times, ns."""
+    """Start of the traffic by the clock of the packets' timestamps, ns."""
     data: bytes
-    """A block of the kernel's ring, as `wire.frames.packets` reads it."""
+    """Block of the kernel's ring, to be decoded by `wire.frames.packets`."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """The run or the request failed; one line that says what to do. The agent stays usable."""
+    """Failure of a run or request, as one line that says what to do. The agent remains usable."""
 
     reason: str
     kind: str = "lab"
-    """lab, kernel (a feature is missing), usage, or protocol."""
+    """Category: lab, kernel (missing feature), usage, or protocol."""
 
 
-class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
-    """Bytes from a terminal; empty when its shell has ended."""
+class TerminalOutput(msgspec.Struct, frozen=True, tag="wrote"):
+    """Output of a terminal; empty when its shell has exited."""
 
     terminal: int
     data: bytes
 
 
 class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
-    """A line that was typed at the prompt of a lab host's shell has been done or refused.
+    """Line typed at the prompt of a lab host's shell that has completed or been refused.
 
-    The shell itself says so: it explains, and proves nothing. Of very many at once some are not told.
+    The shell itself reports it, so it is a hint and not evidence. In a flood of commands some are not reported.
     """
 
     terminal: int
     host: str
-    """Where it was typed: `h2` in a terminal of h1 leads to h2."""
+    """Host that ran it: `h2` typed in a terminal of h1 opens a shell on h2."""
     command: str
-    """The line, its beginning where it is very long."""
+    """Line as typed, truncated if very long."""
     status: int
-    """Its exit code; 0 is success."""
+    """Exit code."""
 
 
-class RunFound(msgspec.Struct, frozen=True, tag="found"):
-    """Flows that somebody started: a run begins, of what the kernel holds. TakenSamples and Ended follow."""
+class RunDetected(msgspec.Struct, frozen=True, tag="found"):
+    """Start of a run of manually started flows, with its experiment from the kernel's state."""
 
     experiment: Experiment
 
 
 class SessionEnded(msgspec.Struct, frozen=True, tag="session-ended"):
-    """Nothing comes any more."""
+    """End of a session; no more events follow."""
 
 
 Event: TypeAlias = (
     Ready
     | Phase
-    | TakenSamples
+    | RawSamples
     | Samples
-    | Captured
+    | CapturedPackets
     | Ended
     | Finished
     | Failed
-    | Wrote
+    | TerminalOutput
     | SessionState
     | CommandEnded
-    | RunFound
+    | RunDetected
     | HomeFile
     | HomeFiles
     | SessionEnded
@@ -248,11 +248,11 @@ Event: TypeAlias = (
 _encoder = msgspec.json.Encoder()
 _request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
-"""For events that were kept, of whatever version; `event` is for those of an agent that runs."""
+"""Decoder for recorded events of any version; use `event` for those of a running agent."""
 
 
 class _Opening(msgspec.Struct):
-    """What every version of the protocol has in common, of a message that opens something."""
+    """Fields that opening messages have in every version of the protocol."""
 
     type: str
     version: int = 0
@@ -262,12 +262,12 @@ _opening_decoder = msgspec.json.Decoder(_Opening)
 
 
 def line(message: Request | Event) -> bytes:
-    """`message` as one line, newline included."""
+    """Encode `message` as one line, newline included."""
     return _encoder.encode(message) + b"\n"
 
 
 def request(line: bytes) -> Request:
-    """What a client asks for. Raises ProtocolError for another version of the protocol, and for no request of it."""
+    """Decode a client's request. Raises ProtocolError for another protocol version or an invalid request."""
     try:
         opening = _opening_decoder.decode(line)
         if opening.type in ("hello", "run", "session"):
@@ -278,7 +278,7 @@ def request(line: bytes) -> Request:
 
 
 def event(line: bytes) -> Event:
-    """What an agent answers. Raises ProtocolError for another version of the protocol, MsgspecError for half a line."""
+    """Decode an agent's event. Raises ProtocolError for another version, MsgspecError for an incomplete line."""
     if line.startswith(b'{"type":"ready"'):
         _check(_opening_decoder.decode(line).version, "the lab's agent", "this tcptutor")
     return event_decoder.decode(line)

@@ -1,12 +1,11 @@
-"""The guest's way in and out: bytes through memory that QEMU shares with the program that runs it.
+"""Ring buffer in memory that QEMU shares between the guest and the host program.
 
-A virtio port interrupts the guest at an instant that depends on the other machine. Memory does not: on the virtual
-clock a run is not disturbed by being watched, and a request that is there before the guest moves is found at the same
-instant each time.
+A virtio port interrupts the guest at an instant that depends on the host. Shared memory does not: on the virtual clock
+watching a run does not disturb it, and a request that was stored before the guest resumes is found at the same instant
+each time.
 
-Layout: bytes written so far (u64), bytes read so far (u64), bytes of the request (u64), how often the guest looked for
-one (u64), then the data, going round, and at the end room for what changes during a run (doubles, as `later` has them)
-and for the request.
+Layout: bytes written (u64), bytes read (u64), bytes of the request (u64), polls for a request by the guest (u64), the
+circular data, then room for deferred path changes (doubles, as `wire.deferred` stores them) and for the request.
 """
 
 from __future__ import annotations
@@ -16,42 +15,42 @@ import time
 from collections.abc import Iterable
 
 from tcptutor.spec import Change
-from tcptutor.wire import later, pci
+from tcptutor.wire import deferred, pci
 
 SIZE = 16 << 20
-"""Of the whole region, bytes."""
+"""Bytes of the whole region."""
 HEADER = 64
 REQUEST = 1 << 16
-"""The longest request, bytes."""
-_LATER = 8 * later.LENGTH
-TAIL = _LATER + REQUEST
-"""Bytes behind the data."""
-_WRITTEN, _READ, _REQUESTED, _LOOKS = 0, 1, 2, 3
+"""Bytes of the longest request."""
+_DEFERRED = 8 * deferred.LENGTH
+TAIL = _DEFERRED + REQUEST
+"""Bytes behind the circular data."""
+_WRITTEN, _READ, _REQUESTED, _POLLS = 0, 1, 2, 3
 _DEVICE = ("0x1af4", "0x1110")
 """PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
 
 
 class Ring:
-    """Either end of it, over the mapped region. One writer, one reader, neither ever waits for a lock."""
+    """Either end of the mapped ring. One writer and one reader, without locks."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
         self._counters = memoryview(memory)[:HEADER].cast("Q")
         self._data = memoryview(memory)[HEADER:-TAIL]
-        self.later = memoryview(memory)[-TAIL:-REQUEST].cast("d")
-        """What changes during the run that was handed in, as `later.put` leaves it."""
+        self.deferred = memoryview(memory)[-TAIL:-REQUEST].cast("d")
+        """Path changes of the submitted run, as `deferred.store` writes them."""
         self._request = memoryview(memory)[-REQUEST:]
         self._seen_read = 0
 
     def write(self, data: bytes) -> None:
-        """Add `data`; waits while there is no room, which happens only when the reader has stopped reading."""
+        """Append `data`; waits while the ring is full, which happens only when the reader has stopped."""
         rest = memoryview(data)
         while rest:
             written = self._counters[_WRITTEN]
             room = len(self._data) - (written - self._seen_read)
             if room <= 0:
-                # Looked at only when it must be: how far the reader is depends on the other machine, and even
-                # the size of the number would change how many instructions Python takes here.
+                # The reader's position depends on the host, and even the size of that number would change how many
+                # instructions Python takes here. Read it only when the ring seems full.
                 if self._seen_read == self._counters[_READ]:
                     time.sleep(0.01)
                 self._seen_read = self._counters[_READ]
@@ -59,12 +58,12 @@ class Ring:
             place = written % len(self._data)
             part = rest[: min(room, len(self._data) - place)]
             self._data[place : place + len(part)] = part
-            # Only now: the reader must never see a count that is ahead of the data.
+            # Published last: the reader must never see a count ahead of the data.
             self._counters[_WRITTEN] = written + len(part)
             rest = rest[len(part) :]
 
     def read(self) -> bytes:
-        """All that is there; empty when there is nothing new."""
+        """Return all unread bytes; empty if there are none."""
         read, written = self._counters[_READ], self._counters[_WRITTEN]
         if read == written:
             return b""
@@ -74,19 +73,21 @@ class Ring:
         self._counters[_READ] = written
         return data
 
-    def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
-        """Leave a request for the guest, which does not move meanwhile; at most REQUEST bytes.
+    def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+        """Store a request for the guest, which must be stopped meanwhile.
 
-        changes: those that it is to know of only when they are due.
+        Args:
+            request: At most REQUEST bytes.
+            changes: Path changes that the agent learns only when they are due.
         """
-        later.put(self.later, changes)
+        deferred.store(self.deferred, changes)
         self._request[: len(request)] = request
         self._counters[_REQUESTED] = len(request)
 
-    def handed_in(self) -> bytes:
-        """The request that was left, once; empty when there is none."""
-        # Counted first: a guest that is saved here has looked already, for whoever asks.
-        self._counters[_LOOKS] += 1
+    def take_request(self) -> bytes:
+        """Remove and return the submitted request; empty if there is none."""
+        # Counted first: a guest whose snapshot is taken here has already polled, as the host can see.
+        self._counters[_POLLS] += 1
         length = self._counters[_REQUESTED]
         if not length:
             return b""
@@ -94,24 +95,24 @@ class Ring:
         return bytes(self._request[:length])
 
     @property
-    def looks(self) -> int:
-        """How often the guest has looked for a request."""
-        return self._counters[_LOOKS]
+    def polls(self) -> int:
+        """Polls for a request by the guest so far."""
+        return self._counters[_POLLS]
 
     def skip(self) -> None:
-        """Take all that is there as read."""
+        """Discard all unread bytes."""
         self._counters[_READ] = self._counters[_WRITTEN]
 
     def close(self) -> None:
-        """Give the memory back; safe to call twice."""
+        """Unmap the memory; safe to call twice."""
         self._counters.release()
         self._data.release()
-        self.later.release()
+        self.deferred.release()
         self._request.release()
         self._memory.close()
 
 
 def in_guest() -> Ring | None:
-    """The guest's end; None where the machine has no such device."""
+    """Open the guest's end; None if the machine has no shared memory device."""
     device = pci.find(*_DEVICE)
-    return Ring(pci.mapped(device, 2, SIZE)) if device else None
+    return Ring(pci.map_resource(device, 2, SIZE)) if device else None

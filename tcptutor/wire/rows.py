@@ -1,7 +1,7 @@
-"""A flow's TCP state at one instant, as bytes and as a sample.
+"""Encoding of a flow's TCP state at one instant, as bytes and as a sample.
 
-In the lab it stays the kernel's own bytes: to an emulated processor, making numbers and text of them costs more than
-asking for them. Whoever uses the lab makes samples of them.
+The agent passes on the kernel's bytes: on an emulated processor, decoding and printing numbers costs more than asking
+for them. The host decodes them into samples.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tcptutor.wire import tcp_info
 from tcptutor.wire.tcp_info import AT, TcpInfo
 
 _HEAD = struct.Struct("=IdQ")
-"""The flow's number, when, s since the traffic began, and bytes_received of the receiving end."""
+"""Flow number, time in s since the traffic began, and bytes_received of the receiving end."""
 _ROW = _HEAD.size + tcp_info.LAYOUT.size
-_BYTES_ACKED = _HEAD.size + tcp_info.BYTES_ACKED
+_BYTES_ACKED_AT = _HEAD.size + tcp_info.BYTES_ACKED
 _UNACKED = struct.Struct("=I")
-_AT_UNACKED = _HEAD.size + struct.calcsize("=8B 4I")
+_UNACKED_AT = _HEAD.size + struct.calcsize("=8B 4I")
 _ESTABLISHED = 1
 _US = 1e-6
 _NO_RTT = 0xFFFFFFFF
@@ -27,26 +27,26 @@ _NO_RTT = 0xFFFFFFFF
 
 
 def row(flow: int, t: float, received: int, info: bytes) -> bytes:
-    """One row. `info` is struct tcp_info of the sending end, tcp_info.LAYOUT.size bytes."""
+    """Encode one row. `info` is struct tcp_info of the sending end, tcp_info.LAYOUT.size bytes."""
     return _HEAD.pack(flow, t, received) + info
 
 
-def acked(row: bytes) -> tuple[int, int]:
-    """The flow's number, and bytes_acked."""
+def bytes_acked(row: bytes) -> tuple[int, int]:
+    """Return the flow number and its bytes_acked."""
     flow: int = _HEAD.unpack_from(row)[0]
-    count: int = tcp_info.COUNTER.unpack_from(row, _BYTES_ACKED)[0]
+    count: int = tcp_info.COUNTER.unpack_from(row, _BYTES_ACKED_AT)[0]
     return flow, count
 
 
-def waits(row: bytes) -> bool:
-    """Whether its program still has the connection open, and a segment on its way is not acknowledged."""
-    return row[_HEAD.size] == _ESTABLISHED and _UNACKED.unpack_from(row, _AT_UNACKED)[0] > 0
+def has_unacked(row: bytes) -> bool:
+    """Return whether the connection is open and has an unacknowledged segment in flight."""
+    return row[_HEAD.size] == _ESTABLISHED and _UNACKED.unpack_from(row, _UNACKED_AT)[0] > 0
 
 
 def samples(rows: bytes) -> Iterator[Sample]:
-    """Those of rows that follow one another. Raises ValueError for bytes that are no whole rows."""
+    """Decode consecutive rows. Raises ValueError if the bytes are not whole rows."""
     if len(rows) % _ROW:
-        raise ValueError(f"{len(rows)} bytes are no whole rows of {_ROW}")
+        raise ValueError(f"{len(rows)} bytes are not whole rows of {_ROW}")
     for place in range(0, len(rows), _ROW):
         flow, t, received = _HEAD.unpack_from(rows, place)
         yield sample(flow, t, tcp_info.LAYOUT.unpack_from(rows, place + _HEAD.size), received)
@@ -61,8 +61,8 @@ _pick = itemgetter(*(AT[name] for name in _NAMES))
 
 
 def sample(flow: int, t: float, info: TcpInfo, received: int) -> Sample:
-    """tcp_info in our names and base units. `t` is the time since the traffic began, s."""
-    # Taken out by one call and given by position: a hundred times a second for each flow, names cost as much as
+    """Convert tcp_info to our names and base units. `t` is the time since the traffic began, s."""
+    # One itemgetter and positional arguments: at a hundred calls per second and flow, access by name costs as much as
     # asking the kernel.
     (
         cwnd, ssthresh, mss, rtt, rttvar, min_rtt, acked, segs_out, retransmits, delivery_rate, pacing_rate,

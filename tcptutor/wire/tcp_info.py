@@ -1,4 +1,4 @@
-"""struct tcp_info, a connection's TCP state as the kernel tells it (linux/tcp.h)."""
+"""Layout of struct tcp_info, the kernel's TCP state of a connection (linux/tcp.h)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import struct
 from typing import TypeAlias
 
 LAYOUT = struct.Struct("=8B 24I 4Q 6I 4Q 2I 2Q 4I 2I 2H I")
-"""Up to total_rto_time; a kernel that knows less sends less, and the rest reads as zero."""
+"""Fields up to total_rto_time; an older kernel sends fewer, and the rest reads as zero."""
 COUNTER = struct.Struct("=Q")
 BYTES_ACKED, BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
-"""Where those counters are in it."""
+"""Offsets of these counters."""
 
 FIELDS: tuple[str, ...] = tuple(
     """
@@ -23,9 +23,9 @@ FIELDS: tuple[str, ...] = tuple(
     total_rto total_rto_recoveries total_rto_time
     """.split()
 )
-"""In order, as linux/tcp.h names them (without tcpi_); `app_limited` is a byte of two bit fields."""
+"""Fields in order, as linux/tcp.h names them (without tcpi_); `app_limited` is a byte of two bit fields."""
 
 AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
-"""Where each field is in a TcpInfo."""
+"""Index of each field in a TcpInfo."""
 
 TcpInfo: TypeAlias = tuple[int, ...]

@@ -33,7 +33,7 @@ def test_who_connects_on_a_path_that_loses_nothing(build: Build, asked: dict[str
 def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     path = build(rate="10 Mbit/s", delay="20 ms", loss="10 %", loss_burst="3", duplicate="1 %").path
     lossy, other = Interface("s1-eth2", None), Interface("s2-eth2", None)
-    wanted = {lossy: plan.chain(path, 1500, 7), other: plan.chain(plan.access(path, 0), 1500, 7, True)}
+    wanted = {lossy: plan.chain(path, 1500, 7), other: plan.chain(plan.access_link(path, 0), 1500, 7, True)}
     held: list[tuple[Interface, Chain]] = []
     said: list[str] = []
 

@@ -195,9 +195,9 @@ async def test_a_guest_that_was_stopped_too_late_is_not_where_exact_runs_begin(
         machine._mode = machine._mode._replace(exact=exact)
         await machine.execute("cont")
         await machine._stopped_where_exact_runs_can_begin()
-        before = machine._memory.looks
+        before = machine._memory.polls
         await machine.execute("cont")
-        while machine._memory.looks == before:  # noqa: ASYNC110  # memory has no event
+        while machine._memory.polls == before:  # noqa: ASYNC110  # memory has no event
             await asyncio.sleep(0)
         await machine.execute("stop")
         monkeypatch.setattr(Machine, "execute", execute)
@@ -207,7 +207,7 @@ async def test_a_guest_that_was_stopped_too_late_is_not_where_exact_runs_begin(
         else:
             await machine._stopped_where_exact_runs_can_begin()
             assert (await ask(machine, "query-status"))["status"] == "watchdog"
-            assert machine._memory.looks == before + 1
+            assert machine._memory.polls == before + 1
     finally:
         await machine.kill()
 

@@ -19,7 +19,7 @@ from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.wire import frames
-from tcptutor.wire.protocol import Captured
+from tcptutor.wire.protocol import CapturedPackets
 from tests.conftest import Build
 
 pytestmark = pytest.mark.guest
@@ -38,7 +38,9 @@ SENT_AGAIN = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
 """Wireshark takes what is sent again soon after newer segments for one that was overtaken."""
 
 
-async def played(guest: GuestBackend, experiment: Experiment, store: RunStore) -> tuple[Run, list[Captured]]:
+async def played(
+    guest: GuestBackend, experiment: Experiment, store: RunStore
+) -> tuple[Run, list[CapturedPackets]]:
     recording = Recording(experiment, await guest.open())
     pieces = []
     store.begin(recording.run)
@@ -46,7 +48,7 @@ async def played(guest: GuestBackend, experiment: Experiment, store: RunStore) -
         async for event in events:
             recording.take(event)
             store.take(recording.run, event)
-            if isinstance(event, Captured):
+            if isinstance(event, CapturedPackets):
                 pieces.append(event)
     store.finish(recording.run)
     store.finish_packets(recording.run)
@@ -140,7 +142,7 @@ async def test_what_finds_no_room_is_counted(guest: GuestBackend, build: Build, 
     store = RunStore(tmp_path)
     short = {"capture_at": "h1-eth0", "capture_size": "1 MiB", "duration": "3 s", "loss": "0", "mss": "500"}
     run, pieces = await played(guest, build(**PATH | short), store)
-    blocks, in_block = frames.places(1 << 20, 94)
+    blocks, in_block = frames.ring_shape(1 << 20, 94)
     (one,) = run.captured
     assert one.packets == blocks * in_block == 32 * 204
     assert one.left_out > 100

@@ -30,7 +30,7 @@ from tcptutor.spec import build as build_experiment
 from tcptutor.spec import host_names
 from tcptutor.wire import protocol
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import Event, Samples, Wrote
+from tcptutor.wire.protocol import Event, Samples, TerminalOutput
 from tests import patience
 from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands
@@ -72,7 +72,7 @@ class WatchedHands:
     def board(self) -> GoalBoard:
         """After all that has come."""
         for event in self.lab.events[self._taken :]:
-            if isinstance(event, protocol.RunFound):
+            if isinstance(event, protocol.RunDetected):
                 self._recording = Recording(event.experiment, self.lab._environment)
             if self._recording is not None:
                 self._recording.take(event)
@@ -88,7 +88,7 @@ class WatchedHands:
     async def type(self, line: str) -> None:
         """To its end, whatever it says."""
         said = await self.lab.type(self.shell, f"{line}\necho over=$?", r"over=\d+", seconds=40)
-        self.seen.append(Wrote(1, said.encode()))
+        self.seen.append(TerminalOutput(1, said.encode()))
         self.watch.printed("s1", said.encode())
 
     async def until(self, holds: Callable[[GoalBoard], bool], seconds: float = _PATIENCE) -> float:
@@ -121,7 +121,7 @@ async def make(case: NearCase, lab: Hands, shell: Terminal) -> list[Event]:
         for line in case.then:
             await watched.type(line)
         await watched.until(lambda board: board.done)
-    await lab.until(lambda: lab.count(protocol.RunFound) <= lab.count(Finished))
+    await lab.until(lambda: lab.count(protocol.RunDetected) <= lab.count(Finished))
     return events
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.home import Home
-from tcptutor.wire.home import MOST, PIECE, TOTAL, pieces, put
+from tcptutor.wire.home_files import MAX_BYTES, MAX_FILES, PIECE, pieces, write_piece
 from tcptutor.wire.protocol import HomeFile, HomeFiles
 
 
@@ -53,7 +53,7 @@ def test_what_is_brought_and_removed_there_is_removed(tmp_path: Path, folder: Pa
         (folder / name).write_text(name)
     home, inside = Home(folder), tmp_path / "guest"
     for piece in home.bring():
-        put(inside, piece)
+        write_piece(inside, piece)
     (inside / "gone").unlink()
     (folder / "new here").touch()  # meanwhile, by another program
     for piece in pieces(inside):
@@ -105,17 +105,17 @@ def test_no_link_is_followed(tmp_path: Path, folder: Path) -> None:
 def test_there_is_an_end_to_what_comes_out(tmp_path: Path, folder: Path) -> None:
     home = Home(folder)
     piece = b"x" * (1 << 20)
-    for number in range(2 * TOTAL >> 20):
+    for number in range(2 * MAX_BYTES >> 20):
         home.take(HomeFile("endless", piece, append=number > 0))
-    for number in range(2 * MOST):
+    for number in range(2 * MAX_FILES):
         home.take(HomeFile(f"file{number}", b""))
     home.take(HomeFiles(()))
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= TOTAL
-    assert len(list(folder.iterdir())) <= MOST
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= MAX_BYTES
+    assert len(list(folder.iterdir())) <= MAX_FILES
     inside = tmp_path / "guest"
     inside.mkdir()
     (inside / "small").write_text("small")
     with (inside / "large").open("wb") as file:
-        file.truncate(TOTAL + 1)
+        file.truncate(MAX_BYTES + 1)
     assert carried(inside, folder).left == ("large",)
     assert (folder / "small").read_text() == "small"

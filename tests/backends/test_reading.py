@@ -9,7 +9,7 @@ from tcptutor.base.errors import ProtocolError
 from tcptutor.run import QueueSample, Sample
 from tcptutor.run.ended import Ended, Finished, TimerCounts
 from tcptutor.wire import protocol, rows, tcp_info
-from tcptutor.wire.protocol import Phase, Samples, TakenSamples
+from tcptutor.wire.protocol import Phase, RawSamples, Samples
 from tests.conftest import Build
 
 
@@ -24,7 +24,7 @@ def test_a_row_is_the_kernels_state_in_base_units() -> None:
         app_limited=0b101, pacing_rate=1_000_000, busy_time=2_500_000, data_segs_out=9, notsent_bytes=77,
     )  # fmt: skip
     row = rows.row(7, 1.25, 9_000, state)
-    assert rows.acked(row) == (7, 10_001)
+    assert rows.bytes_acked(row) == (7, 10_001)
     (sample,) = rows.samples(row)
     assert sample == Sample(
         7, 1.25, 24, 12, 1448, 0.032, 0.0, 0.02, 10_001, 9, 0, 0.0, 8e6, 0, 3, True, 2.5, 0.0, 0.0, 0, 0, 0.0,
@@ -40,7 +40,7 @@ def test_what_the_kernel_has_not_measured_is_0() -> None:
 @pytest.mark.parametrize("damage", [b"x", b"\0" * 100])
 async def test_half_a_row_is_told(damage: bytes) -> None:
     with pytest.raises(ProtocolError, match="the lab's agent sends no samples"):
-        await Reading().read(TakenSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
+        await Reading().read(RawSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
 
 
 def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
@@ -60,7 +60,7 @@ def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
             rows.row(0, tick / 100, tick * bytes_each, one) for tick, one in zip(ticks, state, strict=True)
         )
         queue = tuple(QueueSample(tick / 100, 0, 0, 0, tick * bytes_each) for tick in ticks)
-        events.append(TakenSamples(ticks[-1] / 100, data, queue))
+        events.append(RawSamples(ticks[-1] / 100, data, queue))
     experiment = build(rate="50 Mbit/s", duration="2 s", warmup="0")
     ended = {"complete": True, "planned": True, "checks": {"offloads": "off"}, **end}
     events.append(Ended(experiment, ((0, 0),), 1.99, timers=TimerCounts(0.01), **ended))  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import QdiscSettings, SessionState, SysctlChange
-from tcptutor.wire.protocol import Event, RunFound, Samples
+from tcptutor.wire.protocol import Event, RunDetected, Samples
 from tests import leftovers, patience
 from tests.backends.play import carries, host_or_guest, leaving_nothing, too_busy
 from tests.cli.command import SERVER
@@ -89,7 +89,7 @@ class Hands:
         await self.until(lambda: self.count(Finished) >= number, seconds)
         recording = None
         for event in self.events:
-            if isinstance(event, RunFound):
+            if isinstance(event, RunDetected):
                 number -= 1
                 if number == 0:
                     recording = Recording(event.experiment, self._environment)
@@ -260,7 +260,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
         await lab.type(
             shell, f"{SERVER}; h1 iperf3 -c $h2 -t {long} > /dev/null & echo ready=$?", r"ready=\d"
         )
-        await lab.until(lambda: lab.count(RunFound) == 1)
+        await lab.until(lambda: lab.count(RunDetected) == 1)
         await lab.until(lambda: any(isinstance(event, Samples) and event.t > 1 for event in lab.events))
         await lab.type(
             shell,

@@ -14,7 +14,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import AgentDied, LabError
 from tcptutor.wire.kernel_state import HostState, InterfaceState
-from tcptutor.wire.protocol import CommandEnded, RunFound
+from tcptutor.wire.protocol import CommandEnded, RunDetected
 from tests import patience
 from tests.backends.play import leaving_nothing
 from tests.backends.test_session import Hands, hands
@@ -82,7 +82,7 @@ async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, 
     async with hands(backend, build(rate="2 Mbit/s")) as lab:
         shell = lab.shell("s1")
         await lab.type(shell, f"{SERVER}; h1 iperf3 -c h2 -t 8 > /dev/null & echo ready=$?", r"ready=\d")
-        await lab.until(lambda: lab.count(RunFound) == 1)
+        await lab.until(lambda: lab.count(RunDetected) == 1)
         await lab.type(shell, "tc qdisc add dev s2-eth1 root netem delay 20ms; echo over=$?", "over=0")
         await lab.until(
             lambda: (path := lab.state().path) is not None and abs(path.reverse_delay - 0.02) < 1e-5

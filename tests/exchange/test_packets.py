@@ -24,7 +24,7 @@ from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.looking import Looking
 from tcptutor.wire import frames
-from tcptutor.wire.protocol import Captured, Samples
+from tcptutor.wire.protocol import CapturedPackets, Samples
 from tests.command import here as tcptutor
 from tests.conftest import Build
 
@@ -62,15 +62,17 @@ TALK = [
 ]  # fmt: skip
 
 
-def pieces(interface: str, talk: list[tuple[float, bytes]] = TALK, began: int = 5_000_000_000) -> Captured:
+def pieces(
+    interface: str, talk: list[tuple[float, bytes]] = TALK, began: int = 5_000_000_000
+) -> CapturedPackets:
     """A block of the kernel's ring with these packets."""
-    size, block = frames.place_size(94), b""
+    size, block = frames.slot_size(94), b""
     for t, data in talk:
         ns = began + round(t * 1e9)
         length = 14 + struct.unpack_from(">H", data, 16)[0]
         head = struct.pack("=IIIHHII", 1, length, len(data), 66, 80, ns // 10**9, ns % 10**9)
         block += (head.ljust(66, b"\0") + data).ljust(size, b"\0")
-    return Captured(interface, began, block.ljust(frames.BLOCK, b"\0"))
+    return CapturedPackets(interface, began, block.ljust(frames.BLOCK, b"\0"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A conducted session: a run from each RunFound to its Finished, each in a file of its own."""
+"""A conducted session: a run from each RunDetected to its Finished, each in a file of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tcptutor.runs.conduct import ConductedSession
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import Event, Failed, RunFound
+from tcptutor.wire.protocol import Event, Failed, RunDetected
 from tests.runs.lab import EXPERIMENT, HERE, WHOLE, play, samples
 
 FIRST, SECOND = Experiment(name="by-hand", title="first"), Experiment(name="by-hand", title="second")
@@ -47,11 +47,11 @@ async def test_each_run_that_is_found_has_its_own_file(store: RunStore) -> None:
     script = [
         SessionState(EXPERIMENT),
         samples(0.5),
-        RunFound(FIRST),
+        RunDetected(FIRST),
         samples(1.0),
         WHOLE,
         SessionState(EXPERIMENT),
-        RunFound(SECOND),
+        RunDetected(SECOND),
         samples(2.0),
         samples(3.0),
         WHOLE,
@@ -64,21 +64,21 @@ async def test_each_run_that_is_found_has_its_own_file(store: RunStore) -> None:
 
 async def test_the_run_that_goes_on_is_there_to_be_shown(store: RunStore) -> None:
     seen = []
-    async with session(store, SessionState(EXPERIMENT), RunFound(FIRST), samples(1.0), WHOLE) as conducted:
+    async with session(store, SessionState(EXPERIMENT), RunDetected(FIRST), samples(1.0), WHOLE) as conducted:
         async for _ in conducted:
             seen.append(len(conducted.growing.run.samples) if conducted.growing else None)
     assert seen == [None, 0, 1, None]
 
 
 async def test_a_run_that_the_end_of_the_session_cut_short(store: RunStore) -> None:
-    conducted = session(store, RunFound(FIRST), samples(1.0), CUT)
+    conducted = session(store, RunDetected(FIRST), samples(1.0), CUT)
     await show(conducted)
     assert kept(conducted) == [("first", False, "the session ended during it", [1.0])]
 
 
 async def test_a_lab_that_dies_keeps_what_had_arrived(store: RunStore) -> None:
     conducted = session(
-        store, RunFound(FIRST), WHOLE, RunFound(SECOND), samples(1.0), LabError("the guest ended")
+        store, RunDetected(FIRST), WHOLE, RunDetected(SECOND), samples(1.0), LabError("the guest ended")
     )
     with pytest.raises(LabError, match="the guest ended"):
         await show(conducted)
@@ -87,7 +87,7 @@ async def test_a_lab_that_dies_keeps_what_had_arrived(store: RunStore) -> None:
 
 async def test_cancelled_it_keeps_what_had_arrived(store: RunStore) -> None:
     there = asyncio.Event()
-    conducted = session(store, RunFound(FIRST), samples(1.0), there)
+    conducted = session(store, RunDetected(FIRST), samples(1.0), there)
     task = asyncio.create_task(show(conducted))
     await there.wait()
     task.cancel()
@@ -108,6 +108,8 @@ async def test_a_run_whose_queue_was_taken_away_ends_with_the_reason_and_the_nex
     store: RunStore,
 ) -> None:
     gone = Failed("the lab's interface s1-eth2 is gone", "run")
-    conducted = session(store, RunFound(FIRST), samples(1.0), gone, RunFound(SECOND), samples(2.0), WHOLE)
+    conducted = session(
+        store, RunDetected(FIRST), samples(1.0), gone, RunDetected(SECOND), samples(2.0), WHOLE
+    )
     await show(conducted)
     assert kept(conducted) == [("first", False, gone.reason, [1.0]), ("second", True, "", [2.0])]

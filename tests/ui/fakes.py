@@ -25,13 +25,13 @@ from tcptutor.wire.protocol import (
     Phase,
     Ready,
     Request,
-    Resized,
-    RunFound,
+    ResizeTerminal,
+    RunDetected,
     Samples,
     SessionEnded,
     Stop,
-    Typed,
-    Wrote,
+    TerminalInput,
+    TerminalOutput,
 )
 
 from .record import RUNS, SWEPT
@@ -153,11 +153,11 @@ class FakeShell:
 
     def says(self, text: str | bytes) -> None:
         """The program has written this."""
-        self._fake.tell(Wrote(self._number, text.encode() if isinstance(text, str) else text))
+        self._fake.tell(TerminalOutput(self._number, text.encode() if isinstance(text, str) else text))
 
     def ends(self) -> None:
         """Its shell has ended."""
-        self._fake.tell(Wrote(self._number, b""))
+        self._fake.tell(TerminalOutput(self._number, b""))
 
 
 class FakeSession:
@@ -182,7 +182,7 @@ class FakeSession:
 
     async def plays(self, run: Run, seconds: float) -> None:
         """A run is found, and goes on for so long."""
-        self.tell(RunFound(run.experiment))
+        self.tell(RunDetected(run.experiment))
         for batch in _batches(list(run.samples), run.experiment.total_streams * 4):
             if batch[-1].t > seconds:
                 break
@@ -194,9 +194,9 @@ class FakeSession:
                 shell = self.shells[host] = self._by_number[number] = FakeShell(self, number)
                 shell.size = (rows, columns)
                 shell.says(f"{host}:~# ")
-            case Typed(terminal=number, data=data):
+            case TerminalInput(terminal=number, data=data):
                 self._by_number[number].typed += data
-            case Resized(terminal=number, rows=rows, columns=columns):
+            case ResizeTerminal(terminal=number, rows=rows, columns=columns):
                 self._by_number[number].size = (rows, columns)
             case CloseTerminal(terminal=number):
                 self._by_number[number].ends()

@@ -29,7 +29,7 @@ from tcptutor.run import Run
 from tcptutor.run.ended import Finished
 from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
-from tcptutor.wire.protocol import RunFound
+from tcptutor.wire.protocol import RunDetected
 from tests import patience
 from tests.backends.play import play
 
@@ -343,7 +343,7 @@ async def _by_hand(known: Known) -> Run:
             recording: Recording | None = None
             async with asyncio.timeout(patience.seconds(60)):
                 async for event in session:
-                    if isinstance(event, RunFound) and recording is None:
+                    if isinstance(event, RunDetected) and recording is None:
                         recording = Recording(event.experiment, environment)
                     elif recording is not None:
                         recording.take(event)

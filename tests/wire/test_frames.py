@@ -18,12 +18,12 @@ def _place(size: int, seconds: int, ns: int, length: int, data: bytes) -> bytes:
 def test_all_headers_of_a_segment_fit_into_a_place_of_160_bytes() -> None:
     """14 of Ethernet, 20 of IPv4, 20 of TCP, 40 of its options."""
     assert ALL_HEADERS == 14 + 20 + 20 + 40
-    assert frames.place_size(ALL_HEADERS) == 160
-    assert frames.places(32 << 20, ALL_HEADERS) == (1024, 204)
+    assert frames.slot_size(ALL_HEADERS) == 160
+    assert frames.ring_shape(32 << 20, ALL_HEADERS) == (1024, 204)
 
 
 def test_a_block_is_read_up_to_the_first_empty_place() -> None:
-    size = frames.place_size(54)
+    size = frames.slot_size(54)
     block = _place(size, 5, 7, 1514, b"a" * 60) + _place(size, 5, 9, 42, b"b" * 42)
     found = list(frames.packets(block.ljust(frames.BLOCK, b"\0"), 54))
     assert found == [
@@ -34,11 +34,11 @@ def test_a_block_is_read_up_to_the_first_empty_place() -> None:
 
 @pytest.mark.parametrize("snaplen", [54, 94, 1514, 9014])
 def test_a_packet_fits_into_its_place_whatever_is_kept_of_it(snaplen: int) -> None:
-    size = frames.place_size(snaplen)
+    size = frames.slot_size(snaplen)
     assert size % 16 == 0
     assert size <= frames.BLOCK
     assert next(frames.packets(_place(size, 0, 0, 9014, b"x" * snaplen), snaplen)).data == b"x" * snaplen
 
 
 def test_memory_for_one_block_is_one_block() -> None:
-    assert frames.places(1, 9014) == (1, 3)
+    assert frames.ring_shape(1, 9014) == (1, 3)

@@ -17,7 +17,7 @@ from tcptutor.base.errors import AgentDied, LabUnavailable, ProtocolError
 from tcptutor.run import Environment
 from tcptutor.wire import protocol
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import Failed, Hello, OpenSession, Ready, Request, RunExperiment, RunFound
+from tcptutor.wire.protocol import Failed, Hello, OpenSession, Ready, Request, RunDetected, RunExperiment
 from tests.backends.play import play
 from tests.conftest import Build
 
@@ -122,7 +122,7 @@ def test_events_of_version_2_are_read(build: Build) -> None:
     inside = msgspec.json.encode(experiment)
     read = protocol.event_decoder.decode
     assert read(b'{"type":"seen","experiment":%s}' % inside) == SessionState(experiment, (), ())
-    assert read(b'{"type":"found","experiment":%s}' % inside) == RunFound(experiment)
+    assert read(b'{"type":"found","experiment":%s}' % inside) == RunDetected(experiment)
     ready = read(
         b'{"type":"ready","version":2,"environment":{"backend":"host","clock":"real","kernel":"6.1"}}'
     )

@@ -27,7 +27,7 @@ def test_what_is_read_is_what_was_written(parts: list[bytes]) -> None:
             end._counters.release()
             end._data.release()
             end._request.release()
-            end.later.release()
+            end.deferred.release()
 
 
 def test_a_full_ring_waits_for_its_reader() -> None:
@@ -52,22 +52,22 @@ def test_a_full_ring_waits_for_its_reader() -> None:
 def test_a_request_is_taken_once() -> None:
     memory = mmap.mmap(-1, ring.HEADER + 64 + ring.TAIL)
     end = ring.Ring(memory)
-    assert end.handed_in() == b""
+    assert end.take_request() == b""
     request = bytes(range(256)) * (ring.REQUEST // 256)
-    end.hand_in(request)
-    assert end.handed_in() == request
-    assert end.handed_in() == b""
+    end.submit(request)
+    assert end.take_request() == request
+    assert end.take_request() == b""
     end.close()
 
 
-def test_a_guest_saved_while_it_looks_finds_its_request_when_it_goes_on() -> None:
-    """Finding none it writes nothing but that it has looked, so what is handed in after that is still there."""
+def test_a_request_submitted_after_a_snapshot_is_found() -> None:
+    """A poll that finds no request changes only the poll counter, so a later request is found."""
     memory = mmap.mmap(-1, ring.HEADER + 64 + ring.TAIL)
     end = ring.Ring(memory)
     before = [*end._counters]
-    assert end.handed_in() == b""
-    assert [place for place, count in enumerate(end._counters) if count != before[place]] == [ring._LOOKS]
-    end.hand_in(b"request")
-    assert end.handed_in() == b"request"
-    assert end.looks == 2
+    assert end.take_request() == b""
+    assert [place for place, count in enumerate(end._counters) if count != before[place]] == [ring._POLLS]
+    end.submit(b"request")
+    assert end.take_request() == b"request"
+    assert end.polls == 2
     end.close()

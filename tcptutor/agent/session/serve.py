@@ -25,7 +25,7 @@ from tcptutor.agent.session.unplanned import UnplannedRun
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import host_names
-from tcptutor.wire import home
+from tcptutor.wire import home_files
 from tcptutor.wire.protocol import (
     CloseTerminal,
     Failed,
@@ -33,11 +33,11 @@ from tcptutor.wire.protocol import (
     OpenSession,
     OpenTerminal,
     Request,
-    Resized,
+    ResizeTerminal,
     SessionEnded,
     Stop,
-    Typed,
-    Wrote,
+    TerminalInput,
+    TerminalOutput,
 )
 
 _LOOK = 0.05
@@ -74,7 +74,7 @@ class SessionServer:
         self._network, self._request, self._channel = network, request, channel
         self._environment = environment
         self._terminals: dict[int, PseudoTerminal] = {}
-        self._home = Path(request.home) if request.home else home.FOLDER
+        self._home = Path(request.home) if request.home else home_files.FOLDER
         self._run: UnplannedRun | None = None
         self._commands, self._bounds = Commands(), Bounds()
         self._finder: Finder
@@ -160,7 +160,7 @@ class SessionServer:
             self._finish(complete=False)
         self._close_terminals()  # a shell writes its history when it ends
         if self._request.carried:
-            for piece in home.pieces(self._home):
+            for piece in home_files.pieces(self._home):
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
 
@@ -209,18 +209,18 @@ class SessionServer:
                         self._network, request, self._home, self._commands.writing
                     )
                 except TutorError as error:
-                    self._channel.send(Wrote(number, f"{error}\r\n".encode()))
-                    self._channel.send(Wrote(number, b""))
+                    self._channel.send(TerminalOutput(number, f"{error}\r\n".encode()))
+                    self._channel.send(TerminalOutput(number, b""))
             case HomeFile() as piece:
                 if self._request.carried:
-                    home.put(self._home, piece)
-            case Typed(terminal=number, data=data) if number in self._terminals:
+                    home_files.write_piece(self._home, piece)
+            case TerminalInput(terminal=number, data=data) if number in self._terminals:
                 self._terminals[number].write(data)
-            case Resized(terminal=number, rows=rows, columns=columns) if number in self._terminals:
+            case ResizeTerminal(terminal=number, rows=rows, columns=columns) if number in self._terminals:
                 self._terminals[number].resize(rows, columns)
             case CloseTerminal(terminal=number) if number in self._terminals:
                 self._hang_up(number)
-            case Typed() | Resized() | CloseTerminal():
+            case TerminalInput() | ResizeTerminal() | CloseTerminal():
                 pass  # its shell has just ended
             case _:
                 self._channel.send(Failed("a session is open: end it first", "protocol"))
@@ -229,7 +229,7 @@ class SessionServer:
     def _read(self, number: int) -> bool:
         """Pass on the output of a terminal, and return whether there was any."""
         if data := self._terminals[number].read():
-            self._channel.send(Wrote(number, data))
+            self._channel.send(TerminalOutput(number, data))
         return bool(data)
 
     def _read_rest(self, number: int) -> None:
@@ -240,7 +240,7 @@ class SessionServer:
 
     def _hang_up(self, number: int) -> None:
         self._terminals.pop(number).close()
-        self._channel.send(Wrote(number, b""))
+        self._channel.send(TerminalOutput(number, b""))
 
     def _find(self) -> None:
         starts, udp = self._finder.look(), self._datagrams.find()

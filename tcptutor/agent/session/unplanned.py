@@ -19,7 +19,7 @@ from tcptutor.agent.session.state import KernelState, changes
 from tcptutor.run import Environment, UdpResult
 from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
 from tcptutor.wire import rows
-from tcptutor.wire.protocol import RunFound
+from tcptutor.wire.protocol import RunDetected
 
 _TOGETHER = 0.1
 """Flows found within this time began together, s."""
@@ -67,7 +67,7 @@ class UnplannedRun:
         self._unshaped = dict.fromkeys(state.unshaped(self._pair))
         self._acked: dict[int, int] = {}
         self._add(starts, at=0.0)
-        channel.send(RunFound(self._experiment(0.0)))
+        channel.send(RunDetected(self._experiment(0.0)))
 
     @property
     def due(self) -> float:
@@ -152,11 +152,11 @@ class UnplannedRun:
     def sample(self, waited: bool) -> bool:
         """Take one sample of everything; whether the run goes on. `waited`: only for its time, and did nothing else."""
         t, taken = self._sampler.take(waited)
-        for flow, acked in map(rows.acked, taken):
+        for flow, acked in map(rows.bytes_acked, taken):
             if acked > self._acked.get(flow, 0):
                 self._acked[flow], self._progress = acked, t
         idle = t - max(self._progress, self._datagrams.progress) > _IDLE
-        if any(map(rows.waits, taken)):
+        if any(map(rows.has_unacked, taken)):
             self._waited, idle = t, False
         over = (not taken and not self._datagrams.active) or idle
         if over and self._datagrams.flows:

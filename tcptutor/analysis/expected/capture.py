@@ -45,7 +45,9 @@ def capture_size(experiment: Experiment) -> CaptureSize | None:
     names = experiment.captured_interfaces
     if not names:
         return None
-    blocks, in_block = frames.places(experiment.flows.capture_size // len(names), experiment.flows.snaplen)
+    blocks, in_block = frames.ring_shape(
+        experiment.flows.capture_size // len(names), experiment.flows.snaplen
+    )
     data, acks = _packets(experiment)
     kept = size = left_out = 0
     for name in names:

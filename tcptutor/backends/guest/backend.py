@@ -18,7 +18,7 @@ from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.run import SNAPSHOT, Environment
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
-from tcptutor.wire import later, protocol
+from tcptutor.wire import deferred, protocol
 from tcptutor.wire.protocol import Event, Failed, OpenSession, RunExperiment
 
 _SILENCE = 600.0
@@ -119,8 +119,8 @@ class GuestBackend:
         left_early = True
         reading = Reading()
         try:
-            known, changes = later.parted(experiment)
-            await machine.hand_in(protocol.line(RunExperiment(known)), changes)
+            known, changes = deferred.split_deferred(experiment)
+            await machine.submit(protocol.line(RunExperiment(known)), changes)
             while True:
                 event = await reading.read(await self._event(machine, _SILENCE))
                 left_early = not isinstance(event, (Finished, Failed))
@@ -147,7 +147,7 @@ class GuestBackend:
             Home(),
         )
         try:
-            await machine.hand_in(protocol.line(OpenSession(experiment, trap=trap)))
+            await machine.submit(protocol.line(OpenSession(experiment, trap=trap)))
             await session.begin(carry=True)
             yield session
         finally:

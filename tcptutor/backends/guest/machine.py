@@ -117,7 +117,7 @@ class Machine:
         """The thread of the emulated processor."""
         self._disk: IO[bytes] | None = None
         """What an exact boot's state is written to."""
-        self._looks = 1
+        self._polls = 1
         """How often the guest has looked for a request when it stops itself the next time, if that is in time."""
         self._mode: Mode
         self._writer: asyncio.StreamWriter
@@ -218,7 +218,7 @@ class Machine:
             if status not in ("paused", _PAUSED_ITSELF):
                 raise LabError(f"the snapshot leaves QEMU {status}")
         self._memory.skip()
-        self._looks = self._memory.looks + 1
+        self._polls = self._memory.polls + 1
 
     async def _stopped_where_exact_runs_can_begin(self) -> None:
         """Wait until the guest, on the virtual clock, has stopped itself there. Raises LabError.
@@ -230,13 +230,13 @@ class Machine:
             async with asyncio.timeout(_COUNT_TIMEOUT):
                 while True:
                     if (await self.execute("query-status"))["status"] == _PAUSED_ITSELF:
-                        late = self._memory.looks > self._looks
+                        late = self._memory.polls > self._polls
                         if late and self._mode.exact:
                             raise LabError(_BUSY)
                         count = (await self.execute("query-replay"))["icount"] % (1 << 32)
                         if not late and count < _EXACT_BELOW:
                             return
-                        self._looks = self._memory.looks + (not late)
+                        self._polls = self._memory.polls + (not late)
                         await self.execute("cont")
                     await asyncio.sleep(0.02)
         except TimeoutError as error:
@@ -271,13 +271,13 @@ class Machine:
                     )
                 await asyncio.sleep(0.05)
 
-    async def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+    async def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
         """Give a stopped guest its request, then let it go on; `changes` of the path it finds when they are due.
 
         The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
         Raises AgentDied when QEMU is gone.
         """
-        self._memory.hand_in(request, changes)
+        self._memory.submit(request, changes)
         self._take_core()
         await self.execute("cont")
 

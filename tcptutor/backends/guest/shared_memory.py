@@ -25,14 +25,14 @@ class SharedMemory:
         self._rest = b""
         self._closed = False
 
-    def hand_in(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+    def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
         """Leave a request for a guest that does not move, and `changes` that it is to know of when they are due."""
-        self._ring.hand_in(request, changes)
+        self._ring.submit(request, changes)
 
     @property
-    def looks(self) -> int:
+    def polls(self) -> int:
         """How often the guest has looked for a request."""
-        return self._ring.looks
+        return self._ring.polls
 
     def skip(self) -> None:
         """Forget all lines up to now: a snapshot brings the memory that it was taken with."""

@@ -248,7 +248,7 @@ class Snapshots:
         try:
             async with asyncio.timeout(timeout):
                 await machine.restore(mode, snapshot)
-                await machine.hand_in(protocol.line(RunExperiment(_TRIAL)))
+                await machine.submit(protocol.line(RunExperiment(_TRIAL)))
                 while line := await machine.readline():
                     event = event_decoder.decode(line)
                     if isinstance(event, (Ended, Failed)):

@@ -21,7 +21,7 @@ from tcptutor.run import Run
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
-from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunFound, Samples
+from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 MOST_BYTES = 400 << 10
 """Of a record as JSON: some two hundred changes of the network. A longer one says that it was cut."""
@@ -127,7 +127,7 @@ class SessionLog:
                 self._add(
                     CommandTyped(t=self._now, sampled=self._sampled, host=host, command=text, status=status)
                 )
-            case RunFound(experiment=experiment) if run is not None:
+            case RunDetected(experiment=experiment) if run is not None:
                 self._sampled = 0.0
                 self._add(SessionRunBegun(t=self._now, run=run.id, experiment=experiment))
             case Finished() | Failed() if run is not None:
@@ -191,7 +191,7 @@ class _Replay:
                 self.watch.take(state, self._run)
             case SessionRunBegun(run=run, experiment=experiment):
                 self._run, self._told, self._told_queue = self._find(run), 0, 0
-                self.watch.take(RunFound(experiment), self._run)
+                self.watch.take(RunDetected(experiment), self._run)
             case SessionRunEnded():
                 self._ends()
 

@@ -23,7 +23,7 @@ from tcptutor.course.goals.near.slip import Attempt
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
 from tcptutor.wire.kernel_state import HostState, SessionState
-from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunFound, Samples
+from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 _REMEMBERED = 20
 """States of before that are kept, to see what a command took away."""
@@ -95,7 +95,7 @@ class GoalWatch:
         match event:
             case SessionState():
                 self._took(event)
-            case RunFound(experiment=experiment) if self._states:
+            case RunDetected(experiment=experiment) if self._states:
                 self._end(None)
                 self._printed = None  # what was refused before has been mended
                 self._runs.append(LabRun(self._states[0], experiment))

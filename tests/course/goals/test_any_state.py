@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.wire.kernel_state import QdiscSettings, SysctlChange
-from tcptutor.wire.protocol import RunFound
+from tcptutor.wire.protocol import RunDetected
 
 from .made import asked, carried, netem, state, tbf
 
@@ -66,7 +66,7 @@ def test_any_history_has_a_board(states: list, carried_bytes: int) -> None:
     for place, each in enumerate(states):
         board = watch.take(each)
         if place == 1:
-            watch.take(RunFound(each.experiment))
+            watch.take(RunDetected(each.experiment))
             watch.take(carried(1.0, carried_bytes))
         assert all(goal.near is None or not goal.ticked for goal in board.goals)
         assert all("\n" not in goal.near.text for goal in board.goals if goal.near)

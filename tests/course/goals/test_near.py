@@ -15,7 +15,7 @@ from tcptutor.course.goals.near.commands import is_taken, refused
 from tcptutor.course.goals.near.printed import _MESSAGES, means
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.runs.recording import Recording
-from tcptutor.wire.protocol import CommandEnded, RunFound, Wrote, event_decoder
+from tcptutor.wire.protocol import CommandEnded, RunDetected, TerminalOutput, event_decoder
 
 from .cases import CASES, NearCase
 from .made import HERE, asked, netem, state, tbf
@@ -29,10 +29,10 @@ def told(case: NearCase, number: int) -> GoalWatch:
     recording = None
     for line in (SESSIONS / f"{number:02}-{case.kind}.jsonl").read_bytes().splitlines():
         event = event_decoder.decode(line)
-        if isinstance(event, Wrote):
+        if isinstance(event, TerminalOutput):
             watch.printed("s1", event.data)
             continue
-        if isinstance(event, RunFound):
+        if isinstance(event, RunDetected):
             recording = Recording(event.experiment, HERE)
         if recording is not None:
             recording.take(event)

@@ -13,7 +13,7 @@ from tcptutor.course.goals.terms import term
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.spec import host_names
 from tcptutor.wire.kernel_state import HostState, SessionState
-from tcptutor.wire.protocol import CommandEnded, RunFound
+from tcptutor.wire.protocol import CommandEnded, RunDetected
 
 from .made import asked, carried, netem, reno_on, state
 
@@ -122,7 +122,7 @@ def test_the_way_back_ticks_while_a_flow_goes_on_and_is_no_longer_that_of_the_ru
         ]
     )
     watch.take(begun)
-    watch.take(RunFound(begun.experiment))
+    watch.take(RunDetected(begun.experiment))
     assert watch.take(carried(1.0, 10_000)).reached == (1,)
     back = state({"reverse_delay": 0.02}, {"s2-eth1": (netem(delay=0.02),)})
     board = watch.take(structs.replace(back, experiment=begun.experiment, path=back.experiment.path))

@@ -13,7 +13,7 @@ from tcptutor.run import Fidelity, Run
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Change
 from tcptutor.wire.kernel_state import SysctlChange
-from tcptutor.wire.protocol import CommandEnded, Failed, RunFound, Wrote
+from tcptutor.wire.protocol import CommandEnded, Failed, RunDetected, TerminalOutput
 from tests.analysis.synthetic import empty, experiment, run_of, with_queue
 
 from .made import INVALID, asked, carried, netem, reno_on, state, tbf, whole
@@ -37,7 +37,7 @@ def link_run(**more: Any) -> Run:
 
 
 def ran(watch: GoalWatch, run: Run) -> GoalBoard:
-    watch.take(RunFound(run.experiment))
+    watch.take(RunDetected(run.experiment))
     return watch.take(END, run)
 
 
@@ -74,18 +74,18 @@ def test_one_after_the_other() -> None:
 def test_an_earlier_run_does_not_count_for_a_goal_whose_turn_comes_later() -> None:
     goals = [asked("delay", {"path.delay": "20 ms"}), asked("sent", {"flow.bytes": ">= 1 MB"})]
     watch = watching(*goals, in_order=True)
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     watch.take(carried(1.0, 2_000_000))
     watch.take(END, None)
     assert watch.take(DELAYED).reached == (0,)
-    watch.take(RunFound(DELAYED.experiment))
+    watch.take(RunDetected(DELAYED.experiment))
     assert watch.take(carried(1.0, 999_999)).reached == (0,)
     assert watch.take(carried(1.2, 1_000_000)).done
 
 
 def test_what_a_flow_has_carried_ticks_while_it_goes_on() -> None:
     watch = watching(asked("a", {"flow.bytes": ">= 1 MB"}))
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     watch.take(carried(1.0, 600_000, flow=0))
     assert not watch.take(carried(1.0, 600_000, flow=1)).done, "of one flow, not of both"
     assert watch.take(carried(2.0, 1_200_000)).done
@@ -100,7 +100,7 @@ def test_the_last_run_counts() -> None:
     )
     watch.take(SHAPED)
     assert ran(watch, link_run()).done
-    watch.take(RunFound(link_run().experiment))
+    watch.take(RunDetected(link_run().experiment))
     assert watch.board.done, "the one that goes on has shown nothing yet"
     slow = run_of(experiment(rate="10 Mbit/s", delay="20 ms", warmup="0 s"), 1e6, rtt=0.02, app_limited=True)
     board = watch.take(END, slow)
@@ -172,7 +172,7 @@ def test_a_run_that_cannot_be_believed_shows_nothing() -> None:
 def test_a_flow_the_other_way_shows_nothing() -> None:
     watch = watching(asked("a", {"flow.bytes": ">= 1 kB"}))
     back = experiment(directions="reverse")
-    watch.take(RunFound(back))
+    watch.take(RunDetected(back))
     assert not watch.take(carried(1.0, 10_000)).done
     near = watch.take(structs.replace(NOTHING, experiment=back)).goals[0].near
     assert near is not None
@@ -196,7 +196,7 @@ def test_what_is_set_while_a_run_goes_on_ticks_at_once() -> None:
         asked("delay", {"path.delay": "20 ms"}),
         asked("flow", {"path.delay": "20 ms", "flow.bytes": ">= 1 kB"}),
     )
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     watch.take(carried(1.0, 100_000))
     path = structs.replace(NOTHING.experiment.path, changes=(Change(1.0, "delay", 0.02),))
     board = watch.take(structs.replace(DELAYED, experiment=structs.replace(NOTHING.experiment, path=path)))
@@ -209,14 +209,14 @@ def test_an_algorithm_of_the_next_connections_and_of_a_flow() -> None:
         asked("flow", {"hosts.algorithm": "reno", "flow.bytes": ">= 1 kB"}),
     )
     cubic = experiment(algorithm="cubic")
-    watch.take(RunFound(cubic))
+    watch.take(RunDetected(cubic))
     watch.take(carried(1.0, 10_000))
     board = watch.take(structs.replace(state(sysctls=(reno_on("h1"),)), experiment=cubic))
     assert board.reached == (0,)
     assert board.goals[1].near is not None
     assert board.goals[1].near.kind == "older-connection"
     watch.take(END, None)
-    watch.take(RunFound(experiment(algorithm="reno")))
+    watch.take(RunDetected(experiment(algorithm="reno")))
     assert watch.take(carried(1.0, 10_000)).done
 
 
@@ -277,10 +277,10 @@ def test_a_flood_into_the_terminal_is_no_trouble(data: bytes) -> None:
 def test_events_that_are_of_no_goal_change_nothing() -> None:
     watch = watching(asked("a", {"flow.bytes": ">= 1 MB"}))
     board = watch.board
-    assert watch.take(Wrote(1, b"x")) is board
+    assert watch.take(TerminalOutput(1, b"x")) is board
     watch.take(carried(1.0, 2_000_000))
     assert not watch.board.done, "no run was found"
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     watch.take(Failed("the lab's interface s1-eth2 is gone", "run"))
     assert not watch.board.done
 
@@ -308,13 +308,13 @@ def test_a_message_goes_when_a_later_command_mends_it() -> None:
     assert watch.board.printed is None
     watch.printed("h1", refused)
     assert watch.board.printed is not None
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     assert watch.take(carried(0.2, 20_000)).printed is None
 
 
 def test_eight_seconds_of_iperf3_are_eight_seconds() -> None:
     watch = watching(asked("a", {"run.duration": ">= 8 s"}))
-    watch.take(RunFound(NOTHING.experiment))
+    watch.take(RunDetected(NOTHING.experiment))
     assert not watch.take(carried(7.0, 2_000_000)).done
     # A flow is found once some of it has arrived.
     assert watch.take(carried(7.81, 2_000_000)).done

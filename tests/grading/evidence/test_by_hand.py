@@ -16,7 +16,7 @@ from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.marking import grade
 from tcptutor.run import Run, load
 from tcptutor.run.ended import Finished
-from tcptutor.wire.protocol import CommandEnded, Event, RunFound, Samples
+from tcptutor.wire.protocol import CommandEnded, Event, RunDetected, Samples
 from tests.course.goals.made import asked, netem, state
 from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
 
@@ -98,7 +98,7 @@ def test_what_was_typed_stands_in_it_and_proves_nothing() -> None:
 def _told(run: Run, until: float) -> list[Event]:
     """A session in which that run is made, up to that time of it."""
     rows = [row for row in run.samples if row.t <= until]
-    events: list[Event] = [state(), DELAYED, RunFound(run.experiment)]
+    events: list[Event] = [state(), DELAYED, RunDetected(run.experiment)]
     return [*events, *(Samples(row.t, (row,)) for row in rows)]
 
 

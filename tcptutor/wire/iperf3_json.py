@@ -1,6 +1,6 @@
-"""What iperf3 prints of its streams, in each interval and in the end: as in `-J` and in the lines of `--json-stream`.
+"""iperf3's JSON results of its streams, as printed by `-J` and in the lines of `--json-stream`.
 
-The format is what iperf_api.c prints (github.com/esnet/iperf). What a version or a direction does not tell is missing.
+iperf_api.c prints the format (github.com/esnet/iperf). Fields that a version or a direction omits are None.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tcptutor.run import UdpSample
 
 
 class StreamRow(msgspec.Struct, frozen=True):
-    """One stream in one interval, or over the whole test; None for what the file leaves out or calls no number."""
+    """One stream in one interval or over the whole test; a field is None where the file has no number for it."""
 
     socket: int = 0
     start: float = 0.0
@@ -35,13 +35,13 @@ class StreamRow(msgspec.Struct, frozen=True):
 
 
 class StreamInterval(msgspec.Struct, frozen=True):
-    """All streams in one interval, in the order of their connection."""
+    """All streams in one interval, in the order in which they connected."""
 
     streams: list[StreamRow] = []
 
 
 class StreamSummary(msgspec.Struct, frozen=True):
-    """The whole test of one stream: as TCP, `sender` and `receiver`; as UDP, `udp`."""
+    """Results of one stream over the whole test: `sender` and `receiver` for TCP, `udp` for UDP."""
 
     sender: StreamRow | None = None
     receiver: StreamRow | None = None
@@ -49,20 +49,20 @@ class StreamSummary(msgspec.Struct, frozen=True):
 
 
 class EndOfTest(msgspec.Struct, frozen=True):
-    """What is told when the test is over."""
+    """Summary that iperf3 prints after the test."""
 
     streams: list[StreamSummary] = []
     sender_tcp_congestion: str | None = None
 
 
 def udp_sample(before: UdpSample, row: StreamRow, t: float) -> UdpSample:
-    """What a UDP flow's receiver has counted at `t`: what it had `before`, and the interval since."""
+    """Return a UDP receiver's counters at `t`: the counters in `before` plus those of the interval in `row`."""
     return UdpSample(
         before.flow,
         t,
         before.received + round(row.bytes or 0.0),
         before.datagrams + (row.packets or 0),
-        # Datagrams that came late are counted back: at most those that were lost before.
+        # iperf3 counts late datagrams back, at most as many as it counted lost before.
         max(0, before.lost + (row.lost_packets or 0)),
         None if row.jitter_ms is None else row.jitter_ms / 1e3,
     )
