@@ -1,4 +1,4 @@
-"""The course: lessons on disk to objects, activities and their marking."""
+"""Course content: parsing of lesson files, activities, and the marking of responses."""
 
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment

@@ -1,7 +1,7 @@
-"""What every activity of a page can do, whatever kind it is; the kinds are in `course/activities/`.
+"""Common interface of the activities on a page; each kind has a module in `course/activities/`.
 
-An activity is frozen data from a lesson file. It says what is wrong with it, marks a response, and knows from a page's
-record whether it is done. It keeps nothing: what a student did is a `PageRecord`.
+An activity is frozen data from a lesson file. It reports its own mistakes, marks a response, and decides from
+a page's record whether it is done. It stores no progress: `PageRecord` holds the student's work.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 Problem: TypeAlias = tuple[str, str]
-"""Key and reason."""
+"""Key in the lesson file, and the reason it is wrong."""
 
 Setting: TypeAlias = str | int | float | bool | list[str]
-"""A parameter's value as a course file has it."""
+"""Parameter value as written in a course file."""
 
 NamedExperiment: TypeAlias = Callable[[str, Mapping[str, Setting]], tuple[str, Experiment]]
-"""Takes an experiment's name, short or full, and what is set differently; gives its full name and the experiment.
+"""Function from an experiment's name (short or full) and its overrides to its full name and the experiment.
 
 Raises ContentError, which names the lesson file and the key.
 """
 
 MIN_HINTS = 2
-"""A nudge and a method at least; the last level may nearly give the answer."""
+"""At least a nudge and a method; the last level may almost give the answer."""
 
 
 class Stage(IntEnum):
-    """Where a table's activities stand on a page."""
+    """Position of a table's activities on the page."""
 
     BEFORE_RUN = 1
     RUN = 2
@@ -46,31 +46,31 @@ class Stage(IntEnum):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a response is told."""
+    """Correctness of a response, and the feedback to show."""
 
     correct: bool | None
-    """None where nothing is right or wrong, as for a prediction."""
+    """None for a response that cannot be right or wrong, such as a prediction."""
     feedback: str = ""
     value: float | None = None
-    """For a prediction: the number in its base unit; None for one that was knowingly left out. For a challenge: the
-    knobs that were changed."""
+    """Prediction: the number in its base unit, None if it was skipped. Challenge: the number of changed
+    knobs."""
     measured: float | None = None
-    """For a prediction that a run has answered: what was measured, in the same unit."""
+    """Prediction, after the run: the measured value in the same unit."""
 
 
 class MarkContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What marking may need beside the response."""
+    """Measurements that marking may need in addition to the response."""
 
     run: Run | None = None
-    """The student's latest whole run of the page."""
+    """The student's latest complete run of the page."""
     start: Run | None = None
-    """Where knobs are turned: the student's latest whole run with none of them changed."""
+    """For challenges: the student's latest complete run with every knob at its initial value."""
     curve: MeasuredCurve | None = None
-    """What the page's sweep measured, once all of it is there."""
+    """Measured curve of the page's sweep, once every run is done."""
 
     @property
     def measured(self) -> bool:
-        """Whether the page's experiment has been done, and what was predicted can be told of."""
+        """True if the page's experiment has finished, so that predictions can be compared with it."""
         return self.run is not None or self.curve is not None
 
 
@@ -78,101 +78,126 @@ NO_RUN = MarkContext()
 
 
 class Reference(NamedTuple):
-    """Responses whose marks are known, for the linter, for tests, and for a student who leaves something out."""
+    """Responses with known marks, for the linter, for tests, and for skipped predictions."""
 
     right: Given | None
-    """None where none can be told, as when there is no run to mark against."""
+    """None if no right response is known, for example without a run to mark against."""
     empty: Given
 
 
 class ActivityTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a step's front matter, as the lesson file has it. Each module of `course/activities/` lists its own
-    in TABLES; kinds that share a table are tagged with the key `kind`."""
+    """Table of a page's front matter, as written in the lesson file.
+
+    Each module of `course/activities/` lists its own tables in TABLES; kinds that share a table are tagged
+    with the key `kind`.
+    """
 
     table: ClassVar[str]
-    """Its key in the front matter; also the word for it in `tcptutor list --json`."""
+    """Key in the front matter, also used in `tcptutor list --json`."""
     many: ClassVar[bool] = False
-    """Whether a page may have several, `[[question]]`."""
+    """True if a page may have several, as with `[[question]]`."""
     stage: ClassVar[Stage]
 
     def activity(self, experiment: NamedExperiment) -> Activity:
-        """What the student does. Raises ContentError for an experiment that is not there."""
+        """Build the activity from the table.
+
+        Raises:
+            ContentError: The table names an unknown experiment.
+        """
         raise NotImplementedError
 
     def contradiction(self) -> Problem | None:
-        """Why no response to it could be marked; None when it can. Such a page is not loaded."""
+        """Return the reason no response could be marked, or None.
+
+        A page with a contradiction is not loaded.
+        """
         return None
 
 
 class Activity(ActivityTable, frozen=True, kw_only=True):
-    """One thing that a student does on a page."""
+    """One thing a student does on a page."""
 
     locked: ClassVar[bool] = False
-    """Whether the first response stays, as for a prediction."""
+    """True if only the first response counts, as for a prediction."""
     against_run: ClassVar[bool] = False
-    """Whether it is marked against the student's own run, and another run may mark it otherwise."""
+    """True if it is marked against the student's own run, so that another run may change the mark."""
 
     @property
     def id(self) -> str:
-        """Unique on its page, stable when the text is edited."""
+        """Identifier, unique on the page and stable when the text is edited."""
         return self.table
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """In levels, from a nudge to nearly the answer."""
+        """Hints by level, from a nudge to almost the answer."""
         return ()
 
     @property
     def explanation(self) -> str:
-        """Why the right response is right; empty for none."""
+        """Reason the right response is right; may be empty."""
         return ""
 
     @property
     def about_run(self) -> bool | None:
-        """Whether it asks about the student's own run, which therefore comes first."""
+        """True if it asks about the student's own run, which has to come first."""
         return False
 
     def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for those that name one
         return self
 
     def drawn(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for those that draw numbers
-        """Fresh numbers to ask with, the same for the same seed; empty for an activity that is always the same."""
+        """Draw numbers for a question; the same seed gives the same numbers.
+
+        Returns:
+            Values by name; empty for an activity that never changes.
+        """
         return {}
 
     def posed(self, draw: Draw) -> Activity:  # noqa: ARG002
-        """As it is asked, and marked, with these numbers. Raises UsageError where they are of another edition."""
+        """Return the activity with these numbers filled in.
+
+        Raises:
+            UsageError: The numbers belong to another edition of the lesson.
+        """
         return self
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002
-        """What the linter has to say of it, on a page with that experiment."""
+        """Yield what the linter reports about the activity on a page with `experiment`."""
         yield from ()
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
-        """A right response and an empty one."""
+        """Return a right response and an empty one."""
         raise NotImplementedError
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
-        """What `given` is told. Raises UsageError for what cannot be marked: that is no attempt."""
+        """Mark a response.
+
+        Raises:
+            UsageError: The response cannot be marked, and does not count as an attempt.
+        """
         raise NotImplementedError
 
     def understood(self, given: Given) -> str:  # noqa: ARG002
-        """Return how a typed number was read, where it is not written in plain digits; else an empty text."""
+        """Return how a typed number was interpreted, or an empty string if it is written in plain digits."""
         return ""
 
     def doubt(self, given: Given, experiment: Experiment | None) -> str:  # noqa: ARG002
-        """Why a locked response should be asked about once more, on a page with that experiment; empty for no reason.
+        """Return a reason to ask for confirmation before the response is locked, or an empty string.
 
-        Nothing in it may come from what is right. Raises UsageError for what cannot be marked.
+        The reason must not depend on the right answer.
+
+        Raises:
+            UsageError: The response cannot be marked.
         """
         return ""
 
     def is_done(self, page: PageRecord) -> bool:
-        """Whether nothing is left to do of it."""
+        """Return True if the student has completed the activity."""
         raise NotImplementedError
 
 
 class Question(Activity, frozen=True, kw_only=True):
-    """Something with right responses. `[[question]]`, its kinds told apart by the key `kind`."""
+    """Activity with right responses: `[[question]]`, of a kind named by the key `kind`."""
 
     table: ClassVar[str] = "question"
     many: ClassVar[bool] = True
@@ -184,16 +209,17 @@ class Question(Activity, frozen=True, kw_only=True):
     explanation: str = ""
     """Shown after a right answer."""
     read: str = ""
-    """The page of the module that explains it, by its id; named after a wrong answer."""
+    """Id of the page in this module that explains the topic; named after a wrong answer."""
     about_run: bool | None = None
-    """True: asked once the page's experiment has been run. False: it may be read before and gives nothing of it away.
+    """True: asked after the page's experiment has run. False: shown before the run and reveals nothing about
+    it.
 
-    A page with an experiment says which; the linter asks for it.
+    Required by the linter on a page with an experiment.
     """
 
     @property
     def kind(self) -> str:
-        """The value of the key `kind` in a lesson file."""
+        """Value of the key `kind` in a lesson file."""
         return str(self.__struct_config__.tag)
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -215,7 +241,7 @@ class Question(Activity, frozen=True, kw_only=True):
 
 
 def hint_problems(hints: tuple[str, ...]) -> Iterator[Problem]:
-    """Why `hints` are no levels to go through."""
+    """Yield the reasons `hints` do not form a sequence of levels."""
     if len(hints) < MIN_HINTS:
         yield "hints", f"{len(hints)} of at least {MIN_HINTS} levels: a nudge, then the method"
     if len(set(hints)) < len(hints) or not all(hint.strip() for hint in hints):
@@ -223,7 +249,7 @@ def hint_problems(hints: tuple[str, ...]) -> Iterator[Problem]:
 
 
 def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[Problem]:
-    """What is wrong with the texts and the feedback of a list of things to choose from or to put in order."""
+    """Yield mistakes in the texts and feedback of a list of choices or events."""
     if len({text.strip().lower() for text, _ in entries}) < len(entries):
         yield f"{key}.text", f"two {key}s are the same"
     for number, (text, feedback) in enumerate(entries, 1):
@@ -234,14 +260,22 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
 
 
 def chosen_indexes(given: Given, wanted: str) -> tuple[int, ...]:
-    """`given` where numbers of entries are asked for. Raises UsageError for a text."""
+    """Return the chosen entries of a response.
+
+    Raises:
+        UsageError: The response is a text.
+    """
     if isinstance(given, str):
         raise UsageError(f"this question asks for {wanted}, not a text: choose with Space or the numbers")
     return given
 
 
 def typed_text(given: Given, example: str) -> str:
-    """`given` where a number is typed. Raises UsageError for choices."""
+    """Return the text of a response.
+
+    Raises:
+        UsageError: The response is a list of choices.
+    """
     if not isinstance(given, str):
         raise UsageError(f"this question asks for a number: write it like {example!r}")
     return given

@@ -1,4 +1,4 @@
-"""The table `[[claim]]` of a page: the words, and what they are of."""
+"""The table `[[claim]]` of a page: words in the text, and the quantity they state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KnownSubject = Literal[
     "binding",
     "arithmetic",
 ]
-"""What is known before a run."""
+"""Quantities known before a run."""
 
 MeasuredSubject = Literal[
     "throughput",
@@ -55,64 +55,66 @@ MeasuredSubject = Literal[
     "udp-out-of-order",
     "limited-by",
 ]
-"""What only a run can tell."""
+"""Quantities only a run can provide."""
 
 Subject = Literal[KnownSubject, MeasuredSubject]
 
 CAUSE: Subject = "limited-by"
-"""The subject whose value is a name."""
+"""Subject whose value is a name."""
 
 ARITHMETIC: Subject = "arithmetic"
-"""The subject that is of no experiment: `formula` says what is worked out."""
+"""Subject without an experiment: `formula` gives the calculation."""
 
 
 class Per(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`per`: the claim is a ratio to what another run, or another flow, has of it."""
+    """Denominator of a claimed ratio: another run or another flow."""
 
     experiment: str = ""
     set: dict[str, Setting] = {}
-    """Over the claim's own settings; over those of `experiment` where that is given."""
+    """Overrides the claim's settings, or those of `experiment` if given."""
     flow: int | None = None
     of: Subject | None = None
-    """By default the claim's own."""
+    """Defaults to the claim's own subject."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[claim]]`"""
+    """Statement about a run or a formula: `[[claim]]`."""
 
     text: str
-    """The words, exactly as they stand on the page."""
+    """Exact words on the page."""
     of: Subject
     value: str = ""
-    """The number with its unit, or the name of a cause; by default the text is that."""
+    """Number with its unit, or name of a cause; defaults to the text."""
     within: str = ""
-    """A share, "20 %", or an amount, "0.2 s", by which chance may move a run. By default what rounding makes."""
+    """Tolerance for chance: a share, "20 %", or an amount, "0.2 s". Defaults to the rounding of the number.
+    """
     relation: Literal["about", "above", "below"] = "about"
     flow: int | None = None
-    """Counted from 1, as the chart's lines are; by default all flows together."""
+    """Counted from 1, as in the chart; by default all flows together."""
     start: str = ""
-    """From when on, since the traffic began; by default from the end of the warm-up."""
+    """Start of the measured period since the traffic began; defaults to the end of the warm-up."""
     end: str = ""
-    """Until when; by default to the end of the run."""
+    """End of the measured period; defaults to the end of the run."""
     experiment: str = ""
-    """Another experiment than the page's, short or full name."""
+    """Experiment to use instead of the page's, short or full name."""
     set: dict[str, Setting] = {}
-    """Over the page's settings; over those of `experiment` where that is given."""
+    """Overrides the page's settings, or those of `experiment` if given."""
     per: Per | None = None
-    """The value is then a plain number, "1.8"."""
+    """Denominator; the value is then a plain number, "1.8"."""
     seeds: int = 2
-    """So many runs, each with a seed of its own, have to agree."""
+    """Number of runs, each with its own seed, that must agree."""
     formula: str = ""
-    """For `arithmetic`: such as "128 KiB * 8 / 40 ms", in base units (bytes, s, bit/s, ratio)."""
+    """For `arithmetic`: an expression in base units (bytes, s, bit/s, ratio), such as "128 KiB * 8 / 40 ms".
+    """
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """What has to be known for it, once each."""
+        """Quantities needed to check the claim, without repetition."""
         return tuple(dict.fromkeys((self.of, (self.per.of if self.per else None) or self.of)))
 
     @property
     def anywhere(self) -> bool:
-        """Whether it may stand before the page's run: it tells nothing of that."""
+        """True if the claim may appear before the page's run because it reveals nothing about it."""
         return bool(self.experiment or self.set) or self.of in KNOWN_SUBJECTS
 
 
@@ -121,18 +123,20 @@ MEASURED_SUBJECTS: frozenset[str] = frozenset(MeasuredSubject.__args__)  # type:
 
 
 class PageSetup(NamedTuple):
-    """What a page runs, for claims that are of it."""
+    """Experiment and settings of a page, for the claims about it."""
 
     name: str
     """Full name of the experiment."""
     settings: Mapping[str, Setting]
-    """What the page sets over it."""
+    """Overrides set by the page."""
     columns: Mapping[str, tuple[Setting, ...]] = {}
-    """Of a sweep: the values of its axis, and those of the parameters that go along with it, n-th with n-th."""
+    """For a sweep: the values of its axis, and of the parameters that change with it, matched by index."""
 
     def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-        """All that is set where `settings` come over the page's. A value of a sweep's axis brings along what goes with
-        it."""
+        """Return the page's settings with `settings` on top.
+
+        A value of a sweep's axis also selects the parameters that change with it.
+        """
         along: dict[str, Setting] = {}
         axis = next(iter(self.columns), "")
         values = [str(value) for value in self.columns.get(axis, ())]

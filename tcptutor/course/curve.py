@@ -1,4 +1,4 @@
-"""A measured curve: what a sweep's runs say together, where its knee is, and what a prediction of it is told."""
+"""Measured curve of a sweep: its means, its knee, and feedback on predictions of them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from tcptutor.course.measures import MEASURES, MeasureName, answer_near
 from tcptutor.run import Run
 
 _LEAST = 2
-"""Values in which a curve can have a knee."""
+"""Fewest points of a curve with a knee."""
 
 
 def knee(values: Sequence[float], share: float, cost: bool = False) -> int:
-    """The index of the knee of a curve over rising settings.
+    """Return the index of the knee of a curve over rising settings.
 
-    It is the first value after which none is larger by more than `share` of it: more of the setting adds no more than
-    that. Of a `cost`, such as a loss rate, it is the last value before the first that is more than `share` above the
-    least one that came before: from there on it rises.
+    For a benefit, such as throughput: the first value that no later value exceeds by more than `share`. For a
+    `cost`, such as a loss rate: the last value before the curve first rises more than `share` above its
+    minimum so far.
+
+    Args:
+        values: The curve, in the order of the settings.
+        share: Relative difference that counts as a change.
+        cost: Whether a lower value is better.
     """
     if not values:
         raise ValueError("a curve without values has no knee")
@@ -35,30 +40,30 @@ def knee(values: Sequence[float], share: float, cost: bool = False) -> int:
 
 
 def expected_knee(values: Sequence[float], share: float, cost: bool = False) -> int | None:
-    """The knee of a model's line; None for a line that is level, or of which there is none."""
+    """Return the knee of a model's curve, or None if the curve is missing or flat."""
     if not values or max(values) <= min(values) * (1 + share):
         return None
     return knee(values, share, cost)
 
 
 class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """A sweep with something measured at each value."""
+    """Measurements of a sweep at each value of its axis."""
 
     kind: units.Kind
-    """Of the axis."""
+    """Kind of quantity on the axis."""
     values: tuple[str, ...]
-    """As the page writes them."""
+    """Axis values as written on the page."""
     xs: tuple[float, ...]
-    """In base units; the numbers 0, 1 ... where the values are names."""
+    """Axis values in base units; 0, 1 ... if the values are names."""
     measure: MeasureName
     share: float
-    """What more of the axis has to add, relative, to be worth it."""
+    """Relative gain below which a larger axis value is not worth it."""
     measured: tuple[tuple[float, ...], ...]
-    """At each value, one number a run."""
+    """Measured numbers by axis value, one per run."""
     expected: tuple[float, ...] = ()
-    """What the leading model has at each value; empty where there is none of this measure."""
+    """Leading model's value at each axis value; empty without a model of this measure."""
     runs: dict[str, Run] = {}
-    """A run at a value, for those that were asked about."""
+    """Runs by axis value, for the values that predictions ask about."""
 
     @property
     def means(self) -> tuple[float, ...]:
@@ -66,16 +71,22 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def knee(self) -> int:
-        """The index of the measured knee."""
+        """Index of the measured knee."""
         return knee(self.means, self.share, MEASURES[self.measure].is_cost)
 
     @property
     def expected_knee(self) -> int | None:
-        """The index of the leading model's knee; None without a model, and where its line is level."""
+        """Index of the leading model's knee; None without a model, or with a flat one."""
         return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
     def answer(self, value: float, at: str, tolerance: float) -> str:
-        """What a prediction is told: of the knee, or where `at` is given of what was measured there."""
+        """Return feedback on a predicted `value`.
+
+        Args:
+            value: The prediction, in base units.
+            at: Axis value the prediction is about; empty if it is about the knee.
+            tolerance: Relative difference that counts as right.
+        """
         if at and at not in self.values:
             return f"The lab doubts its own run at {at}: press r to run it again."
         if len(self.values) < _LEAST:
@@ -83,7 +94,6 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         return self._answer_at(value, at, tolerance) if at else self._answer_knee(value)
 
     def _answer_knee(self, value: float) -> str:
-        """What the prediction of a knee at `value`, in base units of the axis, is told."""
         at, by_model = self.knee, self.expected_knee
         said = f"your runs have the knee at {self.values[at]}"
         if by_model is not None:
@@ -104,7 +114,6 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         return f"{written} is too early: {said}.{early if not self._cost and here < at else ''}"
 
     def _answer_at(self, value: float, at: str, tolerance: float) -> str:
-        """What the prediction of `value` at the axis' value `at` is told; right within ± `tolerance`."""
         here = self.values.index(at)
         if self.measure == "throughput" and (run := self.runs.get(at)) is not None:
             from tcptutor.analysis import answered  # noqa: PLC0415  # the course loads without the analysis
@@ -122,9 +131,9 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         return units.percent(self.share)
 
     def _is_at(self, value: float, knee: int) -> bool:
-        """Whether it is that knee, or in the gap in which nothing was measured and the curve turns.
+        """Return True if `value` is at that knee, or in the unmeasured gap where the curve turns.
 
-        What grows up to its knee may turn in the gap before it; a cost, which rises from there on, in the gap after it.
+        A benefit may turn in the gap before its knee, a cost in the gap after it.
         """
         if self._cost:
             after = self.xs[knee + 1] if knee + 1 < len(self.xs) else float("inf")

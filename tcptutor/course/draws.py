@@ -1,7 +1,7 @@
-"""Numbers that a question draws anew each time it comes back, and the texts that name them.
+"""Numbers drawn anew for each attempt at a question, and the texts that contain them.
 
-A draw has the values as they are written, "32 KiB": that is what a student reads, what the journal keeps, and what the
-question can be marked again by. Expressions have them in base units: bytes, s, bit/s, ratios, plain numbers.
+A draw holds values as written, "32 KiB": the student reads them, the journal stores them, and the question
+can be marked again with them. Expressions use base units: bytes, s, bit/s, ratios, plain numbers.
 
     {window}               the value as written
     {answer}               the right answer
@@ -25,27 +25,31 @@ from tcptutor.course.expression import FUNCTIONS, expression
 from tcptutor.course.quantities import ParsedQuantity, with_unit
 
 Draw: TypeAlias = Mapping[str, str]
-"""The values of one draw as written, by name; empty where nothing is drawn."""
+"""Drawn values as written, by name."""
 
 AnswerUnit = Literal["rate", "time", "ratio", "size", "count", "number"]
-"""Kinds of quantities that a question may ask for, or write."""
+"""Kinds of quantities a question may ask for or write."""
 
 ANSWER = "answer"
 MOST_VALUES = 200
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _DIGITS = 4
-"""Of a value that was worked out."""
+"""Significant digits of a computed value."""
 
 
 class DrawnRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`rtt = { from = "20 ms", to = "100 ms", step = "10 ms" }`, all in one unit."""
+    """Evenly spaced values: `rtt = { from = "20 ms", to = "100 ms", step = "10 ms" }`, all in one unit."""
 
     start: str | int | float = msgspec.field(name="from")
     end: str | int | float = msgspec.field(name="to")
     step: str | int | float
 
     def values(self) -> tuple[str, ...]:
-        """From the first to the last. Raises UsageError."""
+        """Return the values from first to last.
+
+        Raises:
+            UsageError: The units differ, or the range is empty or too long.
+        """
         (first, unit), (last, unit_of_last), (step, unit_of_step) = (
             units.split(str(each)) for each in (self.start, self.end, self.step)
         )
@@ -62,12 +66,16 @@ class DrawnRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 Drawn: TypeAlias = tuple[str | int | float, ...] | DrawnRange
-"""What a name stands for: some values, or a range."""
+"""Possible values of a name: a list or a range."""
 
 
 @lru_cache(maxsize=256)
 def values(drawn: Drawn) -> tuple[str, ...]:
-    """All that it may be, as written. Raises UsageError for none, and for what is no quantity."""
+    """Return all possible values, as written.
+
+    Raises:
+        UsageError: There are fewer than two, or one is not a quantity.
+    """
     found = drawn.values() if isinstance(drawn, DrawnRange) else tuple(map(str, drawn))
     if len(set(found)) < 2:
         raise UsageError("nothing to draw from: give two different values or more")
@@ -81,7 +89,11 @@ def values(drawn: Drawn) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def quantity(written: str) -> ParsedQuantity:
-    """That of "20 ms"; one without a unit is a number. Raises UnitError."""
+    """Parse "20 ms"; text without a unit is a plain number.
+
+    Raises:
+        UnitError: The text is not a quantity.
+    """
     if units.is_plain(written):
         return ParsedQuantity(units.parse(written, "number"), "number")
     found = with_unit(written)
@@ -93,28 +105,36 @@ def quantity(written: str) -> ParsedQuantity:
 
 
 def in_base_units(draw: Draw) -> dict[str, float]:
-    """Bytes, s, bit/s, ratios, plain numbers. Raises UnitError."""
+    """Return the drawn values as bytes, s, bit/s, ratios, or plain numbers.
+
+    Raises:
+        UnitError: A value is not a quantity.
+    """
     return {name: quantity(written).value for name, written in draw.items()}
 
 
 def drawn(of: Mapping[str, Drawn], seed: str) -> dict[str, str]:
-    """One draw; the same for the same seed, on every machine."""
+    """Draw one value per name; the same seed gives the same draw on every machine."""
     generator = random.Random(seed)
     return {name: generator.choice(values(each)) for name, each in of.items()}
 
 
 def write(found: ParsedQuantity) -> str:
-    """What was worked out, in few digits, so that `base.units.parse` reads it back."""
+    """Format a computed value in a few digits, so that `base.units.parse` can read it."""
     return units.rounded(found.value, found.kind, _DIGITS)
 
 
 def placeholders(text: str) -> list[str]:
-    """What stands in braces."""
+    """Return the contents of all braces in `text`."""
     return [match[1].strip() for match in _PLACEHOLDER.finditer(text)]
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The drawn names that a text tells or works with. Raises UsageError."""
+    """Return the drawn names a text uses.
+
+    Raises:
+        UsageError: A placeholder is not an expression.
+    """
     found: set[str] = set()
     for each in placeholders(text):
         found |= expression(each.rpartition(":")[0] or each).names
@@ -122,7 +142,11 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def worked_out(placeholder: str, quantities: Mapping[str, float], answer: ParsedQuantity) -> ParsedQuantity:
-    """What a placeholder that is no drawn name stands for. Raises UsageError."""
+    """Evaluate a placeholder that is not a drawn name.
+
+    Raises:
+        UsageError: The placeholder is not an expression with a kind.
+    """
     if placeholder == ANSWER:
         return answer
     text, colon, kind = (part.strip() for part in placeholder.rpartition(":"))
@@ -137,7 +161,11 @@ def worked_out(placeholder: str, quantities: Mapping[str, float], answer: Parsed
 
 
 def filled(text: str, draw: Draw, answer: ParsedQuantity) -> str:
-    """`text` with a value for each placeholder. Raises UsageError for one that means nothing."""
+    """Replace every placeholder in `text`.
+
+    Raises:
+        UsageError: A placeholder is not a name or an expression.
+    """
     quantities = in_base_units(draw)
 
     def written(match: re.Match[str]) -> str:
@@ -148,7 +176,7 @@ def filled(text: str, draw: Draw, answer: ParsedQuantity) -> str:
 
 
 def unfit_names(of: Mapping[str, Drawn]) -> Iterator[str]:
-    """Names that an expression could not use."""
+    """Yield the names an expression cannot use."""
     for name in of:
         if not name.isidentifier() or iskeyword(name) or name in FUNCTIONS or name == ANSWER:
             yield name

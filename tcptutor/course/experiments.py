@@ -1,4 +1,4 @@
-"""The named experiments of all modules: `slug/name` to `spec.Experiment`, with or without overrides."""
+"""Named experiments of all modules: `slug/name` to `spec.Experiment`, with optional overrides."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.names import short_name
 
 _FEW = 10
-"""Experiments that a refusal names; of more it tells how to see them."""
+"""Most experiments an error message lists by name."""
 
 
 def module_folders(root: Path) -> dict[str, Path]:
-    """The folders of modules by their ids, in the order of their numbers; empty when `root` is missing."""
+    """Return the module folders by id, in numerical order; empty if `root` is missing."""
     folders = sorted(path for path in root.glob("[0-9][0-9]-*") if path.is_dir())
     return {entry[1]: path for path in folders if (entry := numbered(path.name))}
 
 
 def step_files(folder: Path) -> list[Path]:
-    """The files of a module's pages, in the order of their numbers."""
+    """Return the page files of a module, in numerical order."""
     return sorted(folder.glob("[0-9][0-9]-*.md"))
 
 
 def files_by_step(folder: Path) -> dict[str, Path]:
-    """The files of a module's pages by their ids: of two with one id the first, which is the one that is read."""
+    """Return the page files of a module by page id; of two with the same id, the first."""
     return {path.stem[3:]: path for path in reversed(step_files(folder))}
 
 
 class _ExperimentTable(NamedTuple):
     table: dict[str, Any]
-    """What `spec.build` makes an experiment of."""
+    """Argument of `spec.build`."""
     rows: tuple[str, ...]
-    """The rows of the documents' settings that it is."""
+    """Matching rows of the documents' settings."""
 
 
 class Catalogue:
-    """Every experiment file below `root`, each read once, when it is first asked for."""
+    """Experiment files below `root`, each read once on first use."""
 
     def __init__(self, root: Path) -> None:
         files = {
@@ -62,12 +62,12 @@ class Catalogue:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The full names of those that can be read. Reads them all."""
+        """Full names of the readable experiments. Reads every file."""
         return tuple(self._tables())
 
     @property
     def damaged(self) -> dict[str, ContentError]:
-        """Why a file could not be read, by the experiment's full name. Reads them all."""
+        """Errors by the full name of the experiment. Reads every file."""
         found = {name: self._entry(name) for name in self._files}
         return self._misnamed | {
             name: entry for name, entry in found.items() if isinstance(entry, ContentError)
@@ -75,15 +75,14 @@ class Catalogue:
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The rows of the documents' settings that each is, by its full name. Reads them all."""
+        """Matching rows of the documents' settings, by full name. Reads every file."""
         return {name: entry.rows for name, entry in self._tables().items()}
 
     def of_module(self, module: str) -> dict[str, spec.Experiment]:
-        """Its experiments by their full names, without those that cannot be read."""
+        """Return the readable experiments of a module by full name."""
         return {name: self.build(name) for name in self._tables(f"{module}/")}
 
     def _tables(self, beginning: str = "") -> dict[str, _ExperimentTable]:
-        """Those that can be read, of the experiments whose names begin so."""
         found = {name: self._entry(name) for name in self._files if name.startswith(beginning)}
         return {name: entry for name, entry in found.items() if isinstance(entry, _ExperimentTable)}
 
@@ -93,9 +92,10 @@ class Catalogue:
         return self._read[name]
 
     def full_name(self, name: str) -> str:
-        """The name `slug/name` of the experiment that `name` means: that, or its second part where only one has it.
+        """Resolve an experiment's full name, or its short name if that is unique, to `slug/name`.
 
-        Raises UsageError, which names those that it may mean.
+        Raises:
+            UsageError: The name is unknown or ambiguous; the message lists candidates.
         """
         known = tuple(self._files)
         if name in known:
@@ -115,9 +115,12 @@ class Catalogue:
         seed: int | None = None,
         scale: str = "bench",
     ) -> spec.Experiment:
-        """The experiment of that name, full or short.
+        """Build the experiment with that full or short name.
 
-        Raises UsageError for the name, ContentError for a damaged file, ParameterError for an override.
+        Raises:
+            UsageError: The name is unknown or ambiguous.
+            ContentError: The file is damaged.
+            ParameterError: An override is invalid.
         """
         name = self.full_name(name)
         entry = self._entry(name)
@@ -130,7 +133,6 @@ class Catalogue:
 
 
 def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:
-    """What the file says; the error that tells why it cannot be run."""
     try:
         table = msgspec.structs.asdict(file.read(ExperimentFile))
         rows = table.pop("rows")
@@ -151,10 +153,14 @@ def experiment(
     folder: Path | None = None,
     scale: str = "bench",
 ) -> spec.Experiment:
-    """The experiment of that name, full or short, with `overrides` of its parameters, as `tcptutor run --set` gives
-    them.
+    """Build the named experiment with `overrides`, as in `tcptutor run --set`.
 
-    Queue and window that the file gives in BDP follow an overridden rate or delay, which changing a
-    finished `Experiment` could not do. Raises UsageError, ParameterError or ContentError.
+    Queue and window given in BDP follow an overridden rate or delay, which changing a finished `Experiment`
+    could not do.
+
+    Raises:
+        UsageError: The name is unknown or ambiguous.
+        ParameterError: An override is invalid.
+        ContentError: The file is damaged.
     """
     return Catalogue(folder or places.lessons()).build(name, overrides, seed, scale)

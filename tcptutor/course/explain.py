@@ -1,7 +1,7 @@
-"""msgspec's validation messages in an author's words: which key, and what is wrong with it.
+"""msgspec's validation messages in an author's words: the key, and what is wrong with it.
 
-msgspec says "Object contains unknown field `asks` - at `$.question[0]`"; we say "question.asks" and
-"is not a key here: the keys are ask, choice, ...".
+msgspec says "Object contains unknown field `asks` - at `$.question[0]`"; we say "question.asks" and "is not a
+key here: the keys are ask, choice, ...".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPES = {
 
 
 def explain(message: str, table: Any, kind: type) -> tuple[str, str]:
-    """`(key, reason)` of a validation `message` about `table`, which should have been a `kind`."""
+    """Return `(key, reason)` for a validation `message` about `table`, which failed to convert to `kind`."""
     match = _MESSAGE.fullmatch(message)
     what, path = (match["what"], match["path"] or "") if match else (message, "")
     key, wanted, found = _walk(path, table, kind)
@@ -44,9 +44,9 @@ def explain(message: str, table: Any, kind: type) -> tuple[str, str]:
 
 
 def _walk(path: str, table: Any, kind: Any) -> tuple[str, Any, Any]:
-    """What stands at `path`: the key as an author reads it, what it should be, and what it is.
+    """Return the author's key, the expected type and the actual value at `path`.
 
-    An entry of several is counted from 1. For the key that tells kinds apart, what it should be are the kinds.
+    Entries of a list are counted from 1. For the tag key, the expected type is the union of kinds.
     """
     key = ""
     for name, index in _STEP.findall(path):
@@ -70,7 +70,7 @@ def _plain(types: str) -> str:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """The structs and Literals inside `tuple[X | Y, ...]` or `X | None`."""
+    """Yield the structs and Literals inside `tuple[X | Y, ...]` or `X | None`."""
     if get_origin(annotation) is Literal or not get_args(annotation):
         yield annotation
         return
@@ -80,7 +80,6 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def _struct(annotation: Any, table: Any) -> Any:
-    """The struct that `table` should be; of several kinds the one that it says it is."""
     structs = [each for each in _parts(annotation) if hasattr(each, "__struct_config__")]
     tag_field = structs[0].__struct_config__.tag_field
     tag = table.get(tag_field) if isinstance(table, dict) else None
@@ -88,7 +87,6 @@ def _struct(annotation: Any, table: Any) -> Any:
 
 
 def _values(annotation: Any) -> Iterator[str]:
-    """What may stand there: the values of a Literal, or the tags of kinds."""
     for part in _parts(annotation):
         yield from get_args(part) or (str(part.__struct_config__.tag),)
 

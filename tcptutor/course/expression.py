@@ -1,4 +1,4 @@
-"""Arithmetic in lesson files: "window * 8 / rtt", over quantities in their base units. Nothing else can be written."""
+"""Arithmetic in lesson files: "window * 8 / rtt", over quantities in base units, and no other Python."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "floor": math.floor,
 }
 _LONGEST = 200
-"""Characters. Deep nesting could exhaust the parser, and nobody would read it."""
+"""Most characters: deep nesting could exhaust the parser."""
 
 _WRITTEN = re.compile(r"[\w\s.+\-*/(),]*")
-"""All that arithmetic is written with: no quotes, and nothing that Python would warn of."""
+"""Characters of arithmetic: no quotes, and nothing Python would warn about."""
 _RUN_TOGETHER = re.compile(r"(?<![\w.])(?:[0-9]+\.?[0-9]*+|\.[0-9]+)(?:[eE][+-]?[0-9]++)?+(?=[^\W0-9])")
-"""A number that a letter follows: Python warns of some, and takes others for numbers to another base."""
+"""Number followed by a letter, which Python may warn about or read in another base."""
 
 
 class Expression:
-    """One expression, read. Raises UsageError for what is no arithmetic."""
+    """Parsed arithmetic expression. Raises UsageError for any other text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -48,16 +48,24 @@ class Expression:
             for node in ast.walk(self._root)
             if isinstance(node, ast.Name) and node.id not in FUNCTIONS
         )
-        """The quantities that it needs."""
+        """Quantities the expression uses."""
 
     def check(self, known: Iterable[str]) -> None:
-        """Raises UsageError for a name that is not among those."""
+        """Check that every name is `known`.
+
+        Raises:
+            UsageError: A name is unknown.
+        """
         known = tuple(known)
         for name in sorted(self.names - set(known)):
             raise UsageError(f"{self.text!r}: {unknown('name', name, known)}")
 
     def value(self, quantities: Mapping[str, float]) -> float:
-        """Raises UsageError where it has no finite value, such as for a division by zero."""
+        """Evaluate the expression.
+
+        Raises:
+            UsageError: The value is not finite, for example after a division by zero.
+        """
         try:
             value = float(_value(self._root, quantities))
         except KeyError as error:
@@ -71,7 +79,11 @@ class Expression:
 
 @lru_cache(maxsize=1024)
 def expression(text: str) -> Expression:
-    """The expression `text`; each is read once. Raises UsageError."""
+    """Parse `text`, with a cache.
+
+    Raises:
+        UsageError: The text is not arithmetic.
+    """
     return Expression(text)
 
 
@@ -91,7 +103,7 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _check(node: ast.expr, text: str) -> None:
-    """Only numbers, names, operators and the functions."""
+    """Allow only numbers, names, operators and the functions."""
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return

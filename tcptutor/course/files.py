@@ -1,6 +1,6 @@
-"""Lesson files as typed data. Every problem is a ContentError of one line: file, key, reason.
+"""Lesson files as typed data; every problem is a one-line ContentError with file, key and reason.
 
-A step is TOML front matter between two `+++` lines, then Markdown; everything else is TOML alone.
+A step is TOML front matter between two `+++` lines, followed by Markdown; every other file is plain TOML.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _ENTRY = re.compile(rf"([0-9][0-9])-({_SLUG.pattern})")
 
 
 class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """lessons/course.toml"""
+    """Contents of lessons/course.toml."""
 
     title: str
     modules: tuple[str, ...]
-    """The modules' ids, in the order of the course."""
+    """Module ids, in course order."""
     format_version: int
     marks: MarkScheme = MarkScheme()
 
 
 class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """lessons/NN-slug/module.toml"""
+    """Contents of lessons/NN-slug/module.toml."""
 
     title: str
     objectives: tuple[str, ...]
@@ -48,17 +48,17 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """lessons/NN-slug/experiments/name.toml; the values themselves are spec.build's to check."""
+    """Contents of lessons/NN-slug/experiments/name.toml; `spec.build` checks the values."""
 
     title: str
     parameters: dict[str, Setting]
     paper: dict[str, Setting] = {}
-    """The values that the source printed, where they differ; `--scale paper` runs them."""
+    """Values printed in the source where they differ; used by `--scale paper`."""
     pairs: int = 1
     seed: int = 1
     sources: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    """Rows of assets/documentation/settings.toml that it is, as `document: where`."""
+    """Matching rows of assets/documentation/settings.toml, as `document: where`."""
 
 
 StepFile = msgspec.defstruct(
@@ -75,12 +75,12 @@ StepFile = msgspec.defstruct(
     kw_only=True,
     forbid_unknown_fields=True,
 )
-"""The front matter of lessons/NN-slug/NN-step.md"""
+"""Front matter of lessons/NN-slug/NN-step.md."""
 
 
 @dataclass(frozen=True)
 class StepText:
-    """A step's file, read."""
+    """Parsed file of a step."""
 
     title: str
     after: str
@@ -88,24 +88,25 @@ class StepText:
     prose: str
     own_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
-    """What the student does, in the order of the page: key in the front matter, counted where there are several."""
+    """Activities in page order, by front-matter key, which is numbered if there are several."""
 
 
 def numbered(name: str) -> tuple[int, str] | None:
-    """`(3, "parallel-streams")` from "03-parallel-streams"; None for a name of another form."""
+    """Return `(3, "parallel-streams")` for "03-parallel-streams"; None for other names."""
     match = _ENTRY.fullmatch(name)
     return (int(match[1]), match[2]) if match else None
 
 
 def is_slug(name: str) -> bool:
-    """Whether `name` is small letters, digits and hyphens between them."""
+    """Return True if `name` consists of lower-case words and digits joined by hyphens."""
     return _SLUG.fullmatch(name) is not None
 
 
 def read_step(file: LessonFile) -> tuple[StepText, ...]:
-    """Front matter and Markdown of a step, as each of its variants has them: the page's own first, and as a rule alone.
+    """Read the front matter and Markdown of every variant of a step, the page's own first.
 
-    Raises ContentError.
+    Raises:
+        ContentError: The file cannot be read.
     """
     lines = file.text(PAGE).split("\n")
     if lines[0].rstrip() != _FENCE:

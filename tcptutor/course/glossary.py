@@ -1,7 +1,7 @@
-"""The glossary: lessons/glossary.toml, the terms that the course explains.
+"""Glossary of terms the course explains: lessons/glossary.toml.
 
-A page's prose sets each in **bold** where it is explained, and no page does so again (`authoring.wording` holds it to
-that).
+A page's prose sets a term in **bold** where it explains it, once in the course (`authoring.wording` checks
+this).
 """
 
 from __future__ import annotations
@@ -23,47 +23,48 @@ _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[term]]`"""
+    """One entry: `[[term]]`."""
 
     word: str
     short: str = ""
-    """Its abbreviation: "RTT"."""
+    """Abbreviation: "RTT"."""
     also: tuple[str, ...] = ()
-    """Other words for it, and other forms of the word."""
+    """Synonyms and other forms of the word."""
     text: str
-    """What it is, in one to three sentences."""
+    """Definition in one to three sentences."""
     read: str
-    """The page that explains it, `module/page`."""
+    """Page that explains the term, `module/page`."""
 
     @property
     def title(self) -> str:
-        """ "round-trip time, RTT"."""
+        """Word and abbreviation: "round-trip time, RTT"."""
         return ", ".join(filter(None, (self.word, self.short)))
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """All that it may be called."""
+        """Every name of the term."""
         return tuple(filter(None, (self.word, self.short, *self.also)))
 
 
 class GlossaryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """lessons/glossary.toml"""
+    """Contents of lessons/glossary.toml."""
 
     terms: tuple[Term, ...] = msgspec.field(default=(), name="term")
 
 
 @lru_cache(maxsize=8)
 def glossary(root: Path) -> tuple[Term, ...]:
-    """The terms of the course in the folder `root`, in the order of its file; none where it has none.
+    """Return the terms of the course in `root`, in file order, with a cache; empty without a glossary.
 
-    Raises ContentError for a file that cannot be read. Read once.
+    Raises:
+        ContentError: The file cannot be read.
     """
     path = root / NAME
     return LessonFile(path, root).read(GlossaryFile, COLLECTION).terms if os.path.lexists(path) else ()
 
 
 def readable_glossary(root: Path | None) -> tuple[Term, ...]:
-    """The terms for a student: none where it cannot be read, which the linter tells of."""
+    """Return the terms to show to a student; empty if the file is damaged, which the linter reports."""
     try:
         return glossary(root) if root else ()
     except ContentError:
@@ -71,12 +72,12 @@ def readable_glossary(root: Path | None) -> tuple[Term, ...]:
 
 
 def of_name(terms: tuple[Term, ...], name: str) -> Term | None:
-    """The term that is called so, whatever its capitals, in the singular or the plural."""
+    """Find the term with that name, ignoring case and a plural "s"."""
     wanted = {name.casefold(), name.casefold().removesuffix("s")}
     return next((term for term in terms if wanted & {form.casefold() for form in term.forms}), None)
 
 
 def bold(prose: str) -> Iterator[str]:
-    """What stands in bold, in order."""
+    """Yield the bold phrases of `prose`, in order."""
     for match in _BOLD.finditer(prose):
         yield " ".join(match[1].split())

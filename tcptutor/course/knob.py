@@ -1,4 +1,4 @@
-"""A knob: a parameter of an experiment that a student may turn on a page, within bounds or among choices."""
+"""Knobs: parameters of an experiment a student may change, within bounds or among choices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
 _NO_KNOBS = ("changes", "acks", "duration", "warmup")
-"""Parameters that say when and how it is measured, and one whose text has the sign that parts settings."""
+"""Parameters that set the measurement itself, and one whose text contains the separator of settings."""
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[explore.knob]]`: either `choices`, or `low` and `high`."""
+    """Adjustable parameter: `[[explore.knob]]`, with either `choices` or `low` and `high`."""
 
     name: str
     """A parameter, or a sysctl with choices."""
@@ -28,27 +28,27 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def parameter(self) -> Parameter | None:
-        """None for a sysctl. Raises ParameterError for a name that is neither."""
+        """None for a sysctl. Raises ParameterError for an unknown name."""
         return None if sysctl_name(self.name) else spec.parameter(self.name)
 
     @property
     def help(self) -> str:
-        """What it does, in a line."""
+        """One-line description."""
         return self.parameter.help if self.parameter else f"sysctl net.ipv4.{self.name} of all hosts"
 
     @property
     def label(self) -> str:
-        """Its name as it is shown."""
+        """Name on the screen."""
         return self.name if sysctl_name(self.name) else self.name.replace("_", " ")
 
     def text(self, experiment: Experiment) -> str:
-        """Its value in `experiment`, as a student writes it; empty for a sysctl that is left alone."""
+        """Return the knob's value in `experiment` as a student types it; empty for an unset sysctl."""
         if self.parameter is None:
             return experiment.hosts.sysctls.get(self.name, "")
         return self.parameter.text(self.parameter.of(experiment))
 
     def bounds(self, start: Experiment) -> str:
-        """What it may be, on a page that begins with `start`."""
+        """Describe the allowed values on a page that begins with `start`."""
         if self.choices:
             *most, last = self.values(start)
             # Several words or numbers in one: what parts two choices has to be another sign.
@@ -57,18 +57,22 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return f"{self.read(self.low, start)} to {self.read(self.high, start)}"
 
     def values(self, start: Experiment) -> tuple[str, ...]:
-        """Its choices, each as `text` writes it."""
+        """Return the choices in the format of `text`."""
         return tuple(self._written(choice, start) for choice in self.choices)
 
     def unit(self, start: Experiment) -> str:
-        """Of a number that is typed without one: that of the value at first; empty where it has none."""
+        """Return the unit of a number typed without one: the unit of the initial value, if any."""
         try:
             return units.split(self.text(start))[1]
         except UnitError:
             return units.FIELD_UNITS.get(self.parameter.kind if self.parameter else "", "")
 
     def read(self, text: str, start: Experiment) -> str:
-        """`text` as `Knob.text` writes it. Raises UsageError, one line, for what the page does not allow."""
+        """Parse `text` into the format of `Knob.text`.
+
+        Raises:
+            UsageError: The page does not allow the value.
+        """
         written = self._written(text, start)
         if self.choices:
             if written not in self.values(start):
@@ -89,7 +93,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self.parameter.text(spec.read(self.name, text, start.bdp))
 
     def problems(self, start: Experiment) -> Iterator[Problem]:
-        """Key and reason of each: why it cannot be turned on a page that begins with `start`."""
+        """Yield the key and reason of every mistake on a page that begins with `start`."""
         try:
             known = self.parameter
         except ParameterError as error:

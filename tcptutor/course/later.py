@@ -1,4 +1,4 @@
-"""What is read when it is first asked for: the first frame needs the modules' titles, and no page of them."""
+"""Lazily loaded parts of a course: the first frame needs module titles, not pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Later(Generic[T]):
-    """A value that is read once, by whoever asks first; threads may."""
+    """Value computed once on first access; thread-safe."""
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read, self._lock = read, Lock()
@@ -32,14 +32,14 @@ class Later(Generic[T]):
 
 
 class LaterSteps(Sequence[Step]):
-    """The steps of a module, in order."""
+    """Steps of a module, in order, loaded on first access."""
 
     def __init__(self, files: Sequence[str], read: Callable[[], Sequence[Step]]) -> None:
         self._files, self._steps = tuple(files), Later(read)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of the steps; until they are read, by the names of their files, of which some may be damaged."""
+        """Ids of the steps; before they are loaded, taken from file names, some of which may be damaged."""
         return tuple(step.id for step in self) if self._steps.is_read else self._files
 
     @overload
@@ -62,7 +62,7 @@ class LaterSteps(Sequence[Step]):
 
 
 class LaterExperiments(Mapping[str, Experiment]):
-    """Experiments by their full names."""
+    """Experiments by full name, loaded on first access."""
 
     def __init__(self, read: Callable[[], Mapping[str, Experiment]]) -> None:
         self._experiments = Later(read)

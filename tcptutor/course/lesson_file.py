@@ -1,4 +1,4 @@
-"""A file of the course, read within bounds. Every problem is a ContentError of one line: file, key, reason."""
+"""Bounded reading of a course file; every problem is a one-line ContentError with file, key and reason."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tcptutor.course.explain import explain
 from tcptutor.course.toml import SMALL, FileBounds, Untame, check_text, parsed
 
 _LONGEST_REASON = 400
-"""Characters of a problem's reason, which may quote what stands in the file."""
+"""Most characters of a reason, which may quote the file."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class LessonFile:
-    """A file of the course, and how it is called in messages."""
+    """File of the course, with its name in messages."""
 
     path: Path
     root: Path
-    """The folder of all lessons."""
+    """Folder of all lessons."""
 
     def problem(self, reason: str, key: str = "") -> ContentError:
-        """The error to raise: one printable line of bounded length, whatever `reason` holds."""
+        """Return the error to raise: one printable line of bounded length."""
         name = f"{self.root.name}/{self.path.relative_to(self.root).as_posix()}"
         reason = " ".join(reason.split())
         if len(reason) > _LONGEST_REASON:
@@ -40,7 +40,11 @@ class LessonFile:
         )
 
     def text(self, bounds: FileBounds) -> str:
-        """All of it, with `\\n` at the end of lines. Raises ContentError."""
+        """Return the text with LF line ends.
+
+        Raises:
+            ContentError: The file is missing, too large, or not UTF-8.
+        """
         try:
             return read_plain(self.path, bounds.size).decode("utf-8").replace("\r\n", "\n")
         except FileNotFoundError:
@@ -51,19 +55,35 @@ class LessonFile:
             raise self.problem(f"cannot be read: byte {error.start + 1} is not UTF-8") from None
 
     def tables(self, bounds: FileBounds = SMALL) -> dict[str, Any]:
-        """A TOML file as it stands. Raises ContentError."""
+        """Parse the file as TOML.
+
+        Raises:
+            ContentError: The file cannot be read or exceeds `bounds`.
+        """
         return self._toml(self.text(bounds), bounds)
 
     def read(self, kind: type[T], bounds: FileBounds = SMALL) -> T:
-        """A TOML file as `kind`. Raises ContentError."""
+        """Parse the TOML file as `kind`.
+
+        Raises:
+            ContentError: The file cannot be read, exceeds `bounds`, or does not match `kind`.
+        """
         return self.converted(self.tables(bounds), kind)
 
     def convert(self, text: str, kind: type[T], bounds: FileBounds = SMALL) -> T:
-        """The TOML `text`, which stands in this file, as `kind`. Raises ContentError."""
+        """Parse TOML `text` from this file as `kind`.
+
+        Raises:
+            ContentError: The text exceeds `bounds` or does not match `kind`.
+        """
         return self.converted(self._toml(text, bounds), kind)
 
     def check_text(self, text: str, key: str) -> None:
-        """Raise ContentError for a text that cannot be shown."""
+        """Check that a text can be shown on a terminal.
+
+        Raises:
+            ContentError: It cannot.
+        """
         with self._tame():
             check_text(text, key)
 
@@ -79,7 +99,11 @@ class LessonFile:
             raise self.problem(error.reason, error.key) from None
 
     def converted(self, table: dict[str, Any], kind: type[T]) -> T:
-        """What stands in this file, as `kind`. Raises ContentError."""
+        """Convert a table from this file to `kind`.
+
+        Raises:
+            ContentError: The table does not match `kind`.
+        """
         try:
             return msgspec.convert(table, kind)
         except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""The course from its folder. What is damaged is left out and reported, so that the rest can be taught."""
+"""Loading of the course; damaged parts are left out and reported, so that the rest can be taught."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ from tcptutor.spec import Experiment
 
 
 def load(folder: Path | None = None) -> Course:
-    """The whole course, from `folder` or where it is installed. Raises the first ContentError."""
+    """Load the whole course from `folder`, by default the installed one.
+
+    Raises:
+        ContentError: The first problem of any file.
+    """
     course, problems = read_course(folder)
     if problems:
         raise problems[0]
@@ -37,18 +41,17 @@ def load(folder: Path | None = None) -> Course:
 
 
 def read_course(folder: Path | None = None) -> tuple[Course, tuple[ContentError, ...]]:
-    """What can be read of the course, and what is wrong with the rest: course.toml, experiments, pages.
+    """Load the readable part of the course, and return it with the problems of the rest.
 
-    A damaged step is left out of its module, a module without a readable module.toml out of the course;
-    without a readable course.toml the modules come in the order of their folders.
+    A damaged step is left out of its module, and a module with a damaged module.toml out of the course.
+    Without a readable course.toml the modules come in folder order.
     """
     opened = OpenedCourse(folder)
     return opened.course, opened.problems()
 
 
 class OpenedCourse:
-    """The course in a folder, of which course.toml and each module.toml are read, and a module's pages when it is
-    looked into. It owns what is wrong with the files."""
+    """Course in a folder, with pages loaded on first access, and the problems found so far."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._root = folder or places.lessons()
@@ -59,7 +62,7 @@ class OpenedCourse:
         self.course = self._course()
 
     def problems(self) -> tuple[ContentError, ...]:
-        """What is wrong with any file of the course. Reads all that has not been read."""
+        """Return the problems of every file of the course. Reads all files."""
         for module in self.course.modules:
             len(module.steps)
         of_glossary: list[ContentError] = []
@@ -104,7 +107,6 @@ class OpenedCourse:
         )
 
     def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
-        """Those that can be read."""
         steps: dict[str, Step] = {}
         for path in files:
             with _kept(self._of_modules[module]):
@@ -136,7 +138,6 @@ class OpenedCourse:
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
-        """Raises ContentError for one that cannot be marked, or whose id is used twice."""
         ids: set[str] = set()
         ran = ""
         for key, table in text.tables:
@@ -171,7 +172,7 @@ class OpenedCourse:
 
 @contextmanager
 def _kept(problems: list[ContentError]) -> Iterator[None]:
-    """Go on after what is wrong, and keep it among `problems`."""
+    """Collect a ContentError in `problems` and continue."""
     try:
         yield
     except ContentError as error:
@@ -179,7 +180,6 @@ def _kept(problems: list[ContentError]) -> Iterator[None]:
 
 
 def _setup(module: str, text: StepText) -> PageSetup | None:
-    """What the page runs, by the table that says so."""
     for _, table in text.tables:
         if isinstance(table, ExperimentTable | SweepFrontMatter | ExploreTable):
             name = qualified_name(module, table.name)

@@ -1,21 +1,21 @@
-"""Marking a number: whether it is close enough, and which slip it gives away."""
+"""Marking of a number: distance from the right value, and common slips."""
 
 from __future__ import annotations
 
 import math
 
 _ROUNDING = 1e-9
-"""A value exactly on the edge of the tolerance counts, whatever binary fractions make of it."""
+"""Relative slack so that a value exactly at the tolerance counts in spite of binary rounding."""
 
 
 def is_close(value: float, right: float, relative: float = 0.0, absolute: float = 0.0) -> bool:
-    """Whether `value` is within `absolute`, or within the share `relative` of `right`."""
+    """Return True if `value` is within `absolute`, or within the relative tolerance, of `right`."""
     allowed = max(abs(right) * (relative + _ROUNDING), absolute + abs(right) * _ROUNDING)
     return math.isclose(value, right, rel_tol=0, abs_tol=allowed)
 
 
 def slip(value: float, right: float, kind: str) -> str:
-    """A sentence for the two slips that a quantity off by a round factor gives away, else nothing."""
+    """Return a sentence about an error by a factor of 8 or a power of ten, or an empty string."""
     if not value or not right or kind == "count":
         return ""
     factor = max(value / right, right / value)

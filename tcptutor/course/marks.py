@@ -1,17 +1,17 @@
-"""What a course gives for what is done in it: `[marks]` of course.toml.
+"""Marks a graded course awards: `[marks]` of course.toml.
 
 [marks]
-question = 1                         # of each question; as is of each of the others
-prediction = 1                       # for having committed to one before the run, however far off
+question = 1                         # per question; the others likewise
+prediction = 1                       # for committing to one before the run, however far off
 run = 1
 sweep = 2
 challenge = 3
 by_hand = 3
-retry = 0.5                          # what each wrong try leaves of a question's marks; 0: the first try counts alone
-hint = 0.8                           # what each hint leaves
+retry = 0.5                          # factor per wrong attempt at a question; 0: only the first counts
+hint = 0.8                           # factor per hint
 deadline = "2027-01-31T23:59+01:00"  # empty for none
-grace_hours = 1                      # after the deadline, before anything is late
-late = 0.5                           # what is left of marks for what is late
+grace_hours = 1                      # after the deadline, before work is late
+late = 0.5                           # factor for late work
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _NAMES = {
     "explore": "challenge",
     "shell": "by_hand",
 }
-"""By the tables of lesson files."""
+"""By table of the lesson file."""
 
 
 class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[marks]`"""
+    """Weights and penalties of `[marks]`."""
 
     question: float = 1.0
     prediction: float = 1.0
@@ -50,11 +50,11 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     late: float = 0.0
 
     def worth(self, table: str) -> float | None:
-        """Marks of an activity of that table of a lesson file; None where none are given."""
+        """Return the marks of an activity of that lesson-file table, or None if it has none."""
         return getattr(self, _NAMES[table]) if table in _NAMES else None
 
     def contradiction(self) -> tuple[str, str] | None:
-        """The key and the reason of what cannot be marked by; None when all can."""
+        """Return key and reason of a value that cannot be used, or None."""
         for key in _NAMES.values():
             if not 0 <= getattr(self, key) <= _MOST:
                 return key, f"{getattr(self, key):g} is out of bounds: 0 to {_MOST}"
@@ -68,11 +68,11 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return None
 
     def left(self, wrong: int, hints: int, at: datetime | None) -> float:
-        """What is left of an activity's marks after so many `wrong` tries and hints, at that time; 0 to 1."""
+        """Return the factor, 0 to 1, after `wrong` attempts and `hints`, for work done at `at`."""
         found = self.retry**wrong * self.hint**hints
         return found * self.late if self.is_late(at) else found
 
     def is_late(self, at: datetime | None) -> bool:
-        """Whether that is after the deadline and what is granted beyond it."""
+        """Return True if `at` is after the deadline plus the grace period."""
         deadline = moment(self.deadline)
         return deadline is not None and at is not None and at > deadline + timedelta(hours=self.grace_hours)

@@ -1,4 +1,4 @@
-"""The quantities that a sweep draws against its axis, or a prediction is of, each as one number of a run."""
+"""Quantities a sweep plots or a prediction is about, each as one number per run."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ MeasureName = Literal["throughput", "rtt", "loss-rate", "jain", "cov", "share1",
 
 
 class Measure(NamedTuple):
-    """One of them."""
+    """One quantity of a run."""
 
     kind: Literal["rate", "time", "ratio", "number"]
     label: str
-    """As it stands over the chart."""
+    """Title over the chart."""
     of: Callable[[Report], float | None]
-    """In base units; None where the run does not have it."""
+    """Value in base units; None if the run lacks it."""
     is_cost: bool = False
-    """Whether less of it is better, so that its knee is where it begins to rise."""
+    """True if lower is better, so that the knee is where it starts to rise."""
     is_share: bool = False
-    """Whether it is a part of a whole, from 0 to 1."""
+    """True for a share from 0 to 1."""
     is_jain: bool = False
-    """Whether it is Jain's index, which is 1 over the number of flows at least."""
+    """True for Jain's index, which is at least 1/n for n flows."""
 
     def limits(self, flows: int) -> tuple[float, float] | None:
-        """Return between which values it lies for so many flows, 0 for an unknown number; None without bounds."""
+        """Return the possible range for `flows` flows, 0 for an unknown number; None if unbounded."""
         if self.is_jain:
             return (1 / flows if flows else 0.0), 1.0
         return (0.0, 1.0) if self.is_share else None
 
     def written(self, value: float) -> str:
-        """With its unit."""
+        """Format `value` with its unit."""
         return units.write(float(f"{value:.3g}"), self.kind)
 
 
@@ -83,14 +83,14 @@ MEASURES: dict[MeasureName, Measure] = {
 
 
 def measured(name: MeasureName, run: Run) -> float | None:
-    """That quantity of `run`, in base units; None where the run does not have it."""
+    """Return the quantity of `run` in base units, or None if the run lacks it."""
     from tcptutor.analysis import report  # noqa: PLC0415  # the course loads without the analysis
 
     return MEASURES[name].of(report(run))
 
 
 def expected(name: MeasureName, experiment: Experiment) -> float | None:
-    """What the models have of that quantity, in base units; None where none speaks of it."""
+    """Return the models' value in base units, or None if no model covers the quantity."""
     from tcptutor.analysis import expect, expect_queue  # noqa: PLC0415
 
     match name:
@@ -108,9 +108,15 @@ def expected(name: MeasureName, experiment: Experiment) -> float | None:
 def answer_near(
     name: MeasureName, value: float, had: float, by_models: float | None, tolerance: float, whose: str
 ) -> str:
-    """What a prediction of `value` is told beside what `whose` run or runs had, and the models; all in base units.
+    """Return feedback on a prediction, which is right within the relative `tolerance`.
 
-    Right within ± `tolerance`, relative.
+    Args:
+        name: Predicted quantity.
+        value: Prediction, in base units.
+        had: Measured value, in base units.
+        by_models: The models' value in base units, or None.
+        tolerance: Relative difference that counts as right.
+        whose: Subject of the sentence, "the run" or "your runs".
     """
     measure = MEASURES[name]
     written, said = measure.written(value), f"{whose} had {measure.written(had)}"

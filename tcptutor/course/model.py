@@ -1,4 +1,4 @@
-"""A course as frozen data: modules of steps, each with prose and what the student does."""
+"""Course as frozen data: modules of steps, each with prose and activities."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ A = TypeVar("A", bound=Activity)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One page: prose, and what the student does."""
+    """One page: prose, and the student's activities."""
 
     id: str
-    """Unique in its module; the file's name without number and ending, such as `one-lossy-flow`."""
+    """File name without number and suffix, such as `one-lossy-flow`; unique in the module."""
     title: str
     prose: str
     """Markdown."""
     activities: tuple[Activity, ...] = ()
-    """In the order of the page."""
+    """In page order."""
     after: str = ""
-    """Markdown shown when the run is finished: what was to be seen, beside the published figure."""
+    """Markdown shown after the run, which compares it with the published figure."""
     claims: tuple[Claim, ...] = ()
-    """What the numbers are of that it states of runs."""
+    """Checkable definitions of the measured numbers in the text."""
     setup: PageSetup | None = None
-    """What the page runs, and what it sets for that; None for a page without a run."""
+    """Experiment and settings of the page; None for a page without a run."""
     variants: tuple[Step, ...] = ()
-    """What other students of a course that grades have in its place: other settings, and what follows from them. None
-    for a page on which all have the same."""
+    """Alternatives for other students of a graded course, with other settings; empty for a page that is the
+    same for all."""
     own_as: str = ""
-    """The page of the module with the same variants, drawn for both; empty for a page that is drawn by itself."""
+    """Page of the module whose variant number this page shares; empty for a page with its own draw."""
 
     def own(self, module: str, identity: str) -> Step:
-        """As the student of that identity has it in that module: one of its variants, a sweep with seeds of its own.
-        This one for who is in no course that grades.
+        """Return the page that the student with `identity` sees.
+
+        In a graded course that is one of the variants, with the student's own seeds for a sweep. An empty
+        identity returns the page unchanged.
         """
         if not identity:
             return self
@@ -63,62 +65,65 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def drawn_as(self) -> str:
-        """The page by whose id its variant is drawn."""
+        """Page id from which the variant is drawn."""
         return self.own_as or self.id
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What the student does here, by the tables of the lesson file: "predict", "experiment", "question"."""
+        """Kinds of activities, by lesson-file table: "predict", "experiment", "question"."""
         return tuple(dict.fromkeys(activity.table for activity in self.activities)) or ("read",)
 
     def of(self, kind: type[A]) -> tuple[A, ...]:
-        """The activities of that kind."""
+        """Return the activities of that kind."""
         return tuple(activity for activity in self.activities if isinstance(activity, kind))
 
     @property
     def experiment(self) -> RunActivity | None:
-        """What is run here."""
+        """Experiment to run on this page."""
         return next(iter(self.of(RunActivity)), None)
 
     @property
     def sweep(self) -> SweepActivity | None:
-        """What is swept here; a page runs an experiment or sweeps one."""
+        """Sweep to run on this page; a page has either an experiment or a sweep."""
         return next(iter(self.of(SweepActivity)), None)
 
     @property
     def explore(self) -> ExploreActivity | None:
-        """The challenge that is set here."""
+        """Challenge on this page."""
         return next(iter(self.of(ExploreActivity)), None)
 
     @property
     def shell(self) -> ShellActivity | None:
-        """What is done here by hand."""
+        """Hands-on exercise on this page."""
         return next(iter(self.of(ShellActivity)), None)
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:
-        """All that is run here: one, those of a sweep by the values of its axis, or none."""
+        """Experiments to run: none, one, or one per value of the sweep's axis."""
         if self.sweep is not None:
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
 
     def asked_of(self, activity: Activity) -> Experiment | None:
-        """What a prediction is about: of a sweep the run at the value that is asked for, else the first of all."""
+        """Return the experiment a prediction is about.
+
+        On a sweep page that is the experiment at the predicted value, otherwise the first.
+        """
         if self.sweep is not None and isinstance(activity, Predict) and activity.at in self.sweep.values:
             return self.sweep.experiments[self.sweep.values.index(activity.at)]
         return next(iter(self.experiments), None)
 
     def has_run(self, page: PageRecord) -> bool:
-        """Whether what is run here went to its end: of a sweep all of it."""
+        """Return True if the experiment, or the whole sweep, has run to its end."""
         return self.sweep.is_done(page) if self.sweep else page.whole_runs > 0
 
     def is_done(self, page: PageRecord) -> bool:
-        """Whether the page was on the screen and nothing is left to do of any activity."""
+        """Return True if the page was opened and every activity is done."""
         return page.visited and all(activity.is_done(page) for activity in self.activities)
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A lesson module: a folder `NN-slug`. Its steps and experiments may be read when they are first looked at."""
+    """Lesson module in a folder `NN-slug`; its steps and experiments may be loaded lazily."""
 
     id: str
     """The slug, such as `parallel-streams`."""
@@ -129,18 +134,18 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     steps: Sequence[Step]
     experiments: Mapping[str, Experiment]
-    """By full name, `slug/name`, as their files have them."""
+    """By full name, `slug/name`, with the settings of their files."""
     extra: tuple[str, ...] = ()
-    """Experiments that no step runs, kept for the command line; by their short names."""
+    """Short names of experiments that no step runs, available on the command line."""
 
     @property
     def step_ids(self) -> tuple[str, ...]:
-        """Of its steps. Where these have not been read, by the names of their files, of which some may be damaged."""
+        """Ids of the steps; before they are loaded, taken from file names, some of which may be damaged."""
         return getattr(self.steps, "ids", None) or tuple(step.id for step in self.steps)
 
 
 class OwnSteps(Sequence[Step]):
-    """The steps of a module as one student has them, each made when it is first asked for."""
+    """Steps of a module as one student sees them, each built on first access."""
 
     def __init__(self, module: Module, identity: str) -> None:
         self._module, self._identity = module, identity
@@ -148,7 +153,6 @@ class OwnSteps(Sequence[Step]):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of the steps."""
         return self._module.step_ids
 
     @overload
@@ -173,11 +177,11 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     modules: tuple[Module, ...]
     root: Path | None = None
-    """Its folder; None for a course that was not read from one."""
+    """Folder of the course; None for one that was not loaded from disk."""
     marks: MarkScheme = MarkScheme()
 
     def own(self, identity: str) -> Course:
-        """With the pages as the student of that identity has them."""
+        """Return the course with the pages that the student with `identity` sees."""
         if not identity:
             return self
         modules = tuple(
@@ -186,7 +190,11 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, modules=modules)
 
     def part(self, modules: Sequence[str]) -> Course:
-        """With those modules alone, by id; all of it without any. Raises UsageError for one that is not there."""
+        """Return the course reduced to the modules with these ids; an empty list selects all.
+
+        Raises:
+            UsageError: A module does not exist.
+        """
         there = [module.id for module in self.modules]
         for wanted in modules:
             if wanted not in there:

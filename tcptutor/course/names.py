@@ -1,13 +1,13 @@
-"""The names of experiments: `module/name`, of which a module's own files may leave the module out."""
+"""Names of experiments: `module/name`, where a module's own files may omit the module."""
 
 from __future__ import annotations
 
 
 def qualified_name(module: str, name: str) -> str:
-    """The full name of the experiment that a file of `module` calls `name`; no name stays none."""
+    """Return the full name of the experiment a file of `module` calls `name`; empty stays empty."""
     return name if not name or "/" in name else f"{module}/{name}"
 
 
 def short_name(name: str) -> str:
-    """The second part of an experiment's full name."""
+    """Return the part of an experiment's full name after the module."""
     return name.rpartition("/")[2]

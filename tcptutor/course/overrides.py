@@ -1,4 +1,4 @@
-"""What sets an experiment apart from the one in its file: the settings that somebody would have to give to make it."""
+"""Overrides of an experiment: the settings in which it differs from its file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.spec import PARAMETERS, Experiment, settings
 
 _FOLLOWING = ("queue", "reverse_queue", "window", "send_buffer", "buffer", "warmup")
-"""They follow the rate and the delay where an experiment gives them in BDP, and the warm-up a fixed amount."""
+"""Settings that follow rate and delay if given in BDP; the warm-up follows a fixed amount to send."""
 
 
 def overrides_of(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]:
-    """The settings that are not the experiment's own, as they are typed; all of one that is not the course's."""
+    """Return the settings that differ from the experiment's file, as typed; all if it has no file."""
     here = settings(experiment)
     try:
         own = catalogue.build(experiment.name, scale=experiment.scale)
@@ -28,7 +28,7 @@ def overrides_of(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]
 
 
 def rebuilt(experiment: Experiment, catalogue: Catalogue) -> dict[str, str] | None:
-    """Settings that make `experiment` again, to the last bit, of the one in its file; None where there are none."""
+    """Return settings that rebuild exactly this experiment from its file, or None."""
     for given in (overrides_of(experiment, catalogue), settings(experiment)):
         try:
             made = catalogue.build(experiment.name, given, experiment.seed, experiment.scale)
@@ -47,17 +47,17 @@ def differing(one: Experiment, other: Experiment) -> dict[str, str]:
 
 
 def _text(experiment: Experiment, name: str) -> str:
-    """Return a setting as it is typed, also where it has the built-in default, which `settings` leaves out."""
+    """Format a setting, including a built-in default, which `settings` omits."""
     known = PARAMETERS.get(name)
     return known.text(known.of(experiment)) if known else experiment.hosts.sysctls.get(name, "none")
 
 
 def same_settings(one: Experiment, other: Experiment) -> bool:
-    """Whether both run the same, seed and all."""
+    """Return True if both run the same, including the seed."""
     one, other = (msgspec.structs.replace(each, title="", sources=()) for each in (one, other))
     return one == other
 
 
 def same_but_for_seed(one: Experiment, other: Experiment) -> bool:
-    """Whether both run the same, whatever their random numbers."""
+    """Return True if both run the same except for their seeds."""
     return same_settings(one, msgspec.structs.replace(other, seed=one.seed))

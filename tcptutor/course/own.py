@@ -1,14 +1,14 @@
-"""Pages on which each student of a course that grades has settings of their own.
+"""Per-student variants of a page in a graded course.
 
 [own]                                       # in a page's front matter
-loss = ["0.1 %", "0.05 %", "0.2 %"]         # the n-th of all lists go together: a variant of the page
+loss = ["0.1 %", "0.05 %", "0.2 %"]         # the n-th values of all lists form a variant of the page
 rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
 
-Anywhere else on the page `{own.loss}` stands for one of them: in settings, in prose, in claims. The first of each is
-the page's own, for everybody who is in no such course. The linter and the claims look at every variant.
+Elsewhere on the page `{own.loss}` inserts the value: in settings, prose and claims. Outside graded courses
+everybody gets the first variant. The linter and the claims check every variant.
 
-A page whose run stands beside another page's has as many variants, and `own_as = "PAGE"` before its tables: who has the
-n-th there has the n-th here.
+A page compared with another page's run has as many variants, and sets `own_as = "PAGE"` before its tables: a
+student gets the same variant number on both.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from collections.abc import Iterator, Mapping
 from tcptutor.base.printable import is_printable
 
 Own = Mapping[str, tuple[str, ...]]
-"""`[own]`"""
+"""Lists of `[own]` by name."""
 
 MOST_VARIANTS = 8
 _PLACEHOLDER = re.compile(r"\{own\.([^}\n]*)\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _LONGEST = 200
 _MARKS = frozenset("\"'\\`{}")
-"""Characters that could end the text in which a value stands."""
+"""Characters that could end the string around a value."""
 
 
 def contradiction(own: Own) -> tuple[str, str] | None:
-    """The key and the reason of what is wrong with the lists; None when all can be filled in."""
+    """Return key and reason of a mistake in the lists, or None."""
     count = len(next(iter(own.values()), ()))
     for name, values in own.items():
         if not _NAME.fullmatch(name):
@@ -46,12 +46,12 @@ def contradiction(own: Own) -> tuple[str, str] | None:
 
 
 def placeholders(text: str) -> Iterator[str]:
-    """The names that stand in it, as they are written."""
+    """Yield the names used in `text`."""
     return (match[1] for match in _PLACEHOLDER.finditer(text))
 
 
 def filled(text: str, own: Own, variant: int) -> str:
-    """`text` with that variant's values; a name that is in no list stays as it is."""
+    """Insert the values of `variant` into `text`; unknown names stay unchanged."""
 
     def value(match: re.Match[str]) -> str:
         return own[match[1]][variant] if match[1] in own else match[0]

@@ -1,4 +1,4 @@
-"""The pages that a target such as MODULE or MODULE/PAGE names."""
+"""Pages selected by a target such as MODULE or MODULE/PAGE."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from tcptutor.course.model import Module, Step
 
 
 class Pages(NamedTuple):
-    """A part of the course."""
+    """Selected part of the course."""
 
     modules: tuple[Module, ...]
-    """Each with the pages that are meant, and no others."""
+    """Modules reduced to the selected pages."""
     files: dict[tuple[str, str], Path]
-    """Of these pages, by module and step."""
+    """Files of the selected pages, by module and step."""
 
 
 def pages(root: Path, target: str = "") -> Pages:
-    """Those of MODULE or MODULE/PAGE, a page by its id or its number in the module; by default all.
+    """Select the pages of MODULE or MODULE/PAGE (id or number); an empty target selects all.
 
-    Pages that cannot be read are left out. Raises UsageError for a module or page that is not there.
+    Unreadable pages are left out.
+
+    Raises:
+        UsageError: The module or page does not exist.
     """
     course, folders = read_course(root)[0], module_folders(root)
     id_, _, wanted = target.strip("/").partition("/")

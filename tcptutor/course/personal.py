@@ -1,7 +1,7 @@
-"""What is a student's own: the numbers of the questions, the seeds of the runs, and which variant of a page.
+"""Per-student randomness: the numbers in questions, the seeds of runs, and the variant of a page.
 
-All of it follows from an identity: in a course that grades, from the course's code and what the course calls the
-student; else from the student's journal. So whoever knows both can tell which numbers a student was given.
+Everything derives from an identity: in a graded course from the course's code and the student's name there,
+otherwise from the student's journal. With both, a teacher can recompute which numbers a student was given.
 """
 
 from __future__ import annotations
@@ -10,31 +10,32 @@ import hashlib
 import hmac
 
 SEEDS = 2**32
-"""Seeds of runs are from 0 to below it."""
+"""Run seeds are in [0, SEEDS)."""
 DRAWS_AGAIN = 10
-"""Draws that are tried for numbers which differ, where a question is asked once more."""
+"""Attempts to draw different numbers when a question is asked again."""
 
 
 def identity(course: str, student: str) -> str:
-    """Of a student in the course of that code, in hexadecimal."""
+    """Return the hexadecimal identity of a student in the course with that code."""
     return hmac.new(course.encode(), student.encode(), hashlib.sha256).hexdigest()
 
 
 def question_seed(identity: str, module: str, step: str, activity: str, attempts: int, again: int = 0) -> str:
-    """By which a question's numbers are drawn after so many `attempts`; `again` counts from 1 where it is asked once
-    more with numbers that have to differ.
+    """Return the seed of a question's numbers after `attempts` attempts.
+
+    `again` counts from 1 when the question is asked again and the numbers have to differ.
     """
     asked = [identity, module, step, activity, str(attempts)]
     return "/".join([*asked, "again", str(again)] if again else asked)
 
 
 def run_seed(identity: str, module: str, step: str) -> int:
-    """Of the random numbers of a page's first run; each whole run after it has the next one."""
+    """Return the seed of a page's first run; each complete run after it uses the next seed."""
     text = "/".join([identity, module, step, "run"])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def variant(identity: str, module: str, step: str, count: int) -> int:
-    """Which of `count` variants of a page, from 0."""
+    """Return the index of the student's variant among `count`."""
     text = "/".join([identity, module, step, "variant"])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % count

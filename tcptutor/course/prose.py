@@ -1,4 +1,4 @@
-"""What makes a page readable in a terminal's column; used by the linter alone."""
+"""Readability rules for prose in a terminal column; used only by the linter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
 
 def problems(text: str, title: str, max_words: int) -> Iterator[str]:
-    """Why `text`, shown under its step's `title`, does not make a page."""
+    """Yield the reasons `text`, shown under `title`, is not readable as a page."""
     if not text.strip():
         yield "is empty"
         return
@@ -44,5 +44,5 @@ def _code(text: str) -> Iterator[str]:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether `text` holds a sentence at least: some words and an end."""
+    """Return True if `text` contains at least a short sentence."""
     return len(text.split()) >= 3 and text.rstrip()[-1:] in {".", "!", "?", ")", "”", '"'}

@@ -1,4 +1,4 @@
-"""The published figures that lessons set beside ours: assets/published/DOCUMENT.toml."""
+"""Published figures lessons compare with ours: assets/published/DOCUMENT.toml."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tcptutor.course.toml import COLLECTION
 
 
 class _Result(msgspec.Struct, frozen=True):
-    """`[[result]]`, with keys of the document's own."""
+    """One `[[result]]`, with further document-specific keys."""
 
     name: str = ""
 
 
 class _Document(msgspec.Struct, frozen=True):
-    """What has a form in a document; everything else is the document's own."""
+    """Common keys of every document."""
 
     citation: str = ""
     result: tuple[_Result, ...] = ()
@@ -34,7 +34,7 @@ def _read() -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
 
 
 def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[ContentError, ...]]:
-    """Each document as it stands in its file, and what is wrong with those that cannot be read."""
+    """Read all documents; return the tables by name, and the errors of unreadable files."""
     found, wrong = {}, []
     for path in sorted(folder.glob("*.toml")):
         file = LessonFile(path, folder)
@@ -52,12 +52,12 @@ def _documents() -> dict[str, dict[str, Any]]:
 
 
 def damaged() -> tuple[ContentError, ...]:
-    """Why documents cannot be read."""
+    """Return the errors of unreadable documents."""
     return _read()[1]
 
 
 def documents() -> dict[str, frozenset[str]]:
-    """The names of each document's results, by document. A document may have none with a name."""
+    """Return the named results of each document."""
     return {
         name: frozenset(result["name"] for result in table.get("result", ()) if "name" in result)
         for name, table in _documents().items()
@@ -65,7 +65,7 @@ def documents() -> dict[str, frozenset[str]]:
 
 
 def unresolved(source: str) -> str:
-    """Why `source`, "document" or "document: result", leads nowhere; empty when it does not."""
+    """Return why `source`, "document" or "document: result", cannot be resolved, or an empty string."""
     document, _, result = (part.strip() for part in source.partition(":"))
     if document not in documents():
         return f"no document {document!r} in assets/published: there are {', '.join(documents())}"
@@ -75,22 +75,23 @@ def unresolved(source: str) -> str:
 
 
 class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[sweep.published]`: points of a document, set beside those that a sweep measures."""
+    """Published points drawn next to a sweep: `[sweep.published]`."""
 
     source: str | tuple[str, ...]
-    """ "document: result", by the name of a result or of a table such as "experiment1". Several are put together."""
+    """"document: result", by the name of a result or of a table such as "experiment1"; several are combined.
+    """
     name: str = ""
-    """What stands beside the points: "Hacker and Athey 2001, table 1"; by default who published the document."""
+    """Label of the points: "Hacker and Athey 2001, table 1"; defaults to the document's publisher."""
     x: str
-    """The key of the axis' values there, a number or a list; parts of a table with dots: "throughput.receiver"."""
+    """Key of the axis values, a number or a list; dots separate nested tables: "throughput.receiver"."""
     y: str
-    """The key of the values that belong to them; of a list for each point, its sum counts."""
+    """Key of the matching values; a list per point is summed."""
     x_scale: float = 1.0
-    """What makes a published x one in the base unit of the axis: 1000 for a window in kB."""
+    """Factor from a published x to the axis' base unit: 1000 for a window in kB."""
     y_scale: float = 1.0
-    """What makes a published y one of ours, in base units."""
+    """Factor from a published y to our base unit."""
     scaled: str = ""
-    """Why it is scaled, in words that stand beside the points."""
+    """Reason for the scaling, shown next to the points."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -98,17 +99,17 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     @property
     def called(self) -> str:
-        """Where the points come from, for the screen."""
+        """Label of the points on the screen."""
         document = self.sources[0].partition(":")[0].strip()
         citation = str(_documents().get(document, {}).get("citation", document))
         return self.name or citation.partition(":")[0]
 
     def points(self) -> list[tuple[float, float]]:
-        """As they are drawn, in base units; those without a number are left out. Empty for what leads nowhere."""
+        """Return the points in base units, without those that lack a number."""
         return [point for source in self.sources for point in self._points(source)]
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Key and reason of what leads nowhere."""
+        """Yield key and reason of every reference that cannot be resolved."""
         for source in self.sources:
             document, _, result = (part.strip() for part in source.partition(":"))
             table = _table(source)
@@ -136,14 +137,12 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def _names(document: str) -> list[str]:
-    """What a source may name in that document."""
     table = _documents().get(document, {})
     results = [result["name"] for result in table.get("result", ()) if "name" in result]
     return [*results, *(key for key, value in table.items() if isinstance(value, dict))]
 
 
 def _table(source: str) -> dict[str, Any] | None:
-    """What `source` names; None for what is not there."""
     document, _, name = (part.strip() for part in source.partition(":"))
     whole = _documents().get(document)
     if whole is None:
@@ -163,7 +162,6 @@ def _value(table: dict[str, Any], key: str) -> Any:
 
 
 def _numbers(value: Any) -> list[float | None]:
-    """A number for each point; None where there is none."""
     return [_number(each) for each in (value if isinstance(value, list) else [value])]
 
 

@@ -20,7 +20,7 @@ KINDS = ("rate", "time", "ratio", "size")
 
 
 class ParsedQuantity(NamedTuple):
-    """A number and its kind."""
+    """Number and its kind."""
 
     value: float
     """In the base unit."""
@@ -29,7 +29,7 @@ class ParsedQuantity(NamedTuple):
 
 @lru_cache(4096)
 def with_unit(written: str) -> ParsedQuantity | None:
-    """That of "20 ms", whose unit tells its kind; None for what has none."""
+    """Parse "20 ms", whose unit gives its kind; return None for text without a unit."""
     for kind in KINDS:
         try:
             return ParsedQuantity(units.parse(written, kind), kind)
@@ -39,7 +39,7 @@ def with_unit(written: str) -> ParsedQuantity | None:
 
 
 class WrittenQuantity(NamedTuple):
-    """Where it stands, and how much it is."""
+    """Position and value of a quantity in a text."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ class WrittenQuantity(NamedTuple):
 
 
 def quantities(text: str) -> list[WrittenQuantity]:
-    """All of `text`, in order. Numbers without a unit are none."""
+    """Return the quantities in `text`, in order; numbers without a unit are skipped."""
     found = []
     for match in _QUANTITY.finditer(text):
         written = f"{match['number'].replace(',', '')} {match['unit']}"
@@ -60,7 +60,7 @@ def quantities(text: str) -> list[WrittenQuantity]:
 
 
 def in_words(text: str) -> str:
-    """`text` with "9 million bits per second" as "9 Mbit/s"."""
+    """Rewrite "9 million bits per second" as "9 Mbit/s"."""
     for pattern, written in _WORDS:
         text = pattern.sub(written, text)
     return text

@@ -1,4 +1,4 @@
-"""What one student did on one page, as plain data: what an activity is marked done by, whoever keeps it."""
+"""A student's work on one page, as plain data that decides which activities are done."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from tcptutor.course.personal import SEEDS
 
 Given: TypeAlias = str | tuple[int, ...]
-"""A response as it is kept: a text as typed, or the numbers of choices, from 0."""
+"""Response as stored: the typed text, or the chosen indexes from 0."""
 
 
 def moment(text: str) -> datetime | None:
-    """A time with its zone, ISO 8601; None for a text that is none."""
+    """Parse an ISO 8601 time with a zone; return None for anything else."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -23,7 +23,7 @@ def moment(text: str) -> datetime | None:
 
 
 PREDICT = "predict"
-"""The id of the page's prediction, beside those of its questions."""
+"""Id of the page's prediction."""
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,34 +31,34 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
     given: Given
     correct: bool | None
-    """As it was marked at the time; None where nothing is right or wrong, as for a prediction."""
+    """Mark at the time of the response; None if it cannot be right or wrong, as for a prediction."""
     at: str = ""
     """Wall-clock time, ISO 8601 with zone."""
     value: float | None = None
-    """For a prediction: the number in its base unit; None for one that was knowingly left out. For a challenge: the
-    knobs that were changed."""
+    """Prediction: the number in its base unit, None if it was skipped. Challenge: the number of changed
+    knobs."""
     draw: dict[str, str] = {}
-    """The numbers that the question was asked with, as written: it can be marked again by them."""
+    """Numbers in the question as the student saw them, needed to mark it again."""
 
 
 class ActivityRecord(msgspec.Struct, frozen=True):
-    """All that was done of one activity of a page."""
+    """A student's work on one activity."""
 
     attempts: int = 0
     hints: int = 0
-    """The highest level that was shown."""
+    """Highest hint level shown."""
     first: Response | None = None
-    """What is locked, for a prediction."""
+    """The response that counts for a prediction."""
     latest: Response | None = None
     right: Response | None = None
-    """The first one that was marked as right."""
+    """First response marked right."""
     best: float | None = None
-    """The lowest value of a right one: for a challenge the fewest knobs that were changed. None where none has any."""
+    """Lowest value among right responses, for a challenge the fewest changed knobs; None without values."""
     measured: float | None = None
-    """For a prediction: what the first run after it measured, in the base unit."""
+    """Prediction: the value measured by the first run after it, in the base unit."""
 
     def responded(self, response: Response) -> ActivityRecord:
-        """With one response more."""
+        """Return the record with one more response."""
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
             self,
@@ -70,38 +70,38 @@ class ActivityRecord(msgspec.Struct, frozen=True):
         )
 
     def answered(self, measured: float) -> ActivityRecord:
-        """With what was measured after a prediction; the first time counts."""
+        """Return the record with the measured value of a prediction; a later value is ignored."""
         return self if self.measured is not None else msgspec.structs.replace(self, measured=measured)
 
     @property
     def factor(self) -> float | None:
-        """How many times too high or too low the prediction was, 1 or above; None before it was answered."""
+        """Ratio between prediction and measurement, at least 1; None before the run."""
         value = self.first.value if self.first else None
         if not value or not self.measured:
             return None
         return max(value / self.measured, self.measured / value)
 
     def hinted(self, level: int) -> ActivityRecord:
-        """With the hints up to `level` shown."""
+        """Return the record with hints up to `level` shown."""
         return msgspec.structs.replace(self, hints=max(self.hints, level))
 
 
 class PageRecord(msgspec.Struct, frozen=True):
-    """All that was done on one page. Without arguments: nothing, it was never on the screen."""
+    """A student's work on one page; the default is a page never opened."""
 
     visited: bool = False
     runs: int = 0
-    """Runs that were begun."""
+    """Runs started."""
     whole_runs: int = 0
-    """Of these, runs that went to their end."""
+    """Runs completed."""
     last_seed: int | None = None
-    """The furthest seed of a whole run since the student's last enrolment; the next draw has the seed after it. None
+    """Furthest seed of a complete run since the last enrollment; the next run uses the seed after it. None
     before the first."""
     activities: dict[str, ActivityRecord] = {}
-    """By the activity's id."""
+    """By activity id."""
 
     def ran(self, whole: bool, seed: int) -> PageRecord:
-        """After a run with that seed has ended, whole or cut short."""
+        """Return the record after a run with that seed has ended, complete or interrupted."""
         if not whole:
             return self
         last = self.last_seed
@@ -110,23 +110,23 @@ class PageRecord(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, whole_runs=self.whole_runs + 1, last_seed=last)
 
     def activity(self, id: str) -> ActivityRecord:
-        """What was done of that activity; an empty record where nothing was."""
+        """Return the record of that activity; empty if the student has not started it."""
         return self.activities.get(id) or ActivityRecord()
 
     def responded(self, id: str, response: Response) -> PageRecord:
-        """With one response more to that activity."""
+        """Return the record with one more response to that activity."""
         return self.put(id, self.activity(id).responded(response))
 
     def withdrew(self, id: str) -> PageRecord:
-        """With the responses to that activity taken back; as it was once a run had begun."""
+        """Return the record without that activity's responses; unchanged once a run has started."""
         if self.runs:
             return self
         return self.put(id, ActivityRecord(hints=self.activity(id).hints))
 
     def hinted(self, id: str, level: int) -> PageRecord:
-        """With that activity's hints up to `level` shown."""
+        """Return the record with that activity's hints up to `level` shown."""
         return self.put(id, self.activity(id).hinted(level))
 
     def put(self, id: str, activity: ActivityRecord) -> PageRecord:
-        """With that record of the activity."""
+        """Return the record with that activity's record replaced."""
         return msgspec.structs.replace(self, activities={**self.activities, id: activity})

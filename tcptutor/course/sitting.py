@@ -1,4 +1,4 @@
-"""A sitting: the policy that says what a page reveals when."""
+"""Sittings: the policy for what a page reveals, and when."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from tcptutor.course.record import ActivityRecord, Response
 
 
 class Sitting(Enum):
-    """Learning tells at once and lets try again; a review asks once; an exam is silent until its end.
+    """Mode of working through pages.
 
-    `ended` is whether the sitting is over. Only an exam needs an end; the others may have one.
+    Learning shows marks immediately and allows retries, a review allows one attempt, and an exam shows
+    nothing until it ends. `ended` tells the methods that the sitting is over; only an exam needs an end.
     """
 
     LEARN = "learn"
@@ -20,50 +21,50 @@ class Sitting(Enum):
 
     @property
     def hints(self) -> bool:
-        """Whether there are hints."""
+        """True if hints are available."""
         return self is not Sitting.EXAM
 
     @property
     def marks_at_once(self) -> bool:
-        """Whether a response is told its mark at once; else at the end, and it may be changed until then."""
+        """True if marks are shown immediately; otherwise responses may be changed until the end."""
         return self is not Sitting.EXAM
 
     @property
     def retries(self) -> bool:
-        """Whether a response that was told to be wrong may be tried again."""
+        """True if a wrong response may be tried again."""
         return self is Sitting.LEARN
 
     @property
     def afresh(self) -> bool:
-        """Whether earlier responses are put aside. Runs are not: they may be asked about."""
+        """True if earlier responses are set aside. Runs are kept, because questions may ask about them."""
         return self is not Sitting.LEARN
 
     def reveals(self, activity: Activity, ran: bool) -> bool:
-        """Whether it is asked yet: what is about the page's run comes once that `ran`, in every sitting."""
+        """Return True if the activity is visible: questions about the run follow the run."""
         return ran or not activity.about_run
 
     def accepts(self, activity: Activity, record: ActivityRecord, ended: bool) -> bool:
-        """Whether a response may be given now."""
+        """Return True if a response may be given now."""
         if ended or (activity.locked and record.attempts):
             return False
         return self.retries or not self.marks_at_once or not record.attempts
 
     def is_due(self, activity: Activity, record: ActivityRecord, ended: bool) -> bool:
-        """Whether a response is still wanted."""
+        """Return True if a response is still expected."""
         return self.accepts(activity, record, ended) and not (
             record.right if self.retries else record.attempts
         )
 
     def counting(self, activity: Activity, record: ActivityRecord) -> Response | None:
-        """The response that counts: a locked one is the first, learning takes a right one, else it is the latest."""
+        """Return the response that counts: the first if locked, a right one when learning, else the latest."""
         if activity.locked:
             return record.first
         return record.right or record.latest if self.retries else record.latest
 
     def tells_mark(self, ended: bool) -> bool:
-        """Whether it is said if a response is right, and why."""
+        """Return True if correctness and feedback are shown."""
         return self.marks_at_once or ended
 
     def explains(self, correct: bool | None, ended: bool) -> bool:
-        """Whether the explanation is shown: it would give the answer away while there are tries left."""
+        """Return True if the explanation is shown, which would reveal the answer while retries remain."""
         return self.tells_mark(ended) and (bool(correct) or not self.retries or ended)

@@ -1,7 +1,7 @@
-"""The TOML of a course, read within bounds: whoever wrote a file, reading it costs little and what comes out is tame.
+"""Bounded parsing of course TOML, so that an untrusted file is cheap to read and safe to use.
 
-Tame is: tables, lists, texts that a terminal may be shown, numbers that can be calculated with, and not too many of
-them. What is refused is an Untame, which says where and why.
+The result contains only tables, lists, printable texts and finite numbers, within limits. Untame reports a
+rejected key with its reason.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ LONGEST_TEXT = 8000
 MOST_LINES = 300
 """Lines of one text: a screen lays each of them out."""
 MOST_CELLS = 400
-"""Bars in one text: a table of Markdown is a widget for each of its cells."""
+"""Bars in one text: each cell of a Markdown table is a widget."""
 DEEPEST = 12
-"""Tables and lists in each other; pages have seven at most."""
+"""Nesting depth; pages use at most seven."""
 LARGEST = 10**18
-"""Of numbers."""
+"""Largest magnitude of a number."""
 _KEY_PARTS = 16
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_KEY_PARTS}}}""")
-"""a.b.c and so on: what they cost grows with the square of their number."""
+"""Dotted key with many parts, whose cost grows with the square of their number."""
 _ONE_LINE = frozenset({"title", "id", "word", "short", "also", "name", "read", "beside"})
-"""Keys of texts that stand within a line."""
+"""Keys of single-line texts."""
 
 
 class FileBounds(NamedTuple):
-    """How much may be in a file."""
+    """Limits on the contents of a file."""
 
     size: int
     """Bytes."""
     entries: int
-    """In one list or table."""
+    """Entries in one list or table."""
     values: int
-    """In all."""
+    """Values in total."""
 
 
 PAGE = FileBounds(128 << 10, 100, 4000)
 SMALL = FileBounds(64 << 10, 200, 1000)
-"""course.toml, module.toml, an experiment."""
+"""For course.toml, module.toml and experiments."""
 COLLECTION = FileBounds(256 << 10, 1000, 20_000)
-"""The glossary, and published figures."""
+"""For the glossary and published figures."""
 
 
 class Untame(Exception):
-    """What cannot be used: the key where it stands, empty for the whole, and why, with what to do."""
+    """Rejected value: the reason, and its key (empty for the whole file)."""
 
     def __init__(self, reason: str, key: str = "") -> None:
         super().__init__(reason)
@@ -57,7 +57,11 @@ class Untame(Exception):
 
 
 def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
-    """The tables of `text`. Raises Untame."""
+    """Parse `text` into tables.
+
+    Raises:
+        Untame: The text is not TOML, or exceeds `bounds`.
+    """
     if _LONG_KEY.search(text):
         raise Untame(f"a key of more than {_KEY_PARTS} parts: make it simpler")
     try:
@@ -76,7 +80,11 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
 
 
 def check_text(text: str, key: str = "") -> None:
-    """Raise Untame for a text that cannot be shown: too long, or with what a terminal would obey."""
+    """Check that a text is short and printable.
+
+    Raises:
+        Untame: It is too long, or contains terminal control characters.
+    """
     if len(text) <= MOST_CELLS and text.isascii() and text.isprintable():
         return
     if len(text) > LONGEST_TEXT:
@@ -95,13 +103,12 @@ def check_text(text: str, key: str = "") -> None:
 
 
 class _Check:
-    """Goes through all of a file once."""
+    """Single pass over the values of a file."""
 
     def __init__(self, bounds: FileBounds) -> None:
         self._bounds, self._seen = bounds, 0
 
     def value(self, value: object, key: str, depth: int) -> None:
-        """Raises Untame."""
         self._seen += 1
         if self._seen > self._bounds.values:
             raise Untame(f"has more than {self._bounds.values} values: make it shorter")
