@@ -1,1 +1,1 @@
-"""Where expected and observed meet: what limited a run, how far it is from each model and why, and the document."""
+"""Comparison of a run with the models: limiting cause, differences and their reasons, JSON document."""

@@ -1,4 +1,4 @@
-"""What a prediction is told after the run: that it was right, which known mistake it is, and how near it was."""
+"""Feedback on a student's predicted throughput: correct, a known mistake, or how far off."""
 
 from __future__ import annotations
 
@@ -14,38 +14,42 @@ from tcptutor.run import Run
 from tcptutor.theory.models import CAUSE_NAMES
 
 NEAR = 0.05
-"""Logarithm of the ratio up to which a prediction is taken for a known mistake."""
+"""Absolute log ratio up to which a prediction counts as a known mistake."""
 
 EXACT = 0.005
-"""Logarithm of the ratio up to which a prediction that is within the tolerance is still told its mistake."""
+"""Absolute log ratio up to which a prediction within tolerance still gets the mistake's name."""
 
 AS_NEAR = 0.01
-"""Two mistakes whose distances differ by less cannot be told apart."""
+"""Difference in log distance below which two mistakes cannot be distinguished."""
 
 _TIMES = 1.95
-"""Factor from which it is told as one, below as a share."""
+"""Ratio from which a difference is written as a factor instead of a percentage."""
 
 
 class AnsweredPrediction(NamedTuple):
-    """What a prediction is told, and what it is measured by."""
+    """Feedback on a prediction, and the values it was compared with."""
 
     text: str
-    """Empty for a run that measured nothing."""
+    """Empty for a run without measurements."""
     measured_bps: float = 0.0
     expected_bps: float = 0.0
-    """By the models."""
+    """Prediction of the models."""
 
 
 def answered(value: float, run: Run, tolerance: float) -> str:
-    """The words of `answer_of`."""
+    """Return the text of `answer_of`."""
     return answer_of(value, run, tolerance).text
 
 
 def answer_of(value: float, run: Run, tolerance: float) -> AnsweredPrediction:
-    """About the prediction of `value` bit/s for all flows of `run`, right within ±`tolerance`: a sentence, and how far
-    it was from the run and from the models.
+    """Return the feedback on a predicted throughput, with its distance from the run and from the models.
 
-    A mistake is named only when the run shows the limit that was expected.
+    A mistake is named only if the run shows the expected limit.
+
+    Args:
+        value: Predicted throughput of all flows, bit/s.
+        run: The run that tests it.
+        tolerance: Relative error that counts as correct.
     """
     told, expectation = report(run), expect(run.experiment)
     expected, measured = expectation.binding.throughput_bps, told.throughput_bps
@@ -93,7 +97,7 @@ def _wrong(value: float, nearest: Sequence[Mistake], told: Report) -> str:
 
 
 def _distance(value: float, truth: float) -> str:
-    """ "+6 %", "−78 %"; "× 31" where a share says little."""
+    """Return the relative error such as "+6 %" or "−78 %", or "× 31" for large ones."""
     ratio = value / truth if truth > 0 else 0.0
     return units.signed_percent(ratio - 1) if ratio < _TIMES else f"× {_short(ratio)}"
 
@@ -103,7 +107,7 @@ def _within(value: float, right: float, tolerance: float) -> bool:
 
 
 def _nearest(known: Sequence[Mistake], value: float, to_truth: float) -> list[Mistake]:
-    """The mistakes that `value` may be, each kind once, the first of the table first; none where none is near."""
+    """Return the mistakes near `value`, one of each kind in the table's order; empty if none is near."""
     by_distance = sorted((apart(one.value, value), number) for number, one in enumerate(known))
     if not by_distance or by_distance[0][0] > min(NEAR, to_truth):
         return []
@@ -119,7 +123,7 @@ def _clause(hint: str) -> str:
 
 
 def _off(value: float, measured: float) -> str:
-    """ "11 times too much", "27 % too little"."""
+    """Return the error as text: "11 times too much", "27 % too little"."""
     ratio = value / measured
     if ratio <= 0:
         return "too little"
@@ -131,7 +135,7 @@ def _off(value: float, measured: float) -> str:
 
 
 def _short(factor: float) -> str:
-    """With two digits: "5", "8.5", "31", "1 000"."""
+    """Return two significant digits: "5", "8.5", "31", "1 000"."""
     return f"{factor:.2g}" if factor < 9.95 else f"{float(f'{factor:.2g}'):,.0f}".replace(",", " ")
 
 

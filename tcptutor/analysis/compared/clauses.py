@@ -1,7 +1,7 @@
-"""What is said of each cause: of its clauses the first whose condition holds, and nothing where none does.
+"""Sentences about causes: for each cause, the first clause whose condition holds.
 
-A clause's condition is all that its words claim. What it needs may be missing though the cause was found second by
-second; then another cause, or another stretch of time, has to be told of.
+The condition covers everything that the clause claims. A cause found second by second may lack the evidence for any
+of its clauses; then a different cause or time span is reported.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tcptutor.theory.models import LOSS_BLIND, LimitedBy
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a sentence, and when it is true."""
+    """Part of a sentence, with the condition for its truth."""
 
     text: str
-    """With `Findings.words` in braces."""
+    """Template with the keys of `Findings.words`."""
     holds: Condition
 
     def said(self, it: Findings) -> str:
-        """Empty where it is not true."""
+        """Return the text, or an empty string if the clause does not hold."""
         return self.text.format_map(it.words) if self.holds(it) else ""
 
 
 LINK_USED = Clause("; the link is {used} used", lambda it: it.known and it.evidence.link_used is not None)
-"""How full the link is, after what limited a run."""
+"""Utilization of the link, appended to the cause."""
 
 LINK_USED_THEN = Clause("; the link is then {used} used", LINK_USED.holds)
-"""How full the link is in a stretch of time, after what limited a run in it."""
+"""Utilization of the link within the reported time span."""
 
 
 def _full(it: Findings) -> bool:
@@ -45,18 +45,18 @@ def _full(it: Findings) -> bool:
 
 
 def _sheds(it: Findings) -> bool:
-    """Whether the queue's discipline drops before it must, and segments of the flow where there are several."""
+    """Return whether the queue discipline dropped early, including segments of this flow."""
     dropped = it.evidence.retransmits if it.shared else it.evidence.queue_drops
     return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0 and bool(dropped)
 
 
 def _runs_dry(it: Findings) -> bool:
-    """Whether a short queue overflows and lets the link run dry after the cut."""
+    """Return whether a short queue overflows and the link idles after each cut."""
     return it.overflowed and it.short_queue and it.used < SATURATED and not it.standing_queue
 
 
 def _cut_at_random(it: Findings) -> bool:
-    """BBR does not cut its window for a loss."""
+    """Return whether random loss cut the window, which it never does with BBR."""
     return (
         it.losses == "random-loss" and bool(it.evidence.loss_events) and it.case.algorithm not in LOSS_BLIND
     )
@@ -226,5 +226,5 @@ UNEXPLAINED = "not explained: the samples show no limit"
 
 
 def clause(limited_by: LimitedBy, it: Findings) -> str:
-    """What limited the flow, with the numbers that show it; empty where they do not."""
+    """Return the sentence on the cause with its figures; empty if the evidence does not support one."""
     return next((said for each in CLAUSES[limited_by] if (said := each.said(it))), "")

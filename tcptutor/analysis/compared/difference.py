@@ -1,4 +1,4 @@
-"""One prediction and what a run showed, side by side."""
+"""Difference between a prediction and a run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tcptutor.analysis.observed.measured import Measured, between
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 _LEFT = 1 / 3
-"""Share of a difference that may be left for a reason to explain it."""
+"""Share of a difference that a reason may leave unexplained."""
 
 _LATER = 1.05
-"""How much faster the end is than the beginning where the beginning is a start."""
+"""Speedup from the first to the last quarter that shows a slow start-up."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """All that a reason for it may look at, and what it says by itself."""
+    """Inputs for the reasons behind a difference, and its basic properties."""
 
     prediction: Prediction
     expectation: Expectation
@@ -36,35 +36,35 @@ class Difference:
 
     @property
     def ratio(self) -> float:
-        """Measured over predicted."""
+        """Measured over predicted throughput."""
         return self.measured.throughput / self.prediction.throughput_bps
 
     @property
     def within(self) -> bool:
-        """Whether the measurement is inside the model's tolerance."""
+        """True if the measurement is within the model's tolerance."""
         return abs(self.ratio - 1) <= self.prediction.tolerance
 
     @property
     def binds(self) -> bool:
-        """Whether this is the prediction that was expected to bind."""
+        """True for the prediction that was expected to bind."""
         return self.prediction is self.expectation.binding
 
     @property
     def capped(self) -> bool:
-        """Whether this is the link's rate in place of what the formula gives, beside the link's own."""
+        """True if the link's rate replaces the formula's value and the link is not the binding prediction."""
         return self.prediction.uncapped_bps is not None and not self.binds
 
     @property
     def of_others(self) -> bool:
-        """Whether it is a model of another algorithm than that of all flows, and not believed for these either."""
+        """True for a non-binding model of an algorithm that not all flows use."""
         return (
             bool(self.model.algorithm) and not self.binds and self.case.algorithms != {self.model.algorithm}
         )
 
     def includes(self, limited_by: LimitedBy) -> bool:
-        """Return whether a cause is one that the model counts, so that it is no other limit.
+        """Return whether the model already accounts for the cause.
 
-        Models of losses count timeouts; a transfer's has its start, and those that combine models have all of theirs.
+        Loss models account for timeouts, the transfer model for its start, and combined models for all their parts.
         """
         counted = {self.prediction.limited_by}
         if self.model is ThroughputModel.COMPLETION:
@@ -79,12 +79,12 @@ class Difference:
 
     @property
     def stalled(self) -> float:
-        """Share of the time in timeouts, at most all but a hundredth of it."""
+        """Share of the time in timeouts, at most 0.99."""
         return min(0.99, self.seen.stalled) if self.seen else 0.0
 
     @property
     def faster_later(self) -> bool:
-        """Whether the last quarter of the measured time carried clearly more than the first."""
+        """True if the last quarter of the measured time was clearly faster than the first."""
         start, end = self.measured.span
         quarter = (end - start) / 4
         parts = (between(self.measured, start, start + quarter), between(self.measured, end - quarter, end))
@@ -92,7 +92,7 @@ class Difference:
         return last > _LATER * first
 
     def explained(self, factor: float) -> bool:
-        """Whether `factor` times the prediction leaves at most a third of the difference, by its logarithm."""
+        """Return whether the prediction times `factor` leaves at most a third of the log difference."""
         if self.ratio <= 0 or factor <= 0:
             return False
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))

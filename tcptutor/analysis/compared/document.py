@@ -1,4 +1,4 @@
-"""A run as one JSON object: what `--json` prints and what is handed in for marking."""
+"""JSON document of a run, for `--json` and for submissions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ _SECOND = (
 
 
 def document(run: Run, file: str | None) -> dict[str, object]:
-    """`run` by the names of the public contract, in base units. `file` is where it was saved, or None.
+    """Return `run` under the names of the public contract, in base units.
 
-    Everything in it is plain JSON: no NaN, no infinity, and nothing unknown (None instead). Flows are counted from 1.
+    All values are plain JSON. NaN, infinity and unknown values become None. Flow numbers start at 1.
+
+    Args:
+        run: The run.
+        file: Path of the saved run; None if unsaved.
     """
     result = report(run)
     fidelity = run.fidelity
@@ -63,7 +67,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
 
 
 def _aggregate(result: Report) -> dict[str, object]:
-    """Of all flows together; where nothing was measured None, which is not zero."""
+    """Return the aggregate figures; all None if nothing was measured."""
     whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
     whole |= {"losses": result.loss_events, "cov": result.cov_between}
     if result.directions:
@@ -78,14 +82,12 @@ def _udp(flow: UdpResult) -> dict[str, object]:
 
 
 def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
-    """`figures`, with None for those that only a kernel tells where another program measured the run."""
     if not is_foreign(run):
         return figures
     return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
 
 
 def _numbered(flow: dict[str, object]) -> dict[str, object]:
-    """A flow with its number as people count, from 1."""
     number = flow["flow"]
     assert isinstance(number, int)
     return flow | {"flow": number + 1}
@@ -118,7 +120,6 @@ def _named(of: object, *names: str) -> dict[str, object]:
 
 
 def _numbers(evidence: Evidence | None) -> dict[str, object]:
-    """By name, without those that are not known."""
     if evidence is None:
         return {}
     values = asdict(evidence) | {"queueing_s": evidence.queueing_s}
@@ -126,7 +127,7 @@ def _numbers(evidence: Evidence | None) -> dict[str, object]:
 
 
 def _brief(value: object) -> object:
-    """`value` as plain data with six decimals, microseconds: many flows have many seconds."""
+    """Return plain data rounded to six decimals, because many flows have many seconds."""
     plain = msgspec.to_builtins(value, str_keys=True)
 
     def rounded(inner: object) -> object:
@@ -140,7 +141,7 @@ def _brief(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """`value` with every number that JSON does not have as None."""
+    """Return `value` with NaN and infinity replaced by None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

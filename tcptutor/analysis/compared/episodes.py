@@ -1,6 +1,6 @@
-"""Episodes: times in which one cause limited most of the traffic, each with its own evidence.
+"""Episodes: periods in which one cause limited most of the traffic.
 
-A sentence about a run is made of its episodes, and says of each nothing but what the samples of that time show.
+A sentence about a run consists of episodes, each supported by the samples of its own time.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _ORDER: tuple[LimitedBy, ...] = (
     "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",
     "growing", "unexplained",
 )  # fmt: skip
-"""Of two causes with equal shares of the time the first."""
+"""Precedence of causes with equal shares."""
 
 _SLACK = 0.05
-"""Seconds by which flows' seconds may begin apart and still be the same second."""
+"""Tolerance for the start of the same second in different flows, s."""
 
 _TELLING = 0.5
-"""Seconds from which an episode is worth telling."""
+"""Least length of an episode in a sentence, s."""
 
 
 @dataclass(frozen=True)
 class Episode:
-    """A time in which one cause limited the flows that carried most."""
+    """Period in which one cause limited the flows that carried most bytes."""
 
     limited_by: LimitedBy
     start: float
@@ -38,14 +38,14 @@ class Episode:
 
     @property
     def seconds(self) -> float:
-        """Its length, s."""
+        """Length, s."""
         return self.end - self.start
 
 
 def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[Episode]:
-    """Return the causes in turn over the measured time, in each second that of the flows that carried most bytes.
+    """Return the causes in order over the measured time, each second judged by bytes carried.
 
-    A change of the path ends a second, so that no episode is named by what came before the change.
+    A change of the path ends a second, so the cause before the change never labels the time after it.
     """
     changes = [change.at for change in experiment.path.changes]
     together: dict[tuple[int, int], list[Second]] = defaultdict(list)
@@ -66,25 +66,25 @@ def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[
 
 
 def within(found: Sequence[Episode], start: float, end: float) -> list[Episode]:
-    """Return the parts of episodes from `start` to `end` that last long enough to tell of."""
+    """Return the parts of episodes from `start` to `end`, without very short ones."""
     parts = [Episode(one.limited_by, max(start, one.start), min(end, one.end)) for one in found]
     return [one for one in parts if one.seconds > _SLACK]
 
 
 def telling(found: Sequence[Episode]) -> list[Episode]:
-    """Return those long enough to be told as a turn."""
+    """Return the episodes that are long enough for a sentence."""
     return [one for one in found if one.seconds >= _TELLING]
 
 
 def longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
-    """Return the longest episode of one cause; None where there is none."""
+    """Return the longest episode of one cause; None if the cause does not occur."""
     return max(
         (one for one in found if one.limited_by == limited_by), key=lambda one: one.seconds, default=None
     )
 
 
 def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
-    """Return the share of each cause in the sum of all parts, the largest first."""
+    """Return each cause's share of the total, the largest first."""
     took: dict[LimitedBy, float] = {}
     for name, part in parts:
         took[name] = took.get(name, 0.0) + part
@@ -96,7 +96,11 @@ def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
 
 
 def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) -> dict[LimitedBy, float]:
-    """Return the share of each cause over several flows, each with its own shares and the bytes that it carried."""
+    """Return each cause's share over several flows, weighted by their bytes.
+
+    Args:
+        flows: Each flow's shares, and the bytes it carried.
+    """
     carried = math.fsum(weight for _, weight in flows)
     return shares(
         (name, share * (weight if carried else 1.0)) for mine, weight in flows for name, share in mine.items()
@@ -104,7 +108,7 @@ def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) ->
 
 
 def _most(found: Sequence[Second]) -> LimitedBy:
-    """Return the cause of the flows that carried most bytes in a second; where none carried any, of most flows."""
+    """Return the cause of most bytes in a second, or of most flows if no bytes arrived."""
     carried = [8 * each.evidence.throughput_bps * (each.end - each.start) for each in found]
     weights = carried if any(carried) else [1.0] * len(found)
     return next(iter(shares((each.limited_by, weight) for each, weight in zip(found, weights, strict=True))))

@@ -1,7 +1,7 @@
-"""Why the flows of a run were no faster: for each second, for each flow, and for all in one sentence.
+"""Verdict: why the flows of a run were no faster, per second, per flow, and overall.
 
-Evidence is gathered from the samples, a rule names the cause, and a clause says it. Each second of each flow is judged
-so, and each flow, and all together; what took most of the time is the limit.
+Evidence comes from the samples, a rule picks the cause, and a clause puts it into words. The cause of most of the
+time is the limit.
 """
 
 from __future__ import annotations
@@ -36,47 +36,47 @@ from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 _LEAST_AFTER = 0.5
-"""Seconds after a change of the path from which the sentence is about that time."""
+"""Least time after a change of the path for a sentence about that time, s."""
 
 
 class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What limited one flow."""
+    """Limiting cause of one flow."""
 
     flow: int
     limited_by: LimitedBy
-    """Over the measured time."""
+    """Cause over the measured time."""
     sentence: str
     shares: dict[LimitedBy, float]
-    """Share of the measured time of each cause, the longest first."""
+    """Share of the measured time per cause, the largest first."""
     seconds: tuple[Second, ...]
-    """Of the whole run, warm-up included."""
+    """Seconds of the entire run, including warm-up."""
     phases: tuple[FlowPhase, ...]
-    """Of the whole run."""
+    """Phases of the entire run."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What limited the flows of a run, with the evidence."""
+    """Limiting cause of a run's flows, with the evidence."""
 
     limited_by: LimitedBy
     sentence: str
-    """For the student: one sentence, at most about 100 characters."""
+    """Sentence for the student, about 100 characters at most."""
     evidence: Evidence | None
-    """The numbers that it rests on; None where nothing could be measured."""
+    """Figures behind the sentence; None if nothing was measured."""
     flows: tuple[FlowVerdict, ...] = ()
-    """Each flow by itself; empty without samples."""
+    """Verdict on each flow; empty without samples."""
     fairness: tuple[FairnessSecond, ...] = ()
-    """Second by second for more than one flow; empty for one."""
+    """Fairness per second; empty for a single flow."""
     converged_s: float | None = None
-    """From when on the flows had equal shares to the end (Jain's index of 0.9 or more); None if they had not."""
+    """Time from which the flows had equal shares to the end (Jain's index of 0.9 or more); None if never."""
 
 
 def explain(run: Run) -> Verdict:
-    """What limited `run`, by the kernel's own account of its time. Never raises, whatever the run lacks."""
+    """Return the limiting cause of `run` by the kernel's time accounting. Never raises."""
     return verdict(measure(run))
 
 
 def verdict(measured: Measured) -> Verdict:
-    """What limited a run that has been measured already."""
+    """Return the limiting cause of a measured run."""
     run, experiment = measured.run, measured.run.experiment
     gathered = RunFindings.of(measured)
     by_second = seconds(measured, gathered)
@@ -129,12 +129,12 @@ def _flow_verdict(
 def _of_run(
     measured: Measured, gathered: RunFindings, whole: Findings, flows: Sequence[FlowVerdict]
 ) -> tuple[LimitedBy, str]:
-    """Return what limited all flows together, and the sentence that says so."""
+    """Return the cause over all flows, and its sentence."""
     run, experiment = measured.run, measured.run.experiment
     carried = {each.flow: each.grown(ARRIVED) for each in measured.intervals}
     every, start = flows, ""
     if (way := _heavier_way(experiment, carried)) is not None:
-        # No link and no queue is that of both directions: the sentence is about the one with most of the data.
+        # With flows both ways, describe the direction with more data: link and queue differ.
         gathered = gathered.one_way(way)
         flows = [flow for flow in flows if experiment.reversed(flow.flow) == way]
         whole, start = gathered.all(gathered.measured) or whole, REVERSE if way else ""
@@ -155,7 +155,7 @@ def _of_run(
 
 
 def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
-    """Return whether reversed flows carry more than those that go forward; None where all go one way."""
+    """Return whether the reverse direction carried more bytes; None if all flows go one way."""
     ways = {False: 0.0, True: 0.0}
     for flow, got in carried.items():
         ways[experiment.reversed(flow)] += got
@@ -166,7 +166,7 @@ def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool |
 def _sentence_after_change(
     experiment: Experiment, gathered: RunFindings, turns: Sequence[Episode], direction: str
 ) -> str:
-    """Return the sentence about the time after a change of the path; empty where nothing can be said of it."""
+    """Return the sentence on the time after a change of the path; empty if it has no clear cause."""
     scope = _after_change(experiment)
     part = gathered.all_between(scope.start, scope.end) if scope else None
     if scope is None or part is None:
@@ -183,7 +183,7 @@ def _sentence_after_change(
 
 @dataclass(frozen=True)
 class _Scope:
-    """The time from the first change of the path in the measured time to the next one."""
+    """Time between the first change of the path in the measured time and the next."""
 
     change: Change
     start: float
@@ -195,7 +195,7 @@ def _changes(experiment: Experiment) -> list[Change]:
 
 
 def _after_change(experiment: Experiment) -> _Scope | None:
-    """Return the time after the first change; None without one, for a cut of the link, or for too short a time."""
+    """Return the time after the first change; None without a change, after a cut, or if too short."""
     changes = _changes(experiment)
     if not changes or (changes[0].name == "link" and not changes[0].value):
         return None
@@ -215,12 +215,11 @@ def _main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
 
 
 def _unexplained(run: Run) -> str:
-    """What is said where the samples show nothing; of a path that is not known, what would help."""
     return path_doubt(run) or UNEXPLAINED
 
 
 def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
-    """Of the measured time; of all the time for a flow that ended in the warm-up."""
+    """Return each cause's share of the measured time; of all time for a flow that ended in the warm-up."""
     least = 0.0 if experiment.flows.bytes is not None else 0.05
     for since in (experiment.flows.warmup, 0.0):
         lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]

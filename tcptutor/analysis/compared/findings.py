@@ -1,7 +1,4 @@
-"""What is known of a stretch of time: the case, the evidence of the samples, and what the two say together.
-
-Rules, clauses and reasons look at nothing else.
-"""
+"""Findings: case and evidence of a time span, and the conclusions that rules and clauses use."""
 
 from __future__ import annotations
 
@@ -16,83 +13,83 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import LOSS_BLIND
 
 MOSTLY = 0.5
-"""Share of the time from which a window, a buffer or a wait is what limits."""
+"""Share of the time from which a window, a buffer or a wait is the limit."""
 
 SHORT = 0.3
-"""Share of the time with nothing to send from which a full send buffer is what keeps it from having more."""
+"""Share of the time without data from which a full send buffer starves the sender."""
 
 UNUSED = 0.8
-"""Share of the window in flight below which it is not what limits."""
+"""Share of the window in flight below which the window is not the limit."""
 
 WINDOW_USED = 0.2
-"""Share of the receiver's window that arrives in a round trip below which something else keeps it from moving on."""
+"""Share of the receiver's window per RTT below which missing segments keep the window from advancing."""
 
 ROUNDING = 0.02
-"""Relative difference of a window from the one asked for that the kernel's rounding makes."""
+"""Relative difference that the kernel's rounding of a window makes."""
 
 BUSY = 0.8
-"""Share of the time with data to send below which the application is what limits."""
+"""Share of the time with data to send below which the application is the limit."""
 
 STALLED, NOTABLY_STALLED = 0.25, 0.1
-"""Shares of the time lost to timeouts: from the first they are the limit, from the second worth telling."""
+"""Share of the time in timeouts that makes them the limit, and the share worth a mention."""
 
 CROWDED = 0.7
-"""Share of an equal part of the link under which a flow is held by something of its own, however full the link."""
+"""Share of a fair part of the link below which a flow has a limit of its own, even on a full link."""
 
 RISING = 1.002
-"""Growth of the window from which it is growing; above `FAST` by so much that what is in flight lags a round trip."""
+"""Least growth of the window that counts as growing; from `FAST` on, data in flight lags an RTT."""
 
 FAST = 1.1
 
 AT_PACE, NEAR_PACE = 0.9, 0.7
-"""Shares of a pace: from the first on a flow goes as fast as that, from the second on where it also waits for it."""
+"""Share of a pacing rate that a paced flow reaches, and the share for one whose data also waits."""
 
 FOREIGN_PACE = (0.97, 1.1)
-"""Shares of a pace between which an imported flow goes as fast as that: `-b` writes whole blocks, the first at once."""
+"""Bounds for an imported flow at its pacing rate: `-b` writes blocks, the first one at once."""
 
 STANDING_FRAMES = 2
-"""Frames that wait on average from which a queue stands: one or two meet by chance on a link that is not full."""
+"""Mean queue in frames from which a queue stands; smaller queues form by chance on an idle link."""
 
 NOISE = 3e-4
-"""What a host itself adds to an RTT, s."""
+"""Contribution of a host to the RTT, s."""
 
 SHORT_QUEUE = 0.9
-"""BDPs below which a queue is short."""
+"""Queue length below which a queue is short, BDP."""
 
 ACK_FRAME = 66
-"""Bytes of an acknowledgement as the shaper counts it, for every second segment."""
+"""Bytes of an ACK frame as the shaper counts it; one for every second segment."""
 
 FULL_OF_ACKS = 0.8
-"""Share of the way back that acknowledgements take from which it is full: delayed ones are sometimes single."""
+"""Utilization of the reverse path by delayed ACKs from which it is full; some segments are acknowledged singly."""
 
 RETURN_QUEUE = 0.3
-"""Share of the least RTT from which what waits in the other direction slows a flow notably."""
+"""Share of the least RTT from which queueing on the reverse path slows a flow."""
 
 LOADED = 0.9
-"""Share of the time that a processor is busy from which the computer itself may be the limit."""
+"""Processor load from which the computer itself may be the limit."""
 
 KEEP_SHORT = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "cake": "CAKE", "red": "RED"}
-"""Queue disciplines that drop before they must."""
+"""Queue disciplines that drop early."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Of one flow, or of all of one run."""
+    """Conclusions about one flow, or about all flows of a run."""
 
     case: Case
     evidence: Evidence
     losses: LossKind | None
-    """What the losses that hold the window down came from; None where none do, or where nothing tells."""
+    """Cause of the losses that hold the window down; None without such losses, or if unknown."""
     flows: int = 1
-    """How many share the link; 1 where the evidence is of them all."""
+    """Number of flows on the link; 1 if the evidence covers them all."""
     events: Mapping[LossKind | None, int] = field(default_factory=dict)
-    """Loss events in this time, by what they came from."""
+    """Loss events by cause."""
     processor: float = 0.0
-    """Share of the time that the busiest processor was busy; 0 unknown."""
+    """Share of the time that the busiest processor was busy; 0 if unknown."""
     loss_varies: bool = False
-    """Whether the path's loss changes in this time, so that no one number is that of it all."""
+    """True if the path's loss changes in this time."""
     known: bool = True
-    """Whether the path is; what the case has of it says nothing otherwise."""
+    """False if the path is unknown, which makes the case's path values meaningless."""
 
     @property
     def experiment(self) -> Experiment:
@@ -100,19 +97,19 @@ class Findings:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another program measured this: it tells of no loss events."""
+        """True for an imported run, which has no loss events."""
         return self.evidence.loss_events is None
 
     @property
     def used(self) -> float:
-        """Share of the link that was used; 0 where it is not shaped."""
+        """Utilization of the link; 0 if it is unshaped."""
         return self.evidence.link_used or 0.0
 
     @property
     def standing_queue(self) -> bool:
-        """Whether segments wait at the bottleneck, by its own samples; else, by the RTT, anywhere on the path.
+        """True if segments wait at the bottleneck, by its samples or by the RTT.
 
-        What fq holds back in the sender is in the RTT as well: then that tells nothing of the bottleneck.
+        The RTT also contains queueing in the sender's fq; with fq it proves nothing.
         """
         seen = self.evidence
         least = max(0.1 * seen.min_rtt_s, NOISE)
@@ -123,28 +120,28 @@ class Findings:
 
     @property
     def full(self) -> bool:
-        """Whether the link carries all that it can."""
+        """True if the link carries all it can."""
         return self.used >= FULL or (self.used >= QUEUED and self.standing_queue)
 
     @property
     def gains_nothing(self) -> bool:
-        """Whether the link is so full that more window or buffer would not help.
+        """True if the link is so full that more window or buffer would not help.
 
-        A window of just the path's size fills the link without a queue, and is still the limit.
+        A window equal to the BDP fills the link without a queue and is still the limit.
         """
         return self.full and (self.standing_queue or self.used >= SATURATED)
 
     @property
     def alone(self) -> bool:
-        """Whether others fill the link, and this flow does not get its part of it: something of its own holds it."""
+        """True if other flows fill the link and this flow gets less than its share."""
         share = self.evidence.link_share
         return self.flows > 1 and share is not None and share * self.flows < CROWDED
 
     @property
     def pace(self) -> float | None:
-        """What the application paces each flow at, bit/s of payload: as set, or as its socket shows; None for nothing.
+        """Application's pacing rate per flow, as set or as the socket shows, bit/s of payload; None without one.
 
-        A pace that the kernel makes of the window is a fifth above what the window gives, however steady.
+        The kernel's default pacing rate is 1.2 times cwnd/RTT, so it never equals the throughput.
         """
         asked, shown = self.experiment.flows.pacing, self.evidence.pacing_bps
         if asked is None and shown and self.evidence.flow_bps >= NEAR_PACE * shown and self._held:
@@ -153,29 +150,29 @@ class Findings:
 
     @property
     def paced_by_application(self) -> bool:
-        """Whether the application's pace is the lower one, and a flow goes as fast as that."""
+        """True if the application's pacing rate is the lower one, and the flow reaches it."""
         fq = self.case.fq_rate
         return self.pace is not None and (fq is None or self.pace <= fq) and self._goes_at(self.pace)
 
     @property
     def paced_by_fq(self) -> bool:
-        """Whether the sender's fq has the lower pace, and a flow goes as fast as that."""
+        """True if the rate of the sender's fq is the lower one, and the flow reaches it."""
         fq = self.case.fq_rate
         return fq is not None and (self.pace is None or fq < self.pace) and self._goes_at(fq)
 
     @property
     def held_by_host(self) -> bool:
-        """Whether data waits in the sender though it might go, whoever has its host let no more out."""
+        """True if data waits in the sender although nothing in the network stops it."""
         return self._held and not self._stuck
 
     @property
     def _held(self) -> bool:
-        """BBR leaves room in its window on purpose."""
+        """True if data waits in the sender most of the time; BBR leaves room in its window on purpose."""
         return self.evidence.held >= MOSTLY and not self.case.algorithms & LOSS_BLIND
 
     @property
     def _stuck(self) -> bool:
-        """Whether segments wait at a full bottleneck instead, and this flow has its part of it."""
+        """True if segments wait at a full bottleneck instead, and the flow gets its share."""
         return self.full and self.standing_queue and not self.alone
 
     def _goes_at(self, pace: float) -> bool:
@@ -186,10 +183,10 @@ class Findings:
 
     @property
     def windowed(self) -> bool:
-        """Whether the receiver limits: by the kernel's own count, or because a window's worth is in flight.
+        """True if the receiver's window is the limit: full by the kernel's count, or by the data in flight.
 
-        While a segment is missing the window cannot move on, and the kernel counts that as well: the window is the
-        limit only where a good part of it arrives in each round trip.
+        The kernel also counts time in which a missing segment stops the window. The window is the limit only if a
+        fair part of it arrives in each RTT.
         """
         seen = self.evidence
         used = seen.in_flight_bytes >= WINDOW_USED * seen.receiver_window_bytes
@@ -198,7 +195,7 @@ class Findings:
 
     @property
     def repairs_one_by_one(self) -> bool:
-        """Whether most of the time goes by in recoveries that repair one loss in each round trip, as without SACK."""
+        """True without SACK if recovery, one loss per RTT, takes most of the time."""
         seen, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
         return sacks == "0" and seen.recovering >= MOSTLY and bool(seen.retransmits)
 
@@ -211,15 +208,15 @@ class Findings:
 
     @property
     def buffered(self) -> bool:
-        """Whether the send buffer limits: by the kernel's own count, or because a small one is kept filled."""
+        """True if the send buffer is the limit: full by the kernel's count, or small and full."""
         return self.evidence.sndbuf_limited >= MOSTLY or self.buffer_filled
 
     @property
     def buffer_filled(self) -> bool:
-        """Whether a small send buffer is kept filled, which the kernel does not always count.
+        """True if a small send buffer is full, which the kernel does not always count.
 
-        It counts only from a segment that leaves while the application waits for room; iperf3's large writes leave
-        before it waits. Nor does it always say that the flow runs dry, which then shows in a window that is not used.
+        The kernel counts only from a segment that leaves while the application is blocked; iperf3's large writes leave
+        earlier. It also misses some flows that run out of data; they leave their cwnd unused.
         """
         seen, asked = self.evidence, self.experiment.hosts.send_buffer or self.experiment.flows.buffer
         unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not seen.lossy
@@ -231,13 +228,13 @@ class Findings:
 
     @property
     def growing(self) -> bool:
-        """Whether the window grows and is used: then nothing but its own pace keeps it from more.
+        """True if the window grows and is used, so that only its own growth limits the flow.
 
-        Of a path that is not known nobody can say that nothing else did.
+        On an unknown path other limits cannot be excluded.
         """
         seen = self.evidence
         if self.is_foreign and (seen.retransmits != 0 or seen.link_used is None):
-            return False  # something else may have held the window, or the link may be full
+            return False  # a different limit may have held the window, or the link may be full
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
             self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
@@ -245,46 +242,44 @@ class Findings:
 
     @property
     def blind(self) -> bool:
-        """Whether flows that do not take losses for congestion send at nearly what the bottleneck carries."""
-        known = (
-            self.evidence.loss_events is not None
-        )  # else nothing tells whether its application kept it waiting
+        """True if loss-agnostic flows send at nearly the bottleneck's rate."""
+        known = self.evidence.loss_events is not None  # otherwise the application may have been idle
         return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
 
     @property
     def underestimates(self) -> bool:
-        """Whether random loss takes so much from BBR that it measures clearly less than the bottleneck's rate.
+        """True if random loss makes BBR underestimate the bottleneck's rate clearly.
 
-        It may stay in recovery all the time, so that no loss event begins.
+        BBR may stay in recovery throughout, so that no new loss event begins.
         """
         lost = self.case.loss > 0 and bool(self.evidence.retransmits)
         return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
 
     @property
     def shared(self) -> bool:
-        """Whether the evidence is of one of several flows: then nobody knows which packets of the queue's were its."""
+        """True if the evidence covers one of several flows, so that queue drops cannot be attributed."""
         return self.flows > 1
 
     @property
     def stalls(self) -> bool:
-        """Whether timeouts limit: not all flows together where others of them fill the link meanwhile."""
+        """True if timeouts are the limit; not for an aggregate that still fills the link."""
         return self.evidence.stalled >= STALLED and (self.shared or not self.full)
 
     @property
     def return_rate(self) -> float | None:
-        """Rate of the other direction, bit/s of frames; None where it is not shaped."""
+        """Rate of the reverse path, bit/s of frames; None if unshaped."""
         return self.case.path.rate if self.case.backward else self.case.path.reverse_rate
 
     @property
     def back(self) -> float | None:
-        """Rate of the way of the acknowledgements, bit/s of frames; None where unshaped or flows go both ways."""
+        """Rate of the path that carries only ACKs, bit/s of frames; None if unshaped, or if flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)
         ways = {self.experiment.reversed(flow.number) for flow in self.case.flows}
         return rates[self.case.backward] if len(ways) == 1 else None
 
     @property
     def behind_return_queue(self) -> bool:
-        """Whether data fills the other direction, and its queue is most of what waiting adds to the round trip."""
+        """True if data fills the reverse path and its queue dominates the queueing delay."""
         seen = self.evidence
         if seen.return_used is None or seen.return_queue_s is None or self.used >= FULL:
             return False
@@ -293,11 +288,11 @@ class Findings:
 
     @property
     def full_of_acks(self) -> bool:
-        """Whether the way back has no room for more acknowledgements.
+        """True if the reverse path cannot carry more ACKs.
 
-        A receiver acknowledges every second segment. It acknowledges each where they come far apart, as they do behind
-        a slow way back: that is full with half of the data. Acknowledgements that fill it wait there, which shows in
-        the RTT: where nothing waits, the receiver has sent fewer.
+        A receiver acknowledges every second segment, but every segment if they arrive far apart. Then half of the
+        data fills the reverse path. A full reverse path has a queue, which shows in the RTT; without that queue, the
+        receiver sent fewer ACKs.
         """
         if not self.back or not self.evidence.throughput_bps:
             return False
@@ -313,10 +308,10 @@ class Findings:
 
     @property
     def _wait_on_way_back(self) -> float | None:
-        """What the round trip has above its least neither in the sender nor at the bottleneck, s.
+        """Rise of the RTT that neither the sender nor the bottleneck explains, s.
 
-        None where these were not sampled, or where data goes the other way: that has a clause of its own. Jitter is no
-        queue, and a segment that overtakes has an RTT that no other has.
+        None without samples of these queues, or with data on the reverse path, which has a clause of its own. Jitter
+        is not queueing, and reordered segments have unusual RTTs.
         """
         seen, path = self.evidence, self.case.path
         changes = any(one.name == "delay" for one in self.experiment.path.changes)
@@ -326,7 +321,7 @@ class Findings:
 
     @property
     def reordering(self) -> bool:
-        """Whether TCP found at least as much out of order as it took for lost."""
+        """True if the sender saw at least as many reorderings as losses."""
         seen = self.evidence
         again = seen.retransmits or 0
         if self.losses == "random-loss" or (self.losses == "bottleneck" and 2 * seen.spurious < again):
@@ -335,23 +330,23 @@ class Findings:
 
     @property
     def computer(self) -> bool:
-        """Whether no rate is set and a processor had no time left."""
+        """True if no rate is set and a processor is saturated."""
         return self.known and self.case.rate is None and self.processor >= LOADED
 
     @property
     def overflowed(self) -> bool:
-        """Whether a queue that is seen to drop holds the window down."""
+        """True if a queue with sampled drops holds the window down."""
         return self.losses == "bottleneck" and self.evidence.queue_drops > 0
 
     @property
     def short_queue(self) -> bool:
-        """Whether the bottleneck's queue holds clearly less than the BDP, of the flow with the least."""
+        """True if the bottleneck's queue is clearly shorter than the least BDP."""
         bdp = self.case.bdp
         return bdp is not None and self.case.buffer < SHORT_QUEUE * bdp
 
     @property
     def words(self) -> dict[str, str]:
-        """The numbers as they are said. What the student asked for is said so: the kernel rounds it."""
+        """Figures as text for the clauses; configured values replace the kernel's rounded ones."""
         seen, path, hosts, flows = (
             self.evidence,
             self.case.path,
@@ -398,7 +393,7 @@ class Findings:
 
     @property
     def _window(self) -> float:
-        """The receiver's, bytes: what it advertised, as it was asked for where that is the same but for rounding."""
+        """Receiver's window, bytes: the configured value if the advertised one differs only by rounding."""
         asked, seen = self.experiment.hosts.window, self.evidence.receiver_window_bytes
         same = asked is not None and (not seen or abs(seen - asked) <= ROUNDING * asked)
         return asked if same and asked is not None else seen
@@ -408,5 +403,5 @@ Condition = Callable[[Findings], bool]
 
 
 def _percent(share: float) -> str:
-    """Whole ones, but of less than one its first digit."""
+    """Return a rounded percentage, with one digit below 1 %."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"

@@ -1,6 +1,6 @@
-"""What can be told of any instant of a run: what limited each flow then and why, and what each loss came from.
+"""Explanations for any instant of a run: each flow's limit, and the cause of each loss.
 
-For a run that goes on as for one that has ended; only what the samples show is said.
+They work for running and finished runs, from the samples only.
 """
 
 from __future__ import annotations
@@ -25,56 +25,56 @@ _BY_LOSS: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reorde
 
 
 class LimitedTime(msgspec.Struct, frozen=True, kw_only=True):
-    """What limited one flow for a while."""
+    """Limiting cause of one flow for a period."""
 
     start: float
     end: float
     limited_by: LimitedBy
     why: str
-    """With the numbers that show it; empty where the samples of this time alone do not."""
+    """Sentence with the figures; empty if the samples of this time do not show the cause."""
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
-    """A sender's answer to a loss or a mark."""
+    """Response of a sender to a loss or a mark."""
 
     t: float
     mark: bool
-    """Whether it was an ECN mark, with nothing lost."""
+    """True for an ECN mark without a loss."""
     kind: LossKind | None
-    """What it came from; None where nothing tells."""
+    """Cause; None if unknown."""
     why: str
-    """What shows that."""
+    """Evidence for the cause, as text."""
     cwnd_before: int
-    """At the sample before, segments."""
+    """cwnd in the sample before, segments."""
     cwnd_after: int
-    """The least until the window grows again, segments."""
+    """Least cwnd before it grows again, segments."""
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True):
-    """By flow number, in order of time."""
+    """Explanations by flow number, in order of time."""
 
     until: float
-    """Of the samples that it rests on, the latest, s."""
+    """Time of the latest sample used, s."""
     limits: Mapping[int, Sequence[LimitedTime]]
     losses: Mapping[int, Sequence[Loss]]
     phases: Mapping[int, Sequence[FlowPhase]]
 
     def limit(self, flow: int, t: float) -> LimitedTime | None:
-        """What limited a flow at `t`; None where it was not judged then."""
+        """Return the limit of a flow at `t`; None if that time was not judged."""
         return next((each for each in self.limits.get(flow, ()) if each.start <= t < each.end), None)
 
     def phase(self, flow: int, t: float) -> PhaseName | None:
-        """What its congestion control did at `t`."""
+        """Return the congestion control phase of a flow at `t`; None if unknown."""
         known = (each for each in self.phases.get(flow, ()) if each.start <= t < each.end)
         return next((each.name for each in known), None)
 
     def losses_between(self, flow: int, start: float, end: float) -> Sequence[Loss]:
-        """Those of one flow, the ends included."""
+        """Return the losses of one flow from `start` to `end`, inclusive."""
         return [each for each in self.losses.get(flow, ()) if start <= each.t <= end]
 
 
 def insight(run: Run) -> Insight:
-    """What can be told of `run` as it stands. Never raises, whatever the run lacks."""
+    """Return the explanations for the current state of `run`. Never raises."""
     measured = measure(run)
     gathered = RunFindings.of(measured)
     judged = judged_seconds(measured, gathered)
@@ -103,7 +103,7 @@ def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iter
 
 
 def _between_losses(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
-    """What a second without a loss has from those around it; empty where it has one itself."""
+    """Return how the losses before and after explain a second without losses; else empty."""
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if first == 0 or after > first:
         return ""
@@ -136,7 +136,7 @@ def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Itera
 
 
 def _came_from(trace: Trace, at: int, kind: LossKind | None, link: Direction) -> str:
-    """What shows what a loss came from, as `observed.path.loss_events` finds it."""
+    """Return the evidence for a loss's cause, following `observed.path.loss_events`."""
     now, since = news_of_loss(trace, at)
     dropped = link.drops(since, now)
     if kind == "bottleneck":

@@ -1,6 +1,6 @@
-"""The cause that limited a flow or a run, what is said of it, and the time that this is said of.
+"""Limiting cause of a flow or run, with its sentence and the time span of the sentence.
 
-Unless one cause took nearly all of the time, it is told of its own longest episode: "from 2 to 6 s ...".
+Unless one cause takes nearly all the time, the sentence describes its longest episode: "from 2 to 6 s ...".
 """
 
 from __future__ import annotations
@@ -15,55 +15,55 @@ from tcptutor.analysis.compared.rules import cause
 from tcptutor.theory.models import LimitedBy
 
 MOST_TURNS = 3
-"""More than that many causes in turn are not a story."""
+"""Largest number of successive causes in a sentence."""
 
 _WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
-"""What limits a flow by the time that it takes in all, though no single second may be full of it."""
+"""Causes judged by their total time, because they may not fill any single second."""
 
 _ENOUGH = 0.2
-"""Share of the time from which a cause is worth telling that all the time together does not name."""
+"""Least share of the time for a cause other than the overall one."""
 
 _NEARLY_ALL = 0.8
-"""Share of the time from which a cause may be told of all of it."""
+"""Share of the time from which a cause may describe all of it."""
 
 _AS_GOOD = 0.8
-"""Share of the longest cause's time from which the cause after a change of the path is told instead."""
+"""Share of the longest cause's time from which the cause after a change of the path replaces it."""
 
 Between = Callable[[float, float], Findings | None]
-"""Findings from one time to another, s; None where nothing was measured then."""
+"""Function from start and end, s, to findings; None if nothing was measured then."""
 
 
 @dataclass(frozen=True)
 class ShownLimit:
-    """One cause, shown by the samples of a time."""
+    """Cause supported by the samples of a time span."""
 
     limited_by: LimitedBy
     reason: str
-    """Empty where nothing can be shown."""
+    """Sentence; empty if no evidence supports one."""
     findings: Findings
-    """Of the time that the reason is about."""
+    """Findings of the time span that the reason describes."""
     episode: Episode | None = None
-    """That time; None for all of it."""
+    """Time span of the reason; None for all the time."""
 
 
 def find_limit(
     whole: Findings, shares: Mapping[LimitedBy, float], turns: Sequence[Episode], between: Between
 ) -> ShownLimit:
-    """Return the cause that took the most time and can be shown; `unexplained` where none can.
+    """Return the cause of the most time that the evidence supports; `unexplained` without any.
 
-    Timeouts and an idle application count by the time that they take in all.
+    Timeouts and an idle application count by their total time.
 
     Args:
-        whole: Findings of all the time.
-        shares: Share of the time of each cause, the most telling first.
-        turns: The causes in turn.
-        between: Findings of a part of the time.
+        whole: Findings over all the time.
+        shares: Share of the time of each cause, the first candidate first.
+        turns: Episodes in order of time.
+        between: Function that returns the findings of a time span.
     """
     first = cause(whole)
     ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == first]
     names = [first, *ranked] if first in _WHOLE or not ranked else [*ranked, first]
     if names[0] == "timeout" and first == "random-loss":
-        # Too few timeouts to be the limit of all the time: they are a part of what the losses cost.
+        # With few timeouts, they are part of the cost of the losses.
         names.insert(0, first)
     story = 2 <= len(telling(turns)) <= MOST_TURNS
     for name in names:
@@ -76,13 +76,13 @@ def find_limit(
 
 
 def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
-    """Return the limit where a clause of its cause holds over all the time."""
+    """Return the limit if one of the cause's clauses holds over all the time."""
     said = clause(name, whole)
     return ShownLimit(name, said, whole) if said else None
 
 
 def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
-    """Return the limit where a clause of its cause holds over its longest episode."""
+    """Return the limit if one of the cause's clauses holds over its longest episode."""
     found = between(episode.start, episode.end) if episode is not None else None
     if episode is None or found is None or not (said := clause(episode.limited_by, found)):
         return None
@@ -93,7 +93,7 @@ def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
 def favor_after(
     shares: Mapping[LimitedBy, float], after: Mapping[LimitedBy, float]
 ) -> dict[LimitedBy, float]:
-    """Return `shares` with the first cause `after` a change of the path in front, where it took nearly as much."""
+    """Return `shares` with the leading cause after a change of the path in front, if it took nearly as much."""
     top = max(shares.values(), default=0.0)
     favored = next((name for name in after if shares.get(name, 0.0) >= _AS_GOOD * top), None)
     if favored is None or favored != next(iter(after)):
@@ -102,5 +102,5 @@ def favor_after(
 
 
 def moment(t: float) -> str:
-    """Return a time in seconds with two decimals at most."""
+    """Return a time in seconds with at most two decimals."""
     return f"{round(t, 2):g}"

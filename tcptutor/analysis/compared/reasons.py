@@ -1,6 +1,6 @@
-"""Why a measurement is not what a model said, where it is known: one small function for each reason.
+"""Known reasons why a run differs from a model's prediction, one function each.
 
-Each looks at one model and gives a short sentence, or nothing when it does not explain that model's difference.
+Each function looks at one model and returns a short sentence, or an empty string if it does not explain the difference.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ SMALL = 0.03
 """Relative difference that needs no reason."""
 
 _SUPER_PACKET = 2
-"""Segments sent again for each loss from which on an offload makes a difference."""
+"""Retransmissions per loss from which offloads matter."""
 
 _OTHER_CONSTANT = 0.1
 """Relative difference of two constants that is worth a sentence."""
 
 
 def was(limited_by: LimitedBy) -> str:
-    """What limited the flows instead."""
+    """Return the cause that limited the flows instead, as text."""
     growing = limited_by == "growing"
     return "the window was still growing" if growing else f"that was {CAUSE_NAMES[limited_by]}"
 
 
 def reason(it: Difference) -> str:
-    """The first reason that explains the difference; empty when it is small, the link's, or none is known."""
+    """Return the first reason that explains the difference; empty if it is small, capped, or unexplained."""
     if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL or it.capped:
         return ""
     return next((said for rule in RULES if (said := rule(it))), "")
 
 
 def super_packets(it: Difference) -> str:
-    """netem drops what an offload has joined as one packet: fewer losses than the models count."""
+    """Check for offloads: netem drops an offloaded packet as one loss, so the models count too many."""
     again, losses = it.measured.retransmits, it.measured.losses
     each = again / losses if again is not None and losses else 0.0
     if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
@@ -55,7 +55,7 @@ def super_packets(it: Difference) -> str:
 
 
 def other_times(it: Difference) -> str:
-    """Flows were there for another time than the experiment says."""
+    """Check for flows that ran for a different time than planned."""
     run, spans = it.measured.run, it.measured.spans
     experiment = run.experiment
     if not spans or experiment.flows.bytes is not None:
@@ -77,7 +77,7 @@ def other_times(it: Difference) -> str:
 
 
 def not_modelled(it: Difference) -> str:
-    """Reno's model beside flows that are not Reno."""
+    """Check for Reno's model applied to a different algorithm."""
     others = it.case.algorithms - {"reno"}
     if it.model.algorithm != "reno" or not others:
         return ""
@@ -91,7 +91,7 @@ def not_modelled(it: Difference) -> str:
 
 
 def other_window(it: Difference) -> str:
-    """The kernel rounds a window by its scale, and gives a buffer at least."""
+    """Check the receiver's window, which the kernel rounds and bounds from below."""
     asked, seen = it.case.receive_window, it.verdict.evidence
     if it.model is not ThroughputModel.WINDOW or not asked or not seen or not seen.receiver_window_bytes:
         return ""
@@ -101,23 +101,23 @@ def other_window(it: Difference) -> str:
 
 
 def whole_segments(it: Difference) -> str:
-    """A window is used in full segments, and a receiver that has got an odd one waits for another before its ACK."""
+    """Check for a window of few segments: only full segments are sent, and an odd last ACK is delayed."""
     window, mss = it.case.receive_window, it.case.mss
     under_way = [each.mean("unacked") for each in it.measured.intervals]
     if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1 or not any(under_way):
         return ""
     whole, most = window // mss, max(under_way)
-    # The formula has whole segments already where they are few, and what limits must be the window.
+    # The formula already counts small windows in full segments, and only the window may be the limit.
     if it.verdict.limited_by != "receive-window" or whole < FEW_SEGMENTS:
         return ""
-    # No more than these were under way, and what is missing of the window explains what is missing of the rate.
+    # Data in flight must not exceed the full segments, and must explain the missing rate.
     if most > whole + 0.1 or not any(it.explained(max(1, fit) * mss / window) for fit in (whole, most)):
         return ""
     return f"{whole} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
 
 
 def unchecked_writes(it: Difference) -> str:
-    """More than the send buffer holds is under way where the application's writes are no whole segments."""
+    """Check for writes of partial segments, which let the sender exceed its send buffer."""
     write, size = it.case.experiment.write, it.case.experiment.hosts.send_buffer
     if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.whole_write or it.ratio < 1:
         return ""
@@ -130,7 +130,7 @@ def unchecked_writes(it: Difference) -> str:
 
 
 def queueing(it: Difference) -> str:
-    """The round trip was longer than the path's: by a queue, or by whatever else was waited for."""
+    """Check for an RTT above the path's, from queueing or other delays."""
     if not it.seen or not it.model.is_by_round_trip:
         return ""
     rtt = it.seen.mean_rtt_s
@@ -144,7 +144,7 @@ def queueing(it: Difference) -> str:
 
 
 def more_losses(it: Difference) -> str:
-    """The queue overflows beside the random losses."""
+    """Check for queue overflows in addition to the random losses."""
     p, lost = it.case.loss_rate, it.measured.loss_rate
     if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
         return ""
@@ -154,7 +154,7 @@ def more_losses(it: Difference) -> str:
 
 
 def lost_acks(it: Difference) -> str:
-    """Acknowledgements are cumulative: one that is lost costs nothing, all of a window cost a timeout."""
+    """Check for lost ACKs: a single lost ACK is harmless, but a window without any ACK costs a timeout."""
     window = it.case.window_of(it.measured.throughput)
     chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
     if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explained(1 - it.stalled):
@@ -164,7 +164,7 @@ def lost_acks(it: Difference) -> str:
 
 
 def timed_out(it: Difference) -> str:
-    """Mathis and its kin leave timeouts out, and Padhye has more of them than Linux."""
+    """Check for timeouts, which Mathis omits and Padhye overestimates for Linux."""
     if not it.model.is_of_loss or not it.case.loss_rate:
         return ""
     if it.model is ThroughputModel.PADHYE:
@@ -180,7 +180,7 @@ def timed_out(it: Difference) -> str:
 
 
 def loss_constant(it: Difference) -> str:
-    """Mathis's constant beside that which Linux's Reno has at this loss rate, by its own law."""
+    """Check the constant of Mathis's formula against Linux's Reno at this loss rate."""
     c = it.model.constant
     law = next((one for one in it.expectation.predictions if one.model is ThroughputModel.RENO), None)
     if c is None or law is None:
@@ -194,7 +194,7 @@ def loss_constant(it: Difference) -> str:
 
 
 def cubic_random(it: Difference) -> str:
-    """Independent losses let CUBIC's window get higher than even ones, and its whole segments take from small ones."""
+    """Check the spacing of losses, which RFC 9438 assumes to be even, and the rounding of small windows."""
     if it.model is not ThroughputModel.CUBIC_PERIODIC:
         return ""
     path = (it.case.loss_rate, it.case.rtt)
@@ -207,7 +207,7 @@ def cubic_random(it: Difference) -> str:
 
 
 def few_losses(it: Difference) -> str:
-    """Chance alone may explain it."""
+    """Check whether the few losses make the difference plausible by chance."""
     events = it.measured.losses
     if not it.model.is_of_loss or events is None or events >= ENOUGH_LOSSES:
         return ""
@@ -222,7 +222,7 @@ def few_losses(it: Difference) -> str:
 
 
 def udp_share(it: Difference) -> str:
-    """UDP took another part of the link than it was meant to."""
+    """Check for a UDP share of the link that differs from the plan."""
     run, rate, planned = it.measured.run, it.case.rate, it.case.udp
     got = sum_or_none(flow.received_bps for flow in it.measured.udp)
     if not it.model.is_of_link or not planned or not rate or not got:
@@ -237,7 +237,7 @@ def udp_share(it: Difference) -> str:
 
 
 def short_buffer(it: Difference) -> str:
-    """The link runs dry after each cut, as the queue does not hold what the window falls below the BDP."""
+    """Check for a buffer below the BDP, which lets the link idle after each cut."""
     x, case = it.case.buffer_ratio, it.case
     if (
         it.model is not ThroughputModel.LINK
@@ -255,7 +255,7 @@ def short_buffer(it: Difference) -> str:
     left = units.percent(1 - used, 2)
     if case.qdisc == "fifo":
         return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {left} of the link"
-    # Not the queue's size: what its discipline lets stand before it marks or drops.
+    # Here the limit is the discipline's target, not the queue's size.
     name = KEEP_SHORT.get(case.qdisc, case.qdisc)
     marked = bool(it.measured.mark_cuts or (it.seen and it.seen.marks and not it.seen.retransmits))
     lost = bool(it.measured.losses and it.seen and it.seen.retransmits)
@@ -265,7 +265,7 @@ def short_buffer(it: Difference) -> str:
 
 
 def without_sack(it: Difference) -> str:
-    """A sender without SACK learns of one hole in a round trip."""
+    """Check for recovery without SACK, which repairs one loss per RTT."""
     alone = it.seen is not None and Findings(it.case, it.seen, None).repairs_one_by_one
     if not alone or it.ratio > 1 or it.within:
         return ""
@@ -273,7 +273,7 @@ def without_sack(it: Difference) -> str:
 
 
 def shuffled(it: Difference) -> str:
-    """Segments that overtake others are taken for lost, which no model here counts."""
+    """Check for reordered segments that the sender takes for lost; no model covers them."""
     path, seen = it.case.path, it.seen
     within = it.within and it.prediction.tolerance < 1
     if it.ratio > 1 or within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
@@ -284,7 +284,7 @@ def shuffled(it: Difference) -> str:
 
 
 def framing(it: Difference) -> str:
-    """A shaper counts the Ethernet header, a wire also checksum, preamble and gap; payload is less than either."""
+    """Check the framing overhead: the shaper counts the Ethernet header, a wire also FCS, preamble and gap."""
     limited, payload, ratio = it.prediction.limited_by, it.case.full, it.case.ratio
     if limited not in ("bottleneck", "pacing") or it.ratio > 1:
         return ""
@@ -298,7 +298,7 @@ def framing(it: Difference) -> str:
 
 
 def slow_start(it: Difference) -> str:
-    """The warm-up ends before the flows are where the model has them from the beginning."""
+    """Check for a warm-up too short for the flows to reach their steady state."""
     experiment, throughput = it.case.experiment, it.prediction.throughput_bps
     if it.prediction.limited_by == "random-loss" or it.ratio > 1 or experiment.flows.bytes is not None:
         return ""
@@ -314,7 +314,7 @@ def slow_start(it: Difference) -> str:
 
 
 def acks_in_the_way(it: Difference) -> str:
-    """No window gets more than its acknowledgements let go, and the way back carries no more of them."""
+    """Check for a reverse path that cannot carry the ACKs of a larger window."""
     full = it.seen is not None and Findings(it.case, it.seen, None).full_of_acks
     if not full or it.ratio > 1 or not it.model.is_of_link:
         return ""
@@ -322,7 +322,7 @@ def acks_in_the_way(it: Difference) -> str:
 
 
 def other_limit(it: Difference) -> str:
-    """A model that would allow more is not wrong: something else stopped the flows."""
+    """Check whether a different limit stopped the flows below this prediction."""
     limited = it.verdict.limited_by
     if it.ratio > 1 or it.within or limited == "unexplained":
         return ""
@@ -354,4 +354,4 @@ RULES: tuple[Callable[[Difference], str], ...] = (
     acks_in_the_way,
     other_limit,
 )
-"""In the order in which they are asked: what spoils a comparison before what a model leaves out."""
+"""Rules in order: disturbances of the comparison first, then omissions of the model."""

@@ -1,4 +1,4 @@
-"""A run in numbers, beside every model, with the reason when they differ."""
+"""Report of a run: figures, every model's prediction, and reasons for the differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tcptutor.theory import jain_index
 from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
 
 MOST = 0.4
-"""The largest tolerance inside which a model explains a run: a wider one takes rates of 1 to 2.3 and more."""
+"""Largest tolerance at which a model can explain a run; a wider one spans rates of 1 to 2.3 and more."""
 
 _FORECASTS = (
     "expect a little less",
@@ -29,77 +29,80 @@ _FORECASTS = (
     "too short to keep the link full",
     "leave less than either",
 )
-"""Words of notes that foretell less than the link carries."""
+"""Phrases of notes that predict less than the link's capacity."""
 
 Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "of-others"]
-"""What a run says of a model.
+"""Outcome of a comparison with one model.
 
-`undecided`: it cannot tell, by chance or since the tolerance is wide. `not-the-limit`: more was allowed, and something
-else was the limit. `capped`: the link's rate, whatever the formula gives. `of-others`: not these flows' algorithm.
+- `explains`, `misses`: inside or outside the tolerance.
+- `undecided`: chance or a wide tolerance leaves it open.
+- `not-the-limit`: the model allows more, and a different cause was the limit.
+- `capped`: the link's rate replaces the formula's value.
+- `of-others`: a model of an algorithm that these flows do not use.
 """
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """A prediction beside the measurement."""
+    """Prediction with its measurement."""
 
     prediction: Prediction
     ratio: float
     """Measured over predicted."""
     judgement: Judgement
     reason: str = ""
-    """Why they differ, where it is known; one short sentence or empty."""
+    """Short reason for the difference; empty if unknown."""
 
     @property
     def within(self) -> bool:
-        """Whether the model explains the run: a tick."""
+        """True if the model explains the run, shown as a tick."""
         return self.judgement == "explains"
 
     @property
     def difference(self) -> float:
-        """Measured less predicted, over predicted."""
+        """Relative error of the measurement against the prediction."""
         return self.ratio - 1
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in numbers, beside every model."""
+    """Figures of a run, with every applicable model."""
 
     throughput_bps: float
-    """Payload of all flows together, bit/s, warm-up left out."""
+    """Aggregate payload after the warm-up, bit/s."""
     jain_index: float | None
-    """Of flows that share a link; None where flows run both ways: `directions` has one each."""
+    """Index of flows that share a link; None for flows both ways, see `directions`."""
     loss_rate: float | None
-    """Loss events per segment sent; None where they are unknown, as are the next two."""
+    """Loss events per segment sent; None if unknown, as for the next two."""
     retransmits: int | None
     loss_events: int | None
     undone: int
-    """Loss events in which nothing was lost: all that was retransmitted had arrived; 0 on a path that duplicates."""
+    """Loss events without a loss, by DSACK; 0 on a path that duplicates."""
     mark_cuts: int
-    """Times that ECN marks cut a window, with nothing lost."""
+    """Cuts of the window by ECN marks without a loss."""
     compared: tuple[Compared, ...]
-    """The binding prediction first; empty where nothing was measured, the run is invalid or its path is not known."""
+    """Binding prediction first; empty if nothing was measured, the run is invalid, or the path is unknown."""
     verdict: Verdict
     flows: tuple[FlowFigures, ...] = ()
     cov_between: float | None = None
     """Coefficient of variation of the flows' means; None for one flow."""
     directions: tuple[DirectionFigures, ...] = ()
-    """Each direction by itself; empty where all TCP flows run one way."""
+    """Figures of each direction; empty if all TCP flows go one way."""
     udp: tuple[UdpResult, ...] = ()
     note: str = ""
-    """Why prediction and measurement differ, where it is known; one sentence or empty."""
+    """Why prediction and measurement differ; one sentence or empty."""
 
     @property
     def nothing(self) -> bool:
-        """Whether no flow of any kind was measured: then there are no figures, not even zeros."""
+        """True if no TCP or UDP flow was measured, so that no figures exist."""
         return not self.flows and not self.udp
 
 
 def report(run: Run) -> Report:
-    """Throughput, fairness and losses of `run`, each model's ratio to it, and why. Never raises."""
+    """Return the report of `run`. Never raises."""
     return report_of(measure(run))
 
 
 def report_of(measured: Measured) -> Report:
-    """The report of a run that has been measured already."""
+    """Return the report of a measured run."""
     run, flows, throughput = measured.run, measured.flows, measured.throughput
     mss = max((flow.mss for flow in flows), default=0) or None
     timeouts = [each.mean("rto") for each in measured.intervals]
@@ -136,13 +139,12 @@ def report_of(measured: Measured) -> Report:
 
 
 def _jain_index(measured: Measured) -> float:
-    """Flows that got nothing at all are all equal."""
     flows = measured.flows
     return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 
 def judged(it: Difference) -> Judgement:
-    """What the run says of one prediction: the one place where a tick is given."""
+    """Return the outcome of one comparison; the only place that awards a tick."""
     prediction = it.prediction
     if it.capped:
         return "capped"
@@ -158,11 +160,10 @@ def judged(it: Difference) -> Judgement:
 
 
 def _speaks_for(it: Difference) -> bool:
-    """Whether a run inside its tolerance speaks for this prediction.
+    """Return whether a run within the tolerance confirms this prediction.
 
-    Not for a loss model in a run that the lab calls suspect, as it does where losses are too few, or did not
-    check. Chance is the same for all models of one limit: it is no reason to believe in one that says clearly
-    something else than what binds.
+    A run that the lab did not find valid never confirms a loss model. Chance affects all models of one limit alike,
+    so it cannot confirm a model that clearly differs from the binding one.
     """
     prediction, binding = it.prediction, it.expectation.binding
     if prediction.limited_by == "random-loss" and it.measured.run.fidelity.status != "valid":
@@ -172,18 +173,18 @@ def _speaks_for(it: Difference) -> bool:
 
 
 def _sure(prediction: Prediction) -> float:
-    """The tolerance without chance, relative."""
+    """Return the tolerance without the part due to chance."""
     return math.hypot(*(value for name, value in prediction.tolerance_from.items() if name != "losses"))
 
 
 def _comparable(measured: Measured) -> bool:
-    """Whether models are set beside it: nothing measured is no figure, nor is what the lab itself calls invalid."""
+    """Return whether models apply to the run: it has figures, is not invalid, and has a known path."""
     run = measured.run
     return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
 
 
 def _can_be_asked(run: Run, prediction: Prediction) -> bool:
-    """Whether what a model needs is known: of an import the round trip only where its importer gave the delay."""
+    """Return whether the model's inputs are known; an import needs its delay for RTT-based models."""
     by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
     return is_told(run, "delay") or not by_round_trip
 
@@ -195,7 +196,7 @@ def _note(
     first: Difference | None,
     why: Verdict,
 ) -> str:
-    """Return one sentence: first what makes the measurement doubtful, then what the model did not know."""
+    """Return one sentence: doubts about the measurement first, then reasons for the difference."""
     run, fidelity = measured.run, measured.run.fidelity
     if fidelity.status in ("suspect", "invalid"):
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"
@@ -205,7 +206,7 @@ def _note(
 
 
 def _of_binding(expectation: Expectation, binding: Compared, first: Difference, why: Verdict) -> str:
-    """Return what to know of the model that was expected to bind, `first`, after the run."""
+    """Return the note on the expected binding model after the run."""
     forecast = "" if _has_failed(expectation.note, why) else expectation.note
     unclaimed = first.prediction.tolerance >= 1 and bool(forecast)
     if binding.within or unclaimed:
@@ -222,6 +223,6 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
 
 
 def _has_failed(note: str, why: Verdict) -> bool:
-    """Whether a note from before the run foretells less than the link, and the run reached the link."""
+    """Return whether the note predicted less than the link's capacity, and the run reached it."""
     used = why.evidence.link_used if why.evidence else None
     return used is not None and used >= SATURATED and any(words in note for words in _FORECASTS)

@@ -1,4 +1,4 @@
-"""From the evidence to the one cause that limited a flow: `RULES` decides, the first that holds."""
+"""Rules that map findings to the limiting cause; the first that holds decides."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from tcptutor.analysis.compared.findings import BUSY, MOSTLY, Condition, Finding
 from tcptutor.theory.models import LimitedBy
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
-    # What keeps the sender from sending comes before what the network does to it.
+    # Limits of the sender come before effects of the network.
     ("timeout", lambda it: it.stalls),
     ("application", lambda it: it.evidence.busy < BUSY),
     ("pacing", lambda it: it.paced_by_application or it.paced_by_fq),
-    # No window lets more go than its acknowledgements do, however full it is.
+    # ACKs clock the window, however full it is.
     ("bottleneck", lambda it: it.full_of_acks or it.behind_return_queue),
     ("pacing", lambda it: it.held_by_host),
     ("receive-window", lambda it: it.alone and it.windowed),
@@ -31,9 +31,9 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("growing", lambda it: it.growing),
     ("bottleneck", lambda it: it.computer),
 )
-"""In the order in which they are asked."""
+"""Rules in order of precedence."""
 
 
 def cause(it: Findings) -> LimitedBy:
-    """The one thing that limited the flow; `unexplained` where the samples show none."""
+    """Return the limiting cause; `unexplained` if the samples show none."""
     return next((limited_by for limited_by, holds in RULES if holds(it)), "unexplained")

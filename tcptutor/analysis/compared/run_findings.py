@@ -1,4 +1,4 @@
-"""What a verdict looks at, gathered once for a run: `Findings` of any flow, or of all, over any part of the time."""
+"""Source of `Findings` for any flow, or all flows, over any time span of a run."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from tcptutor.run import Run
 from tcptutor.theory.models import LOSS_BLIND
 
 _SLACK = 1e-3
-"""Seconds by which a sample may come before its time."""
+"""Tolerance for an early sample, s."""
 
 _TOOTH = 0.75
-"""Share of the measured time from which one tooth of the sawtooth takes too long for its overflow to be the limit."""
+"""Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
 
 
 @dataclass(frozen=True)
 class RunFindings:
-    """A run's case, its path over time, and each flow's losses."""
+    """Case, path, and loss events of a run."""
 
     measured: Measured
     case: Case
     links: Directions
     events: Events
     way: bool | None = None
-    """Whether `measured` has only the flows that go forward (False) or backward (True); None for all flows."""
+    """Direction of the flows in `measured`: False is forward, True reverse, None both."""
     whole: Measured | None = None
-    """All flows, where `measured` has those of one direction."""
+    """Measurement of all flows if `measured` covers one direction."""
     _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -60,7 +60,7 @@ class RunFindings:
         return cls(measured, case_of(run.experiment), links, events)
 
     def one_way(self, backward: bool) -> RunFindings:
-        """Return the findings of the flows of one direction."""
+        """Return the findings restricted to one direction."""
         return replace(
             self, measured=of_way(self.measured, backward), way=backward, whole=self.measured, _ways={}
         )
@@ -70,16 +70,16 @@ class RunFindings:
         return self.measured.run
 
     def case_of(self, flow: int, t: float = 0.0) -> Case:
-        """Return the case of one flow alone, in its direction, on the path as it was at `t`, s."""
+        """Return the case of a single flow on the path as of `t`, s."""
         experiment, path = self.run.experiment, path_at(self.run.experiment, t)
         mine = (flow_case(experiment, flow, path),)
         return replace(self.case, path=path, flows=mine, backward=experiment.reversed(flow))
 
     def holding_loss(self, interval: Interval) -> LossKind | None:
-        """Return the kind of loss that holds a flow's window down in `interval`; None where it grows freely.
+        """Return the kind of loss that holds a flow's window down in `interval`; None while it grows.
 
-        So it does until its first cut, which costs nothing where the link stays full from then on. A recovery that
-        goes on is the loss that it began with.
+        The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
+        recovery counts as the loss that started it.
         """
         experiment, last = self.run.experiment, interval.trace.column("t")[-1]
         events = in_force(experiment, self.events[interval.flow], interval.start + _SLACK)
@@ -97,7 +97,7 @@ class RunFindings:
         return holding_loss(events, interval.start, interval.until, cwnd, last, longest)
 
     def _losses_ignored(self, interval: Interval, link: Direction) -> LossKind | None:
-        """Return the kind of losses of a sender that stays in recovery while it loses, so that events count nothing."""
+        """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
         if not interval.grown("retransmits"):
             return None
         if link.drops(interval.start, interval.until):
@@ -105,7 +105,7 @@ class RunFindings:
         return "random-loss" if link.loses(interval.start) else None
 
     def flow(self, interval: Interval) -> Findings:
-        """Of one flow over `interval`."""
+        """Return the findings of one flow over `interval`."""
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
         ways = self._throughputs(interval.start, interval.until)
         beside, opposite = ways[case.backward], math.fsum(ways[not case.backward])
@@ -125,7 +125,7 @@ class RunFindings:
         return any(one.name == "loss" and start < one.at < end for one in self.run.experiment.path.changes)
 
     def _throughputs(self, start: float, end: float) -> Mapping[bool, Sequence[float]]:
-        """Payload of each flow from one time to another, bit/s, by whether it goes backward."""
+        """Return each flow's payload rate from `start` to `end`, bit/s, by direction."""
         times = (round(start, 2), round(end, 2))
         if times not in self._ways:
             ways: dict[bool, list[float]] = {False: [], True: []}
@@ -135,7 +135,7 @@ class RunFindings:
         return self._ways[times]
 
     def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
-        """Of one flow from one time to another; None where it was hardly seen."""
+        """Return a function for the findings of one flow in a time span."""
 
         def found(start: float, end: float) -> Findings | None:
             mine = [one for one in between(self.measured, start, end).intervals if one.flow == trace.flow]
@@ -144,14 +144,14 @@ class RunFindings:
         return found
 
     def all(self, measured: Measured) -> Findings | None:
-        """Of all flows over the time of `measured`; None where nothing was."""
+        """Return the findings of all flows over `measured`; None if nothing was measured."""
         evidence = gather(measured, self.links, self._opposite(*measured.span))
         if evidence is None:
             return None
         kinds, experiment = self._kinds(measured.intervals), self.run.experiment
         losses = self._losses(kinds, evidence)
         if not measured.intervals and evidence.lossy:
-            # Without samples only the experiment tells.
+            # Without samples, rely on the experiment.
             losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
         return Findings(
             self._case(measured),
@@ -164,7 +164,7 @@ class RunFindings:
         )
 
     def _case(self, measured: Measured) -> Case:
-        """The case of all flows on the path as it was for most of the time of `measured`."""
+        """Return the case of all flows on the path that held for most of the time."""
         experiment, path = self.run.experiment, path_at(self.run.experiment, self._settled(*measured.span))
         flows = tuple(flow_case(experiment, flow.number, path) for flow in self.case.flows)
         backward = (
@@ -173,30 +173,29 @@ class RunFindings:
         return replace(self.case, path=path, flows=flows, backward=backward)
 
     def _opposite(self, start: float, end: float) -> float:
-        """Payload of the flows that `measured` leaves out, bit/s."""
+        """Return the payload of the flows outside `measured`, bit/s."""
         if self.whole is None:
             return 0.0
         left_out = of_way(between(self.whole, start, end), not self.way)
         return math.fsum(each.throughput for each in left_out.intervals)
 
     def _settled(self, start: float, end: float) -> float:
-        """When the path began to be as it was for the longest time between two times, s."""
+        """Return the start of the longest unchanged period of the path, s."""
         inside = [one.at for one in self.run.experiment.path.changes if start < one.at < end]
         spans = pairwise([start, *inside, end])
         return max(spans, key=lambda span: span[1] - span[0])[0]
 
     def all_between(self, start: float, end: float) -> Findings | None:
-        """Of all flows from one time to another; None where nothing was measured then."""
+        """Return the findings of all flows in a time span; None if nothing was measured."""
         return self.all(between(self.measured, start, end))
 
     def _losses(self, kinds: Counter[LossKind | None], seen: Evidence) -> LossKind | None:
-        """Return what most losses came from; of a file without loss events, by what its importer says of the path."""
+        """Return the cause of most losses; without loss events, the loss set by the importer."""
         if seen.loss_events is None and seen.retransmits and self.run.experiment.path.loss > 0:
             return "random-loss"
         return most_common(list(kinds.elements()))
 
     def _kinds(self, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
-        """Loss events within, by what they came from."""
         return Counter(
             loss.kind
             for each in intervals

@@ -1,8 +1,8 @@
-"""Second by second: what limited each flow, and how evenly the flows shared what they got.
+"""Limiting cause of each flow per second, and fairness per second.
 
-A second is judged by the same rules as a whole run, with the losses that hold its window down (see `holding_loss`).
-So that a verdict does not flicker, a single second of what the network does (loss, bottleneck, reordering, growth)
-between two of another such cause counts with these.
+The rules for an entire run also judge a second, using the losses that hold its window down (`holding_loss`). To
+prevent flicker, a single second of a network cause (loss, bottleneck, reordering, growth) between two seconds of
+the same cause takes that cause.
 """
 
 from __future__ import annotations
@@ -27,63 +27,63 @@ from tcptutor.theory import jain_index
 from tcptutor.theory.models import LimitedBy
 
 FAIR = 0.9
-"""Jain's index from which shares count as even."""
+"""Jain's index from which shares count as equal."""
 
 _AROUND = 1
-"""Seconds to either side that are taken together: sawteeth that are out of step are not unfair."""
+"""Seconds averaged on each side, so that sawteeth out of phase do not look unfair."""
 
 _LEAST = 0.2
-"""Seconds; a shorter rest at an end counts with its neighbour."""
+"""Least length, s; a shorter remainder joins its neighbor."""
 
 _LEAST_TRANSFER = 0.03
-"""Seconds that a flow with a fixed amount to send must last to be judged."""
+"""Least length of a fixed-size transfer, s."""
 
 _SLACK = 1e-3
-"""Seconds by which a sample may come beside its time."""
+"""Tolerance for the time of a sample, s."""
 
 _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing", "unexplained"})
 
 
 class Second(msgspec.Struct, frozen=True, kw_only=True):
-    """What limited one flow in one second, with the evidence that says so."""
+    """Limiting cause of one flow in one second, with the evidence."""
 
     start: float
     end: float
-    """A second later, or less where a flow or the measured time begins or ends."""
+    """End, one second later or less at the edges of a flow or of the measured time."""
     limited_by: LimitedBy
     evidence: Evidence
-    """Of this flow; the link's use is by all flows."""
+    """Evidence of this flow; the utilization covers all flows."""
     cwnd_segments: float
-    """Mean."""
+    """Mean cwnd."""
 
 
 class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
-    """How evenly the flows shared what they got in one second."""
+    """Fairness of the flows in one second."""
 
     t: float
-    """Its end, s."""
+    """End of the second, s."""
     jain_index: float
-    """1 when all get the same, 1/n when one of n gets all."""
+    """1 for equal shares, 1/n if one of n flows gets everything."""
     shares: dict[int, float]
-    """By flow number, of the throughput of all that were there."""
+    """Share of the aggregate throughput, by flow number."""
 
 
 def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second, ...]]:
-    """By flow number, of the whole run, warm-up included; nothing for a flow that was hardly seen."""
+    """Return the seconds of each flow, warm-up included; empty for a flow with too few samples."""
     return {
         flow: tuple(each.second for each in mine) for flow, mine in judged_seconds(measured, gathered).items()
     }
 
 
 class JudgedSecond(NamedTuple):
-    """A second of one flow, and what was known when it was judged."""
+    """Second of one flow with the findings behind its verdict."""
 
     second: Second
     findings: Findings
 
 
 def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[JudgedSecond, ...]]:
-    """As `seconds`, each with what it was judged by: what is said of a second is said of that."""
+    """Return the seconds of each flow with their findings."""
     experiment = measured.run.experiment
     fixed = experiment.flows.bytes is not None
     ends, least = measured.spans if fixed else {}, _LEAST_TRANSFER if fixed else _LEAST
@@ -125,15 +125,16 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
 
 
 def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> list[Interval]:
-    """Cut at whole seconds and at `moments`: the end of the warm-up, and changes of the path.
+    """Cut at full seconds and at `moments`: the end of the warm-up, and changes of the path.
 
-    Up to `until`, when a flow has sent all that it had; a flow that is there for less than `least` is not cut.
+    A flow shorter than `least` gives no intervals. Samples after `until`, the end of a fixed-size transfer, are
+    ignored.
     """
     times = trace.column("t")
     times = times[: bisect_right(times, until + _SLACK)]
     if len(times) < 2 or times[-1] - times[0] < least:
         return []
-    # Of the whole seconds between two samples any one will do: a file may leave out a day.
+    # Between two samples any full second will do; files may skip a day.
     whole = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
     edges = sorted({*whole, *moments})
     edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
@@ -149,19 +150,18 @@ def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> 
 
 
 def _number(interval: Interval) -> int:
-    """Of the second in which it begins, with a hair of slack."""
     return int(interval.start + _SLACK)
 
 
 def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
-    """How many flows there were in one second of one direction, and the payload of all of them, bit/s."""
+    """Return the number of flows in one second of one direction, and their aggregate payload, bit/s."""
     bits = sum(8 * each.grown(ARRIVED) for each in intervals)
     span = max(each.until for each in intervals) - min(each.start for each in intervals)
     return len({each.flow for each in intervals}), bits / span
 
 
 def _steady(found: Sequence[Second]) -> list[Second]:
-    """Without single seconds of one soft cause between two of another."""
+    """Return the seconds with single outliers among network causes smoothed."""
     steady = list(found)
     for at in range(1, len(steady) - 1):
         before, now, after = (each.limited_by for each in steady[at - 1 : at + 2])
@@ -171,7 +171,7 @@ def _steady(found: Sequence[Second]) -> list[Second]:
 
 
 def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...]:
-    """For each second in which two flows or more were there, of those that were. Empty for one flow."""
+    """Return the fairness of each second with at least two flows."""
     by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     ends: dict[int, float] = defaultdict(float)
     for flow, mine in flows.items():
@@ -189,10 +189,10 @@ def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...
 
 
 def converged(found: Sequence[FairnessSecond]) -> float | None:
-    """The end of the first second from which on the shares are even; None when they are not at the end.
+    """Return the end of the first second from which shares stay equal; None if they never do.
 
-    Even means equal: flows whose RTTs or bounds differ may rightly never come there. Shares are means over three
-    seconds, and a flow that joins makes them uneven again.
+    Shares are means over three seconds. Flows with different RTTs or limits may never converge, and a joining flow
+    makes the shares unequal again.
     """
     since: float | None = None
     for at, second in enumerate(found):

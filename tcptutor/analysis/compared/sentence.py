@@ -1,4 +1,4 @@
-"""The sentence about a run: its limit, how that changed over time, how flows differ, and how full the link is."""
+"""Sentence about a run: its limit, changes over time, differences among flows, and link utilization."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tcptutor.spec import Change, Experiment
 from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 LONGEST = 110
-"""Characters of a sentence: what does not fit is left out, the least important first."""
+"""Most characters in a sentence; the least important parts are dropped."""
 
 REVERSE = "in the reverse direction "
-"""How a sentence about the flows from the second host of a pair to the first begins, where others go forward."""
+"""Prefix of a sentence about reverse flows in a run with flows both ways."""
 
 _SHORT_TURN = 0.1
-"""Share of the time below which a turn is too short for the turns to be told."""
+"""Share of the time below which a turn is too short to list the turns."""
 
 _NOTHING = 0.01
-"""Share of an equal part below which a flow starves."""
+"""Share of a fair part below which a flow starves."""
 
 
 class FlowLimit(Protocol):
-    """A flow, and what limited it."""
+    """Flow with its limiting cause."""
 
     @property
     def flow(self) -> int: ...
@@ -38,13 +38,13 @@ class FlowLimit(Protocol):
 
 
 def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
-    """Return `start` and the limit's reason, with as many of `extras` as fit, the link's use last.
+    """Return `start`, the limit's reason, and as many of `extras` as fit, the utilization last.
 
     Args:
-        start: What comes before the reason, such as a change of the path; may be empty.
-        limit: What limited the run.
-        extras: More to tell in the order of the sentence, each with its own separator; may be empty.
-        is_part: Whether the limit is told of a part of the measured time.
+        start: Text before the reason, such as a change of the path; may be empty.
+        limit: The run's limit.
+        extras: Further clauses in order, each with its separator; may be empty.
+        is_part: True if the limit describes part of the measured time.
     """
     link = (LINK_USED_THEN if is_part else LINK_USED).said(limit.findings)
     said = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
@@ -55,10 +55,10 @@ def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool)
 
 
 def turns_text(turns: Sequence[Episode], told: Episode | None) -> str:
-    """Return the causes in turn, those before and after the episode `told` where the reason is about that.
+    """Return the causes in turn, or those before and after the episode `told` that the reason describes.
 
-    Such as " (first slow growth, 4 s, then the bottleneck, 6 s)"; empty for one cause, for too many, or where one of
-    them is not known.
+    An example is " (first slow growth, 4 s, then the bottleneck, 6 s)". Empty for one cause, too many, or an
+    unexplained one.
     """
     long = telling(turns)
     total = sum(turn.seconds for turn in long)
@@ -82,7 +82,7 @@ def _turn(turn: Episode) -> str:
 
 
 def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Sequence[FlowResult]) -> str:
-    """Return which flows starved, or had another limit: "; flow 2: the receiver's window"; empty for none."""
+    """Return the starving flows, or those with a different limit: "; flow 2: the receiver's window"."""
     fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
     starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
     if starving:
@@ -109,7 +109,7 @@ def change_text(change: Change) -> str:
 
 
 def cut_text(experiment: Experiment, cut: Change) -> str:
-    """Return how long the link was cut: "the link was cut from 2 to 3 s; "."""
+    """Return the duration of a cut: "the link was cut from 2 to 3 s; "."""
     later = (
         one.at for one in experiment.path.changes if one.name == "link" and one.value and one.at > cut.at
     )

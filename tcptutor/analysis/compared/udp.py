@@ -1,4 +1,4 @@
-"""What became of a run's UDP: how much arrived, and where the rest was lost, from what was counted at each place."""
+"""UDP traffic of a run: delivery, and the places of its losses by their counters."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from tcptutor.run import sum_or_none
 from tcptutor.theory.models import LimitedBy
 
 _MOST = 0.9
-"""Share of the losses that is said as all of them."""
+"""Share of the losses that counts as all of them."""
 
 _QUEUE = "in the queue"
-"""The bottleneck's."""
+"""Name of the bottleneck's queue."""
 
 _NOTABLE = 0.005
-"""Share of the datagrams below which a loss is told in numbers, not in percent."""
+"""Loss share below which losses are given as a count instead of a percentage."""
 
 
 class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
-    """All UDP flows of a run together, and who dropped packets while they went. Of TCP's beside it as well."""
+    """All UDP flows of a run, with the packet drops of that time, TCP's included."""
 
     flows: int
     sent_bps: float | None
-    """None, as are the next three, where the file of one end does not tell of the other."""
+    """None, as for the next three, if the far end's count is missing."""
     received_bps: float | None
     datagrams: int | None
     lost: int | None
     in_queue: int
-    """Packets that the bottleneck's queue dropped."""
+    """Drops at the bottleneck's queue."""
     on_path: int
-    """Packets that netem dropped at random."""
+    """Random drops by netem."""
     in_socket: int
-    """Datagrams that found the receiving socket's buffer full."""
+    """Drops at the receiving socket's full buffer."""
     at_firewall: int
-    """Packets that the receiver's rule dropped."""
+    """Drops by the receiver's firewall rule."""
     at_sender: int
-    """Packets that the sender's own queue dropped."""
+    """Drops at the sender's own queue."""
 
     @property
     def share(self) -> float | None:
-        """Lost of sent, 0 to 1; None where either is unknown."""
+        """Lost over sent datagrams, 0 to 1; None if unknown."""
         if self.lost is None or self.datagrams is None:
             return None
         return self.lost / self.datagrams if self.datagrams else 0.0
 
     @property
     def places(self) -> dict[str, int]:
-        """By where, those that dropped any; the most first."""
+        """Places with drops, by their text, the most first."""
         counted = {
             _QUEUE: self.in_queue,
             "on the path": self.on_path,
@@ -62,7 +62,7 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | None:
-    """Return all UDP flows together, or those of one direction; None without any."""
+    """Return all UDP flows, or those of one direction; None without any."""
     run = measured.run
     flows = [flow for flow in measured.udp if reverse in (None, flow.reverse)]
     if not flows:
@@ -84,7 +84,7 @@ def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | N
 
 
 def limited_by(found: UdpLosses) -> LimitedBy:
-    """What UDP was no faster for: the link where its queue dropped a notable share, else its sender's own rate."""
+    """Return the limit of UDP: the bottleneck for notable queue drops, else the sender's rate."""
     where = next(iter(found.places), "")
     if found.share is None:
         return "unexplained"
@@ -92,7 +92,7 @@ def limited_by(found: UdpLosses) -> LimitedBy:
 
 
 def sentence(measured: Measured) -> str:
-    """Return the sentence for a run of nothing but UDP: of each direction where it runs both ways."""
+    """Return the sentence on a run of UDP only, with both directions if used."""
     ways = {reverse: udp_losses(measured, reverse) for reverse in (False, True)}
     found = {reverse: losses for reverse, losses in ways.items() if losses is not None}
     if len(found) < 2:
@@ -103,7 +103,7 @@ def sentence(measured: Measured) -> str:
 
 
 def alone(found: UdpLosses) -> str:
-    """Return the sentence for flows of one direction."""
+    """Return the sentence on the flows of one direction."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
     if found.received_bps is None:
@@ -118,7 +118,7 @@ def alone(found: UdpLosses) -> str:
 
 
 def beside(found: UdpLosses) -> str:
-    """What is added to the sentence on TCP: what UDP lost; empty where it lost nothing."""
+    """Return the clause on UDP losses to append to a sentence on TCP; empty without losses."""
     if not found.lost:
         return ""
     only = next(iter(found.places)) if len(found.places) == 1 else ""

@@ -1,7 +1,7 @@
-"""Two runs of one seed of which one thing was changed: up to which instant they are the same, and what differs then.
+"""Comparison of two runs with the same seed and a changed setting: common history, then differences.
 
-On the virtual clock a run repeats exactly, so what differs is what was changed. The same means to the byte, as run
-files have it: each column of each table of samples.
+On the virtual clock a run repeats exactly, so every difference stems from the change. Equality is to the byte in
+every column of every sample table, as in run files.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Quantity = Literal[
 
 
 class SettingChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting of one run that has another value in the other, as the user writes it; empty for the default."""
+    """Setting with different values in two runs, as the user writes it; empty for the default."""
 
     name: str
     before: str
@@ -45,49 +45,49 @@ class SettingChanged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two runs are the same."""
+    """Common history of two runs."""
 
     until: float | None
-    """The latest instant, s, of which both have samples, all of them the same to the byte; None for not even one."""
+    """Latest time of a common sample before the first difference, s; None without any."""
     differs_at: float | None
-    """The time of the first sample that differs, or that only one has, s; None where nothing differs."""
+    """Time of the first differing or unmatched sample, s; None if nothing differs."""
     first: str = ""
-    """What that is: "flow 1: cwnd", "queue: bytes"; empty where nothing differs."""
+    """Place of the first difference, e.g. "flow 1: cwnd" or "queue: bytes"; empty if nothing differs."""
 
 
 class FigureChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure of both runs; None where it was not measured."""
+    """Figure of two runs; None if not measured."""
 
     quantity: Quantity
     unit: str
-    """As the numbers are given: bit/s, s, segments; empty for counts, shares and indices."""
+    """bit/s, s, or segments; empty for counts, shares and indexes."""
     before: float | None
     after: float | None
 
     @property
     def ratio(self) -> float | None:
-        """After over before; None where either is missing, or nothing was before."""
+        """After over before; None if either is missing, or before is 0."""
         if self.before is None or self.after is None or not self.before:
             return None
         return self.after / self.before
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """One run beside another in which something was changed."""
+    """Comparison of a run with one that has a changed setting."""
 
     changed: tuple[SettingChanged, ...]
     same_seed: bool
     shared: SharedHistory
     whole: tuple[FigureChanged, ...]
-    """Over the measured time of each."""
+    """Figures over each measured time."""
     since: tuple[FigureChanged, ...]
-    """From where they differ to the end of the shorter one; empty where nothing differs, or too little follows."""
+    """Figures from the first difference to the shorter run's end; empty without one."""
     limited_by: tuple[LimitedBy, LimitedBy]
-    """What limited the one, and the other."""
+    """Limiting causes before and after."""
 
 
 def what_if(before: Run, after: Run) -> WhatIf:
-    """`after` beside `before`. Never raises, whatever either lacks."""
+    """Return the comparison of `after` with `before`. Never raises."""
     shared = shared_history(before, after)
     one, other = measure(before), measure(after)
     since: tuple[FigureChanged, ...] = ()
@@ -105,7 +105,7 @@ def what_if(before: Run, after: Run) -> WhatIf:
 
 
 def settings_changed(before: Experiment, after: Experiment) -> Iterator[SettingChanged]:
-    """The settings that differ, in the order of the parameters."""
+    """Yield the settings that differ, in the order of the parameters."""
     was, now = settings(before), settings(after)
     for name in dict.fromkeys(chain(was, now)):
         if was.get(name) != now.get(name):
@@ -113,7 +113,7 @@ def settings_changed(before: Experiment, after: Experiment) -> Iterator[SettingC
 
 
 def shared_history(one: Run, other: Run) -> SharedHistory:
-    """Up to which sample of any table the two runs are equal to the byte."""
+    """Return how far the two runs' samples are equal to the byte."""
     found = [
         difference
         for name in TABLES
@@ -126,7 +126,7 @@ def shared_history(one: Run, other: Run) -> SharedHistory:
 
 
 def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[float, str] | None:
-    """When the first row that is not the same was taken, and what of it differs; None for equal tables."""
+    """Return the time and place of the first difference; None for equal tables."""
     rows, length = {}, min(len(one), len(other))
     for column in one.row.__struct_fields__:
         row = _equal_rows(one.column(column), other.column(column))
@@ -135,7 +135,7 @@ def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[f
     if not rows and len(one) == len(other):
         return None
     row = min([*rows.values(), length])
-    # Of two samples that differ in their time, the earlier one has no match.
+    # If the times differ, the earlier sample is unmatched.
     there = [each for each in (one, other) if row < len(each)]
     t = min(each.column("t")[row] for each in there)
     column = next((name for name, at in rows.items() if at == row and name not in ("flow", "host", "t")), "")
@@ -144,14 +144,14 @@ def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[f
 
 
 def _equal_rows(one: array[Any], other: array[Any]) -> int:
-    """How many values both begin with, as they are written to a file: one of the runs may come from there."""
+    """Return the number of equal leading values, after rounding as in run files."""
     if one.tobytes() != other.tobytes() and one.typecode == "d":
         one, other = (array("d", rounded(column)) for column in (one, other))
     return _equal_bytes(one.tobytes(), other.tobytes()) // one.itemsize
 
 
 def _equal_bytes(one: bytes, other: bytes) -> int:
-    """How many both begin with."""
+    """Return the length of the common prefix."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -163,7 +163,7 @@ def _equal_bytes(one: bytes, other: bytes) -> int:
 
 
 def _figures(before: Measured, after: Measured) -> tuple[FigureChanged, ...]:
-    """Of both; nothing where neither measured anything."""
+    """Return the figures of both measurements; empty if neither has any."""
     was, now = _numbers(before), _numbers(after)
     return tuple(
         FigureChanged(quantity=name, unit=_UNITS.get(name, ""), before=was.get(name), after=now.get(name))
@@ -180,7 +180,7 @@ _UNITS: dict[Quantity, str] = {
 
 
 def _numbers(measured: Measured) -> dict[Quantity, float]:
-    """What was measured; nothing is there that was not."""
+    """Return the measured figures by quantity."""
     flows = measured.flows
     if not flows and not measured.udp:
         return {}

@@ -1,4 +1,4 @@
-"""A what-if in words: up to when the two runs are the same, and their figures side by side. Each from the samples."""
+"""Text of a what-if comparison: the common history, and the figures of both runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tcptutor.run.changed import instant
 from tcptutor.theory.models import CAUSE_NAMES
 
 Row = tuple[str, str, str, str]
-"""What it is, before, after, and how much it has changed."""
+"""Label, before, after, and change."""
 
 _COUNTS: tuple[Quantity, ...] = ("sent again", "losses", "dropped")
 _WRITTEN: dict[str, Callable[[float], str]] = {
@@ -21,17 +21,17 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
     "link used": units.share,
     "Jain's index": "{:.3f}".format,
 }
-"""By unit, or by quantity where there is none; others are counts."""
+"""Formats by unit, or by quantity for figures without a unit; counts have none."""
 _EARLY = 0.05
-"""s."""
+"""s"""
 _MANY = 3.0
-"""From so many times on a change is a factor."""
+"""Ratio from which a change is shown as a factor."""
 _MEANINGLESS = 100.0
-"""From so many times on the factor only says that there was next to nothing before."""
+"""Ratio above which the factor only shows that the value was near 0 before."""
 
 
 def sentence(what: WhatIf, before: Run, after: Run) -> str:
-    """Up to which instant both are the same, and why they differ from before the change where they do."""
+    """Return how long both runs are equal, and why they differ before the change if they do."""
     shared, at = what.shared, instant(before.experiment, after.experiment)
     if shared.differs_at is None:
         if shared.until is None:
@@ -50,7 +50,7 @@ def _differs(at: float) -> str:
 
 
 def _time(at: float) -> str:
-    """As sampled, a hundred times a second; the first samples come closer to each other."""
+    """Return a sample time: two decimals, with more precision for the first samples."""
     return f"{at:.2f} s" if at >= _EARLY else units.seconds(at)
 
 
@@ -64,13 +64,13 @@ def _why(before: Run, after: Run) -> str:
 
 
 def limits(what: WhatIf) -> Row:
-    """What limited the one, and the other."""
+    """Return the row with both limiting causes."""
     was, now = what.limited_by
     return ("limited by", CAUSE_NAMES[was], CAUSE_NAMES[now], "same" if was == now else "")
 
 
 def rows(figures: Sequence[FigureChanged]) -> list[Row]:
-    """A row for each figure."""
+    """Return one row per figure."""
     return [
         (each.quantity, _text(each, each.before), _text(each, each.after), _change(each)) for each in figures
     ]
