@@ -101,7 +101,7 @@ def test_the_readme_and_the_messages_are_among_them() -> None:
 def _sentences() -> Iterator[tuple[str, Path]]:
     """Texts of the code that are no names: what is said, and docstrings."""
     for path in TEXTS:
-        if path.suffix == ".py" and "lab" not in path.relative_to(ROOT).parts[:2]:
+        if path.suffix == ".py" and "agent" not in path.relative_to(ROOT).parts[:2]:
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                     yield node.value, path
