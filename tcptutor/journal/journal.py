@@ -249,7 +249,7 @@ class Journal:
             self.notice = "; ".join(filter(None, [self.notice, told[0] + more]))
         for id, begun in self._folded.record.runs.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may go on.
-            if not begun.ended and not self.runs.goes_on(self._file(begun.file)):
+            if not begun.ended and not self.runs.is_running(self._file(begun.file)):
                 file = self._file(begun.file)
                 run = first_readable([str(file)])
                 self._append(_end(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))

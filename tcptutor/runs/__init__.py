@@ -1,1 +1,1 @@
-"""Run files on this machine: each run is kept from its first event on, and found again."""
+"""Run files on this machine: conducting a run, saving it as it grows, and recovering it after a crash."""

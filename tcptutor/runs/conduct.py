@@ -1,12 +1,13 @@
-"""One run, or one session, from the lab to the run files: whoever shows it iterates over its events.
+"""Conduct one run, or one session, in the lab and save it to run files while its events are shown.
 
     async with ConductedRun(lab, experiment, store) as conducted:
         async for event in conducted:
-            ...                             # conducted.run has grown by it, and so has its part in the store
+            ...                             # conducted.run and its part in the store include the event
     conducted.file, conducted.unsaved
 
-However the block is left, the run ends in order: the lab stops it, it is marked as cut short if it was, and its file is
-written, off the event loop. Only then does what ended the block go on: LabError, LabUnavailable or CancelledError.
+However the block ends, the run ends in order: the lab stops it, it is marked if it was cut short, and its
+file is written off the event loop. Only then does the error that ended the block propagate: LabError,
+LabUnavailable or CancelledError.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
 
 STOPPED = "stopped before the end"
-"""Why a run that was cancelled is cut short, where nothing else is said."""
+"""Default note of a run that was canceled."""
 _UNKNOWN = Environment(backend="", clock="", kernel="")
 
 
 class GrowingRun:
-    """A run while events arrive, in memory and in a store. Owns the Run until it has ended."""
+    """A run while its events arrive, in memory and in a store. Owns the Run until it has ended."""
 
     def __init__(self, experiment: Experiment, environment: Environment, store: RunStore) -> None:
         self._recording = Recording(experiment, environment)
@@ -42,25 +43,26 @@ class GrowingRun:
         self._began = False
         self.run: Run = self._recording.run
         self.file: Path | None = None
-        """Where the run is kept; None before its end, and when nothing is kept of it."""
+        """Path of the saved run; None before its end, and when it was not saved."""
         self.unsaved = ""
-        """Why it could not be kept, one line; empty otherwise."""
+        """Error in one line when the run could not be saved; else empty."""
         self.packets_unsaved = ""
-        """Why its packets could not be kept, one line; empty otherwise."""
+        """Error in one line when the packets could not be saved; else empty."""
 
     def take(self, event: Event) -> None:
-        """Add what has arrived; it is in the store when this returns."""
+        """Add an event to the run; it is in the store when this returns."""
         self._recording.take(event)
         if not self._began:
-            # Not before: only the lab's first word says where it runs.
+            # Only the lab's first event says in which environment it runs.
             self._began = True
             self._store.begin(self.run)
         self._store.take(self.run, event)
 
     async def end(self, cut: str = "") -> None:
-        """Write the run's file. `cut` says why the run ended before its time, if it did.
+        """Write the run's file. A cancellation waits until the file is written.
 
-        A cancellation meanwhile waits until the file is written.
+        Args:
+            cut: Why the run ended early; empty if it did not.
         """
         if cut:
             self._recording.cut(cut)
@@ -78,34 +80,34 @@ class GrowingRun:
             raise cancelled
 
 
-class KeptFiles(NamedTuple):
-    """What became of a run's files."""
+class SavedFiles(NamedTuple):
+    """Result of writing a run's files."""
 
     file: Path | None
     unsaved: str = ""
-    """Why the run could not be kept; empty otherwise."""
+    """Error when the run could not be saved; else empty."""
     packets_unsaved: str = ""
-    """Why its packets could not be kept; empty otherwise."""
+    """Error when the packets could not be saved; else empty."""
 
 
-def finish(run: Run, store: RunStore) -> KeptFiles:
+def finish(run: Run, store: RunStore) -> SavedFiles:
     """Write the files of a run that has ended."""
     try:
         name = store.finish(run)
     except JournalError as error:
-        return KeptFiles(None, str(error))
+        return SavedFiles(None, str(error))
     file = Path(name) if name else None
     try:
         store.finish_packets(run)
     except JournalError as error:
-        return KeptFiles(file, "", str(error))
-    return KeptFiles(file)
+        return SavedFiles(file, "", str(error))
+    return SavedFiles(file)
 
 
 class ConductedRun(GrowingRun):
-    """One run of an experiment in a lab; kept nowhere without a store.
+    """One run of an experiment in a lab; without a store it is not saved.
 
-    The run's time counts from here on: a lab that is not up yet is better brought up before.
+    The run's time counts from the construction: start the lab before.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class ConductedRun(GrowingRun):
         super().__init__(experiment, lab.environment or _UNKNOWN, store or RunStore(None))
         self._events = lab.run(experiment)
         self.stopped = stopped
-        """Why the run is cut short if it is cancelled; the run's note then."""
+        """Note of the run if it is canceled."""
 
     async def __aenter__(self) -> ConductedRun:
         return self
@@ -133,9 +135,9 @@ class ConductedRun(GrowingRun):
         try:
             await self._events.aclose()
         finally:
-            await self.end(self._why(error))
+            await self.end(self._cut_reason(error))
 
-    def _why(self, error: BaseException | None) -> str:
+    def _cut_reason(self, error: BaseException | None) -> str:
         match error:
             case None:
                 return ""
@@ -148,7 +150,7 @@ class ConductedRun(GrowingRun):
 
 
 async def run_whole(lab: Lab, experiment: Experiment) -> Run:
-    """A run from its beginning to its end, kept nowhere. Raises LabError or LabUnavailable."""
+    """Run an experiment to its end without saving it. Raises LabError or LabUnavailable."""
     async with ConductedRun(lab, experiment) as conducted:
         async for _ in conducted:
             pass
@@ -156,19 +158,19 @@ async def run_whole(lab: Lab, experiment: Experiment) -> Run:
 
 
 class ConductedSession:
-    """The runs that come of what somebody does in a lab: one from each RunDetected to its Finished, each in a file."""
+    """The runs of an interactive session, from each RunDetected to its Finished, each saved to a file."""
 
     def __init__(self, session: AsyncIterable[Event], environment: Environment, store: RunStore) -> None:
         self._events = aiter(session)
         self._environment, self._store = environment, store
         self.growing: GrowingRun | None = None
-        """The run that goes on."""
+        """The run in progress."""
         self.ended: list[GrowingRun] = []
-        """Those before it, in the order of their ends."""
+        """Earlier runs, in the order of their ends."""
 
     @property
     def run(self) -> Run | None:
-        """The run that the last event was of: the one that goes on, else the last that ended; None before any."""
+        """The run of the last event: the run in progress, else the last ended run; None before the first."""
         latest = self.growing or next(reversed(self.ended), None)
         return latest.run if latest is not None else None
 

@@ -1,6 +1,6 @@
-"""The packets of a run, in a file beside the run's: `ID.tcprun.pcapng`.
+"""The packets of a run, in a file next to the run's: `ID.tcprun.pcapng`.
 
-Their times are those of the run: what passed at its instant t has the time of the run's start and t.
+A packet at instant t of the run has the time of the run's start plus t.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tcptutor.wire import frames
 from tcptutor.wire.protocol import CapturedPackets
 
 SUFFIX = ".pcapng"
-LARGEST = 1 << 29
-"""Bytes of such a file that are read: the most memory that a run may keep packets in, and as much again."""
+MAX_BYTES = 1 << 29
+"""Largest size read, bytes: the most memory that a run may use for packets, doubled."""
 
 _CAPTURE = files.FileKind(
     name="capture",
-    most=LARGEST,
+    most=MAX_BYTES,
     plain=1 << 24,
-    times=1,  # we pack none
+    times=1,  # captures are never compressed
     missing="run the experiment again with --set capture=on",
     unreadable="give a run whose packets you may read",
     damaged="run the experiment again with --set capture=on",
@@ -35,12 +35,12 @@ _CAPTURE = files.FileKind(
 
 
 def file_of(run_file: Path) -> Path:
-    """Where the packets of the run in `run_file` are, if they were kept."""
+    """Return the path of the packets of the run in `run_file`; the file may not exist."""
     return run_file.with_name(run_file.name + SUFFIX)
 
 
 def begin_ns(run: Run) -> int:
-    """The time that the packets' times of `run` count from, ns since 1970: that of the instant 0 of its chart."""
+    """Return the time of the run's instant 0, ns since 1970."""
     try:
         return round(datetime.fromisoformat(run.started).timestamp()) * 1_000_000_000
     except ValueError:
@@ -48,8 +48,8 @@ def begin_ns(run: Run) -> int:
 
 
 def save(run: Run, pieces: Sequence[CapturedPackets], file: Path, elsewhere: str) -> None:
-    """Write the packets in `pieces` beside the run, whose file is `file`. Raises TutorError when it cannot."""
-    with files.atomic(file_of(file), elsewhere, private=True) as beside, beside.open("wb") as out:
+    """Write the packets in `pieces` next to the run's `file`. Raises TutorError when it cannot."""
+    with files.atomic(file_of(file), elsewhere, private=True) as temporary, temporary.open("wb") as out:
         for block in _blocks(run, pieces):
             out.write(block)
 
@@ -69,8 +69,8 @@ def _blocks(run: Run, pieces: Sequence[CapturedPackets]) -> Iterator[bytes]:
     counts = dict.fromkeys(names, 0)
     for packet in packets:
         counts[names[packet.interface]] += 1
-    there = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
-    return pcapng.write(there, packets, snaplen, _comment(run))
+    interfaces_written = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
+    return pcapng.write(interfaces_written, packets, snaplen, _comment(run))
 
 
 def _comment(run: Run) -> str:
@@ -78,48 +78,52 @@ def _comment(run: Run) -> str:
 
 
 def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]]:
-    """The packets of `run`: instant, s since the traffic began, interface, and packet; in order of time.
+    """Read the packets of `run` in order of time.
 
-    Raises TutorError when none are kept, or the file is damaged.
+    Returns:
+        Tuples of instant (s since the traffic began), interface and packet.
+
+    Raises:
+        TutorError: The run has no packets, or the file is damaged.
     """
     with files.open_bounded(file_of(run_file), _CAPTURE) as data:
         names, packets = _read(data)
         start = begin_ns(run)
         found = [((packet.ns - start) / 1e9, names[packet.interface], packet) for packet in packets]
         if any(abs(t) > LONGEST for t, _, _ in found):
-            raise ValueError("packets of another time than the run's")
+            raise ValueError("packet times outside the run")
     return iter(found)
 
 
 def interfaces(run_file: Path) -> list[str]:
-    """Those whose packets the run in `run_file` kept. Raises TutorError when none are kept, or the file is damaged."""
+    """Return the captured interfaces of a run. Raises TutorError when there are no packets or the file is damaged."""
     with files.open_bounded(file_of(run_file), _CAPTURE) as data:
         return _read(data)[0]
 
 
 def _read(data: bytearray) -> tuple[list[str], Iterator[CapturedPacket]]:
-    """Raises ValueError for names that no interface has: files are named by them."""
+    """Read and check a pcapng file. Raises ValueError for interface names that are unsafe in file names."""
     names, packets = pcapng.read(data)
     for name in names:
         check_interface(name)
     if len(set(names)) < len(names):
-        raise ValueError("two interfaces of one name")
+        raise ValueError("two interfaces with the same name")
     return names, packets
 
 
 def of_interface(run: Run, run_file: Path, name: str) -> Iterator[bytes]:
-    """A pcapng file of one interface alone, in pieces. Raises TutorError like `load`.
+    """Return a pcapng file with the packets of one interface, in pieces. Raises TutorError like `load`.
 
-    With two of them every packet is there twice, and Wireshark takes the second for one that was sent again.
+    With two interfaces every packet appears twice, and Wireshark would report the second as a retransmission.
     """
     found = [packet._replace(interface=0) for _, where, packet in load(run, run_file) if where == name]
     left_out = sum(each.left_out for each in run.captured if each.interface == name)
-    there = [CapturedInterface(name, len(found), left_out)]
-    return pcapng.write(there, found, run.experiment.flows.snaplen, _comment(run))
+    interfaces_written = [CapturedInterface(name, len(found), left_out)]
+    return pcapng.write(interfaces_written, found, run.experiment.flows.snaplen, _comment(run))
 
 
 def remove_orphans(folder: Path) -> None:
-    """Remove the packets of runs that are not in `folder` any more. Never raises."""
+    """Remove the packets of runs that are no longer in `folder`. Never raises."""
     with contextlib.suppress(OSError):
         for path in folder.glob(f"*.tcprun{SUFFIX}"):
             run_file = path.with_name(path.name.removesuffix(SUFFIX))

@@ -1,4 +1,4 @@
-"""What a part tells of its run, as far as it is whole: everything in it passes the check that run files pass."""
+"""Reader of run parts: recovers the intact beginning of a run, checked like a run file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import CapturedPackets, Event, Samples
 
 ENDED = "tcptutor ended during it"
-"""The note of a run that was cut short by the end of its program."""
-_LONGEST = 1 << 24
-"""Bytes of a line that is read. An event tells of a fifth of a second: of 256 flows about a megabyte."""
-_LARGEST = 1 << 30
-"""Bytes of all lines that are read, as of a run file."""
+"""Note of a run that was cut short by the end of its program."""
+_MAX_LINE = 1 << 24
+"""Longest line read, bytes. An event covers a fifth of a second: about a megabyte for 256 flows."""
+_MAX_BYTES = 1 << 30
+"""Most bytes read of all lines, as for a run file."""
 
 
 class DamagedPart(Exception):
-    """Nothing can be recovered from a part: why, in a few words."""
+    """A part from which nothing can be recovered; the message says why in a few words."""
 
 
 class PartHead(msgspec.Struct):
-    """The first line: a run without anything that came out of it."""
+    """First line of a part: a run without results."""
 
     id: str
     experiment: Experiment
@@ -42,29 +42,29 @@ class PartHead(msgspec.Struct):
 
 
 class PartText(msgspec.Struct):
-    """A part that was read."""
+    """A run recovered from a part."""
 
     run: Run
     captured: list[CapturedPackets]
-    """Its packets."""
     damage: str = ""
-    """What ends the part before its end, in a few words; empty when nothing does: a last line that was not finished
-    is what a killed program leaves."""
+    """The damage that ends the part early, in a few words; else empty. An unfinished last line is no damage."""
 
 
 _BROKEN = (ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
 def read_part(part: IO[bytes], path: Path) -> PartText | None:
-    """What the part in `path` tells; None when its first line was never finished.
+    """Read the part in `path`; None when its first line was never finished.
 
-    Raises DamagedPart when that is not the first line of a part, TutorError for one of a newer format.
+    Raises:
+        DamagedPart: The first line is not that of a part.
+        TutorError: The part has a newer format.
     """
-    lines = files.lines(part, _LONGEST)
+    lines = files.lines(part, _MAX_LINE)
     first = next(lines, b"")
     if not first:
         part.seek(0)
-        _unfinished(part.read(64), os.fstat(part.fileno()).st_size)
+        _check_unfinished(part.read(64), os.fstat(part.fileno()).st_size)
         return None
     try:
         files.check_version(first, FORMAT_VERSION, path)
@@ -72,50 +72,54 @@ def read_part(part: IO[bytes], path: Path) -> PartText | None:
         run = Run(id=head.id, experiment=head.experiment, environment=head.environment, started=head.started)
         check_frame(run)
     except _BROKEN as error:
-        raise DamagedPart(f"its first line: {_words(error)}") from error
-    told = _Replayed(run)
-    damage = told.take(lines)
-    if not damage and part.tell() < os.fstat(part.fileno()).st_size and len(part.read(_LONGEST)) == _LONGEST:
+        raise DamagedPart(f"its first line: {_message(error)}") from error
+    replayed = _Replayed(run)
+    damage = replayed.take(lines)
+    if (
+        not damage
+        and part.tell() < os.fstat(part.fileno()).st_size
+        and len(part.read(_MAX_LINE)) == _MAX_LINE
+    ):
         damage = "a line without an end"
-    run = told.run
+    run = replayed.run
     if not run.complete:
         cut(run, run.note or ENDED)
-    # Lines are written as they arrive, so the last one tells how long it took.
+    # Lines are written as events arrive, so the file's mtime is the time of the last event.
     last = datetime.fromtimestamp(os.fstat(part.fileno()).st_mtime, UTC)
     run.wall_s = min(max(0.0, (last - datetime.fromisoformat(head.started)).total_seconds()), 1e9)
-    return PartText(run, told.captured, damage)
+    return PartText(run, replayed.captured, damage)
 
 
-def _unfinished(begins: bytes, size: int) -> None:
-    """Raise DamagedPart when this is not the beginning of a part: nothing is lost of a first line that is not whole."""
-    wanted = b'{"id":"'
-    if not (begins.startswith(wanted) or wanted.startswith(begins)) or size > _LONGEST:
+def _check_unfinished(start: bytes, size: int) -> None:
+    """Raise DamagedPart when these bytes cannot be the unfinished first line of a part."""
+    expected = b'{"id":"'
+    if not (start.startswith(expected) or expected.startswith(start)) or size > _MAX_LINE:
         raise DamagedPart("its first line: not the beginning of a run")
 
 
 class _Replayed:
-    """Owns a run while the events of a part are added to it."""
+    """Applies the events of a part to a run. Owns that run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.captured: list[CapturedPackets] = []
         self._rows = RowsCheck(run.experiment)
-        self._left = _LARGEST
+        self._left = _MAX_BYTES
 
     def take(self, lines: Iterable[bytes]) -> str:
-        """Add what the lines tell. What is wrong with the first that tells nothing is given, empty for none."""
+        """Add the events of the lines up to the first damaged one; return the damage, or "" for none."""
         for number, line in enumerate(lines, 2):
             self._left -= len(line)
             try:
                 if self._left < 0:
-                    raise ValueError("more than is read of a run")
+                    raise ValueError("more bytes than a run may have")
                 self._add(protocol.event_decoder.decode(line))
             except _BROKEN as error:
-                return f"line {number}: {_words(error)}"
+                return f"line {number}: {_message(error)}"
         return ""
 
     def _add(self, event: Event) -> None:
-        """Raises ValueError, OverflowError or an error of msgspec, and adds nothing then."""
+        """Add an event. Raises ValueError, OverflowError or an error of msgspec, and then leaves the run unchanged."""
         changed = replace(self.run)
         if isinstance(event, Samples):
             if not 0.0 <= event.t <= LONGEST:
@@ -136,5 +140,5 @@ class _Replayed:
             self.captured.append(event)
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return " ".join(str(error).split())[:200]

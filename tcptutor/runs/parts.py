@@ -1,8 +1,8 @@
-"""A run's file while the run goes on: `ID.tcprun.part`, a line for what is run, then one for each event as it arrives.
+"""Write-ahead file of a run in progress, `ID.tcprun.part`: a line for the experiment, then one per event.
 
-A line is with the kernel when the call returns, so a program that is killed loses nothing that had arrived. The writer
-holds a lock that ends with its process: a part that can be locked has lost its writer, and the next start makes a run
-file of it.
+Each line reaches the kernel before the call returns, so a killed program loses no event. The writer holds a
+lock that ends with its process: a part that can be locked has lost its writer, and the next start converts it
+to a run file.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ DAMAGED = ".damaged"
 
 
 class Part:
-    """Writes the part of one run, beside `file`, where the whole run will be.
+    """Writes the part of one run, next to `file`, the path of the finished run.
 
-    Never raises: on a full disk the part ends where the space did, and the run goes on.
+    Never raises: on a full disk the part ends early, and the run goes on.
     """
 
     def __init__(self, file: Path, run: Run) -> None:
@@ -54,7 +54,7 @@ class Part:
         )
 
     def take(self, event: Event) -> None:
-        """Add what has arrived."""
+        """Append an event."""
         self._write(protocol.line(event))
 
     def _write(self, line: bytes) -> None:
@@ -66,10 +66,10 @@ class Part:
                 left = left[os.write(self._fd, left) :]
             self._length += len(line)
         except OSError:
-            # Half a line would hide all that came after it.
+            # An incomplete line would make all later lines unreadable.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._length)
-            # The lock is held on: the run goes on, and nobody may take the part for left behind.
+            # Keep the lock: the run goes on, and no other program may recover it.
             self._full = True
 
     def _close(self) -> None:
@@ -78,7 +78,7 @@ class Part:
             self._fd = None
 
     def remove(self) -> None:
-        """The run is where it belongs, or there is nothing to keep."""
+        """Remove the part: the run is saved, or there is nothing to save."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
         self._close()
@@ -87,34 +87,41 @@ class Part:
 def _open_locked(path: Path) -> int:
     while True:
         fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, files.PRIVATE)
-        # A file system without locks: nobody can lock the part then, so nobody takes it for left behind.
+        # On a file system without locks no program can lock the part, so none recovers it too early.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.fstat(fd).st_nlink:
             return fd
-        os.close(fd)  # another start found it empty and unlocked, just before
+        os.close(fd)  # another program removed it as empty before we locked it
 
 
 def _ignore(_: str) -> None:
     pass
 
 
-def recover(folder: Path, tell: Callable[[str], None] = _ignore) -> list[Run]:
-    """Make run files of the parts in `folder` whose writer is gone, and give those runs. Never raises.
+def recover(folder: Path, report: Callable[[str], None] = _ignore) -> list[Run]:
+    """Convert the parts in `folder` whose writer has died to run files. Never raises.
 
-    A run whose end had arrived is whole, any other is marked as cut short. What cannot be written now stays for
-    the next start; the part of a run that goes on in another program is left alone. A damaged part is set aside as
-    `NAME.part.damaged`: of its run there is what was before the damage. `tell` is told so in one line, once.
+    A run whose last event had arrived is complete, any other is marked as cut short. A run that cannot be
+    written now stays for the next start, and the part of a running program is skipped. A damaged part is
+    renamed to `NAME.part.damaged`, and the events before the damage are recovered.
+
+    Args:
+        folder: The folder of run files.
+        report: Called with one line for each damaged part.
+
+    Returns:
+        The recovered runs.
     """
     runs = []
     with contextlib.suppress(OSError):
         for path in sorted(folder.glob(f"*{SUFFIX}")):
             try:
                 with contextlib.suppress(BlockingIOError), _locked(path) as part:
-                    if os.fstat(part.fileno()).st_nlink and (run := _recover(path, part, tell)):
+                    if os.fstat(part.fileno()).st_nlink and (run := _recover(path, part, report)):
                         runs.append(run)
             except DamagedPart as error:
-                _set_aside(path, str(error), tell)
+                _set_aside(path, str(error), report)
             except (OSError, TutorError):
                 continue  # it cannot be written now
     return runs
@@ -122,58 +129,59 @@ def recover(folder: Path, tell: Callable[[str], None] = _ignore) -> list[Run]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[IO[bytes]]:
-    """The part, which is ours alone then. Raises BlockingIOError while its writer lives, DamagedPart for no part."""
+    """Lock a part and yield it. Raises BlockingIOError while its writer lives, DamagedPart if it is not a file."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
     except PermissionError:
-        raise DamagedPart("it may not be read") from None
+        raise DamagedPart("no permission to read it") from None
     except OSError as error:
         if error.errno not in (errno.EISDIR, errno.ENXIO, errno.ELOOP):
             raise
-        raise DamagedPart("it is no file") from None
+        raise DamagedPart("not a regular file") from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise DamagedPart("it is no file")
+        raise DamagedPart("not a regular file")
     with os.fdopen(fd, "r+b") as part:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield part
 
 
-def _set_aside(path: Path, why: str, tell: Callable[[str], None]) -> None:
-    """Give a damaged part another name, beside others that were damaged."""
+def _set_aside(path: Path, why: str, report: Callable[[str], None]) -> None:
     names = (f"{path.name}{DAMAGED}{number or ''}" for number in range(1000))
-    aside = next((each for each in map(path.with_name, names) if not os.path.lexists(each)), None)
-    if aside is not None:
+    free_path = next((each for each in map(path.with_name, names) if not os.path.lexists(each)), None)
+    if free_path is not None:
         with contextlib.suppress(OSError):
-            path.rename(aside)
-            tell(
+            path.rename(free_path)
+            report(
                 escaped(
-                    f"{path.name}, what a killed program had kept of a run, is damaged ({why}): it is {aside} now"
+                    f"{path.name}, the unfinished run of a killed program, is damaged ({why}): renamed to {free_path}"
                 )
             )
 
 
-def _recover(path: Path, part: IO[bytes], tell: Callable[[str], None]) -> Run | None:
-    """The run of a part that is ours now; None when nothing had arrived, or all of it was in place already.
+def _recover(path: Path, part: IO[bytes], report: Callable[[str], None]) -> Run | None:
+    """Convert a locked part to a run file; None when it has no data, or the run file exists already.
 
-    Raises DamagedPart when nothing can be recovered, TutorError when it cannot be written.
+    Raises:
+        DamagedPart: Nothing can be recovered.
+        TutorError: The run cannot be written.
     """
     file = path.with_name(path.name.removesuffix(SUFFIX))
     for half in path.parent.glob(f".{glob.escape(file.name)}.*"):
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)
-    told = None if file.exists() else read_part(part, path)
-    if told is None or not (told.run.sampled_until > 0 or told.run.complete):
-        if told is not None and told.damage:
-            raise DamagedPart(told.damage)
+    recovered = None if file.exists() else read_part(part, path)
+    if recovered is None or not (recovered.run.sampled_until > 0 or recovered.run.complete):
+        if recovered is not None and recovered.damage:
+            raise DamagedPart(recovered.damage)
         path.unlink()
         return None
-    save(told.run, file, private=True)
-    if told.captured:
+    save(recovered.run, file, private=True)
+    if recovered.captured:
         with contextlib.suppress(TutorError):
-            packets.save(told.run, told.captured, file, STATE_ELSEWHERE)
-    if told.damage:
-        _set_aside(path, f"{told.damage}; the run up to there is kept", tell)
+            packets.save(recovered.run, recovered.captured, file, STATE_ELSEWHERE)
+    if recovered.damage:
+        _set_aside(path, f"{recovered.damage}; the run before the damage is saved", report)
     else:
         path.unlink()
-    return told.run
+    return recovered.run

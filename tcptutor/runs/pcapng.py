@@ -1,6 +1,6 @@
-"""Packets in a file as Wireshark reads it: pcapng (draft-ietf-opsawg-pcapng), written and read back.
+"""Reader and writer of pcapng (draft-ietf-opsawg-pcapng), the packet format of Wireshark.
 
-Read are files of our own: little-endian, one section, Ethernet, times in nanoseconds.
+The reader accepts our own files: little-endian, one section, Ethernet, times in nanoseconds.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ _NAME, _RESOLUTION = 2, 9
 _PASSED, _LEFT_OUT = 4, 5
 _HEAD = struct.Struct("<II")
 _PACKET_HEAD = struct.Struct("<IIIII")
-"""Interface, time in two halves, bytes kept, bytes of the packet."""
+"""Interface, time (high and low 32 bits), captured bytes, bytes of the packet."""
 
 
 class CapturedPacket(NamedTuple):
     """One packet at one interface."""
 
     ns: int
-    """When it passed, ns since 1970."""
+    """Time of capture, ns since 1970."""
     interface: int
-    """Its place in the list of interfaces."""
+    """Index in the list of interfaces."""
     length: int
-    """Of the whole Ethernet frame, bytes."""
+    """Bytes of the whole Ethernet frame."""
     data: bytes
-    """Its first bytes."""
+    """The first bytes of the frame."""
 
 
 class CapturedInterface(NamedTuple):
-    """An interface, and what passed there."""
+    """A captured interface and its packet counts."""
 
     name: str
     packets: int = 0
-    """Those that are in the file."""
+    """Packets in the file."""
     left_out: int = 0
-    """Those that came when there was no more room."""
+    """Packets dropped because the capture buffer was full."""
 
 
 def write(
     interfaces: Sequence[CapturedInterface], packets: Iterable[CapturedPacket], snaplen: int, comment: str
 ) -> Iterator[bytes]:
-    """The file in pieces. `packets` are in order of time."""
+    """Yield the file in pieces. `packets` are in order of time."""
     section = struct.pack("<IHHq", _ORDER, 1, 0, -1)
     yield _block(_SECTION, section, {_COMMENT: comment.encode(), _USER_APPLICATION: b"tcptutor"})
     for each in interfaces:
@@ -84,7 +84,7 @@ def _block(kind: int, body: bytes, options: dict[int, bytes]) -> bytes:
 
 
 def read(data: bytes | bytearray) -> tuple[list[str], Iterator[CapturedPacket]]:
-    """The names of the interfaces, and the packets. Raises ValueError for what is no such file, packets included."""
+    """Return the names of the interfaces, and the packets. Raises ValueError for damage, also while iterating."""
     blocks = _blocks(memoryview(data))
     kind, body = next(blocks, (0, memoryview(b"")))
     if kind != _SECTION or len(body) < 4 or struct.unpack_from("<I", body)[0] != _ORDER:

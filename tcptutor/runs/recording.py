@@ -1,4 +1,4 @@
-"""Turns the events of one run into a Run, the same way for the command line and the app."""
+"""Builds a Run from its events, the same way for the command line and the app."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ROWS = {
     "acks": "acks",
     "resent": "resent",
 }
-"""The tables of a run, and what an event calls their rows."""
+"""The tables of a run, and the field of an event with their rows."""
 
 
 def tables_of(event: Samples) -> dict[str, Table[Any]]:
-    """What `event` adds to each table of a run, where it adds any. Raises OverflowError for what no table holds."""
+    """Return the tables with rows in `event`. Raises OverflowError for a value out of a table's range."""
     return {name: TABLES[name](rows) for name, field in _ROWS.items() if (rows := getattr(event, field))}
 
 
 def add(run: Run, event: Event) -> None:
-    """Add what `event` says to `run`."""
+    """Apply `event` to `run`."""
     match event:
         case Ready(environment=environment):
             run.environment = environment
@@ -56,7 +56,7 @@ def add(run: Run, event: Event) -> None:
 
 
 def cut(run: Run, why: str) -> None:
-    """Mark `run`, whose end never came, as cut short: nobody has looked whether it may be believed."""
+    """Mark `run`, whose last event never came, as cut short; its fidelity was never checked."""
     run.note = why
     if run.fidelity.status == "unchecked":
         measured = run.experiment_s > run.experiment.flows.warmup and (run.samples or run.udp_samples)
@@ -66,7 +66,7 @@ def cut(run: Run, why: str) -> None:
 
 
 class Recording:
-    """Owns a Run while it grows. `take` every event in order; `cut` when the run ended before its time."""
+    """Owns a growing Run: `take` every event in order, and `cut` when the run ends early."""
 
     def __init__(self, experiment: Experiment, environment: Environment) -> None:
         now = datetime.now(UTC).astimezone()
@@ -79,12 +79,11 @@ class Recording:
         )
 
     def take(self, event: Event) -> None:
-        """Add what `event` says to the run."""
         self.run.wall_s = time.monotonic() - self._began
         add(self.run, event)
 
     def cut(self, why: str) -> None:
-        """Mark the run as cut short, keeping what has arrived; one whose end had arrived stays whole."""
+        """Mark the run as cut short and keep its data; a complete run stays complete."""
         if self.run.complete:
             return
         cut(self.run, why)

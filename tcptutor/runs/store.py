@@ -1,4 +1,4 @@
-"""A folder of run files: those that are whole, and a part for each run that goes on."""
+"""A folder of finished run files, and a part for each run in progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tcptutor.wire.protocol import CapturedPackets, Event
 
 
 class RunStore:
-    """A folder of `<id>.tcprun`, with a part for each run that goes on; None keeps nothing."""
+    """A folder of `<id>.tcprun`, with a part for each run in progress; None saves nothing."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -25,32 +25,34 @@ class RunStore:
         self._packets: dict[str, list[CapturedPackets]] = {}
 
     def file(self, run_id: str) -> Path | None:
-        """Where the run is, or will be."""
+        """Return the path of a run, which may not exist yet; None without a folder."""
         return self.folder / f"{run_id}.tcprun" if self.folder else None
 
     def begin(self, run: Run) -> None:
-        """Keep what arrives of `run` from now on."""
+        """Start saving the events of `run`."""
         if file := self.file(run.id):
             self._parts[run.id] = parts.Part(file, run)
 
     def take(self, run: Run, event: Event) -> None:
-        """Keep what has just arrived."""
+        """Save an event."""
         if part := self._parts.get(run.id):
             part.take(event)
             if isinstance(event, CapturedPackets):
                 self._packets.setdefault(run.id, []).append(event)
 
     def finish(self, run: Run) -> str:
-        """Write the run, whole or not at all, and give the file's name; empty when there is nothing to keep.
+        """Write the finished run atomically and return its path; empty when there is nothing to save.
 
-        May be called from any thread, once the last event of the run was taken: a large one takes a second.
-        Raises JournalError; what had arrived then stays in the part, for the next start.
+        May be called from any thread after the last event; a large run takes a second.
+
+        Raises:
+            JournalError: It cannot be written; the part stays and is recovered at the next start.
         """
         file = self.file(run.id)
         if file is None:
             return ""
-        kept = run.sampled_until > 0 or run.complete
-        if kept:
+        has_data = run.sampled_until > 0 or run.complete
+        if has_data:
             try:
                 save(run, file, STATE_ELSEWHERE, private=True)
             except TutorError as error:
@@ -59,12 +61,13 @@ class RunStore:
                 ) from error
         if part := self._parts.pop(run.id, None):
             part.remove()
-        return str(file) if kept else ""
+        return str(file) if has_data else ""
 
     def finish_packets(self, run: Run) -> None:
-        """Write the packets of `run` beside its file, if there are any. Call it after `finish`; from any thread.
+        """Write the packets of `run`, if any, next to its file. Call it after `finish`, from any thread.
 
-        Raises JournalError; the packets are lost then, and the run is kept.
+        Raises:
+            JournalError: They cannot be written and are lost; the run is saved.
         """
         pieces, file = self._packets.pop(run.id, []), self.file(run.id)
         if file is not None and file.exists() and (pieces or run.captured):
@@ -73,24 +76,24 @@ class RunStore:
             except TutorError as error:
                 raise JournalError(f"the packets could not be saved, {error}; the run is kept") from error
 
-    def recover(self, tell: Callable[[str], None] = lambda _: None) -> list[Run]:
-        """The runs of programs that were killed, now in files of their own. Call it once, at the start.
+    def recover(self, report: Callable[[str], None] = lambda _: None) -> list[Run]:
+        """Recover the runs of killed programs and return them; also remove packets of deleted runs.
 
-        Packets whose run was removed go as well. `tell` is told what became of a damaged run, a line each.
+        Call it once, at the start. `report` is called with one line for each damaged run.
         """
         if self.folder is None:
             return []
         files.close_to_others(self.folder)
         packets.remove_orphans(self.folder)
-        return parts.recover(self.folder, tell)
+        return parts.recover(self.folder, report)
 
-    def goes_on(self, file: Path) -> bool:
-        """Whether a program, this one or another, still writes that run."""
+    def is_running(self, file: Path) -> bool:
+        """Return True while a program, this one or another, writes that run."""
         return file.with_name(file.name + parts.SUFFIX).exists()
 
 
 def text_digest(file: Path) -> str:
-    """SHA-256 of a run file's text, however it is packed; empty where it cannot be read."""
+    """Return the SHA-256 of a run file's unpacked text; empty if it cannot be read."""
     try:
         with gzip.open(file) as text:
             return hashlib.file_digest(text, "sha256").hexdigest()
@@ -99,10 +102,10 @@ def text_digest(file: Path) -> str:
 
 
 def first_readable(names: Iterable[str]) -> Run | None:
-    """The first run that loads."""
+    """Return the first run that loads, or None."""
     for file in names:
         try:
             return load(Path(file))
         except TutorError:
-            continue  # it goes on, was deleted or damaged: an older run of the step is better than none
+            continue  # running, deleted or damaged: fall back to an older run of the step
     return None

@@ -97,7 +97,7 @@ def test_what_was_before_the_damage_is_recovered(tmp_path: Path, damaged: bytes)
     runs, (told,), there = _recovered(part.parent)
     assert runs == wanted
     assert there == ["x.tcprun", "x.tcprun.part.damaged"]
-    assert "line 4" in told and "the run up to there is kept" in told and is_printable(told)
+    assert "line 4" in told and "the run before the damage is saved" in told and is_printable(told)
     assert (part.parent / "x.tcprun.part.damaged").read_bytes() == damaged
 
 
