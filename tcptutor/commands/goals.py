@@ -89,7 +89,7 @@ class PageRecorder:
         try:
             with closing(Journal.open()) as journal:
                 journal.visit(module, step)
-                journal.worked(module, step, shell.id, session)
+                journal.record_goals(module, step, shell.id, session)
                 journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
                 self.trouble = self.trouble or journal.notice
         except JournalError as error:

@@ -1,14 +1,14 @@
-"""What this student did, as one append-only list of events in one SQLite file.
+"""A student's actions, as one append-only list of events in one SQLite file.
 
     page on screen, response, hint, run     Journal    the owner: visit, respond, hint, begin_run, finish_run
       -> an event with the time             events     JSON, each with a hash over the hash before it
-      -> a row of the table `events`        store      on the disk before the call returns, whoever else writes
+      -> a row of the table `events`        store      on the disk before the call returns
       -> folded into a record               fold       position, runs, and a PageRecord of each page: pure
-      -> page, position, progress           Journal    what the app asks for, read from the record
-      -> an exported record                 events     the same events as JSON lines, checked and folded in the same way
+      -> page, position, progress           Journal    the app's queries, answered from the record
+      -> an exported record                 events     the same events as JSON lines, checked and folded alike
 
-What the events came to is kept beside them every so often, so that a start reads the few that are newer; where it
-does not match them, it is made again from all. Older journals become events when they are opened (schema).
+The store saves the fold every so often, so that a start reads only newer events. A saved fold that does not match
+the events is computed again from all of them. Older journals become events when they are opened (schema).
 """
 
 from tcptutor.journal.fold import Calibration, Progress

@@ -1,4 +1,4 @@
-"""The settings of the bench that the student has named, in one file beside the journal."""
+"""Workbench settings that the student has saved by name, in one file next to the journal."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from tcptutor.base.errors import JournalError, TutorError, UsageError, refused
 from tcptutor.base.printable import escaped, is_printable
 
 MOST = 200
-"""Benches that are kept at most."""
+"""The largest number of saved benches."""
 LONGEST_NAME = 40
 _FORMAT = 1
 _MOST_BYTES = 1 << 20
 
 
-class KeptBench(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment's settings under a name, and the run that was made of them."""
+class SavedBench(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment's settings under a name, and their latest run."""
 
     name: str
     experiment: str
     """Full name, `module/experiment`."""
     settings: dict[str, str]
-    """As they are typed."""
+    """As the student types them."""
     seed: int
     scale: str = "bench"
     run: str = ""
-    """The id of its latest run; empty for none."""
+    """Id of its latest run; empty for none."""
 
 
 class _BenchFile(msgspec.Struct, kw_only=True):
     format_version: int
-    benches: list[KeptBench]
+    benches: list[SavedBench]
 
 
-def _is_sound(bench: KeptBench) -> bool:
-    """Whether all of its texts can be shown: ours are, and those of a file that somebody else wrote are left out."""
+def _is_sound(bench: SavedBench) -> bool:
+    """Return whether all texts are printable; a file from elsewhere may have others."""
     texts = [bench.name, bench.experiment, bench.scale, bench.run, *bench.settings, *bench.settings.values()]
     return len(bench.name) <= LONGEST_NAME and all(map(is_printable, texts))
 
 
 class Benches:
-    """Those that are kept, read anew each time: another tcptutor may have kept one. `folder` None keeps nothing."""
+    """The saved benches, read on each call: another tcptutor may have saved one. `folder` None stores none."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "benches.json" if folder else None
 
     @classmethod
     def of_user(cls) -> Benches:
-        """The user's own."""
+        """Return the user's own benches."""
         return cls(places.state())
 
-    def all(self) -> tuple[KeptBench, ...]:
-        """The one that was kept last first.
+    def all(self) -> tuple[SavedBench, ...]:
+        """Return the benches, the last saved first.
 
-        Raises JournalError for a file that cannot be read. One that is damaged is moved aside, which the error says:
-        from then on there are none.
+        Raises:
+            JournalError: The file cannot be read, or it was damaged and has been set aside; a second call returns ().
         """
         if self._file is None or not os.path.lexists(self._file):
             return ()
@@ -70,7 +70,7 @@ class Benches:
             )
         except FileNotFoundError:  # a link that leads nowhere
             return ()
-        except TutorError as error:  # of a newer version
+        except TutorError as error:  # the file is of a newer version
             raise JournalError(str(error)) from error
         except OSError as error:
             if error.errno not in files.NOT_A_FILE:
@@ -88,41 +88,43 @@ class Benches:
         except OSError as error:
             return JournalError(f"cannot rename {self._file}: {refused(error, places.STATE_ELSEWHERE)}")
         return JournalError(
-            f"the file of kept benches was damaged ({escaped(reason)[:200]}): it is kept as {aside},"
-            " and none are kept now"
+            f"the file of saved benches was damaged ({escaped(reason)[:200]}): it is kept as {aside},"
+            " and no bench is saved now"
         )
 
-    def keep(self, bench: KeptBench) -> None:
-        """Under its name, in place of another one that has it.
+    def save(self, bench: SavedBench) -> None:
+        """Save a bench in place of another one with its name.
 
-        Raises UsageError for a name that is none, JournalError when it cannot be written.
+        Raises:
+            UsageError: The name is invalid.
+            JournalError: The file cannot be written.
         """
         if not bench.name.strip() or len(bench.name) > LONGEST_NAME or not bench.name.isprintable():
             raise UsageError(
-                f"a name has 1 to {LONGEST_NAME} letters: {bench.name[: LONGEST_NAME + 1]!r} is none"
+                f"invalid name {bench.name[: LONGEST_NAME + 1]!r}: use 1 to {LONGEST_NAME} printable characters"
             )
         if self._file is None:
-            raise JournalError("nothing is kept in this session: the journal could not be opened")
-        others = [each for each in self._there() if each.name != bench.name]
+            raise JournalError("nothing is saved in this session: the journal could not be opened")
+        others = [each for each in self._readable() if each.name != bench.name]
         self._write([bench, *others][:MOST])
 
     def remove(self, name: str) -> None:
-        """Forget it. Raises JournalError when that cannot be written."""
-        self._write([each for each in self._there() if each.name != name])
+        """Remove a bench. Raises JournalError when the file cannot be written."""
+        self._write([each for each in self._readable() if each.name != name])
 
-    def _there(self) -> tuple[KeptBench, ...]:
-        """Those that can be read, once a damaged file is out of the way."""
+    def _readable(self) -> tuple[SavedBench, ...]:
+        """Return the readable benches, after setting a damaged file aside."""
         try:
             return self.all()
         except JournalError:
             return self.all()
 
-    def _write(self, benches: list[KeptBench]) -> None:
+    def _write(self, benches: list[SavedBench]) -> None:
         if self._file is None:
             return
         data = msgspec.json.format(msgspec.json.encode(_BenchFile(format_version=_FORMAT, benches=benches)))
         try:
-            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as beside:
-                beside.write_bytes(data + b"\n")
+            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as temporary:
+                temporary.write_bytes(data + b"\n")
         except TutorError as error:
             raise JournalError(str(error)) from error

@@ -1,4 +1,4 @@
-"""What is typed or chosen on pages and not answered yet, in one file beside the journal."""
+"""Text and choices that the student has entered on pages but not submitted, in one file next to the journal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.base.printable import is_printable
 
 Draft: TypeAlias = str | list[int] | dict[str, str]
-"""A typed text, the numbers of chosen entries, or the values of knobs by their names."""
+"""A typed text, the indexes of chosen entries, or the values of knobs by their names."""
 
 LONGEST = 1000
-"""Characters of a text that is kept."""
+"""Characters of the longest text that is saved."""
 _FORMAT = 1
 _MOST_BYTES = 1 << 20
 
@@ -30,20 +30,21 @@ class _DraftFile(msgspec.Struct, kw_only=True):
 
 
 class Drafts:
-    """The drafts of all pages. `folder` None keeps them in memory alone."""
+    """The drafts of all pages. `folder` None keeps them in memory only."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "drafts.json" if folder else None
         self._pages: dict[str, dict[str, Draft]] | None = None
 
     def page(self, module: str, step: str) -> Mapping[str, Draft]:
-        """Return the page's drafts by the activities' ids; a file that cannot be read has none."""
+        """Return the page's drafts by the activities' ids; none from an unreadable file."""
         return self._read().get(f"{module}/{step}", {})
 
-    def keep(self, module: str, step: str, drafts: Mapping[str, Draft]) -> bool:
-        """Replace the page's drafts; return whether anything was written.
+    def save(self, module: str, step: str, drafts: Mapping[str, Draft]) -> bool:
+        """Replace the page's drafts, and return whether the file was written.
 
-        Raises JournalError when the file cannot be written: they are kept in memory then.
+        Raises:
+            JournalError: The file cannot be written; the drafts stay in memory.
         """
         pages, name = self._read(), f"{module}/{step}"
         sound = {id: draft for id, draft in drafts.items() if _is_sound(draft)}
@@ -58,7 +59,7 @@ class Drafts:
         if self._pages is None:
             self._pages = {}
             if self._file is not None and os.path.lexists(self._file):
-                # A damaged file, or that of a newer version, costs drafts and nothing else.
+                # A damaged file, or one of a newer version, costs only the drafts.
                 with contextlib.suppress(
                     OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
                 ):
@@ -75,15 +76,15 @@ class Drafts:
             return False
         data = msgspec.json.encode(_DraftFile(format_version=_FORMAT, pages=pages))
         try:
-            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as beside:
-                beside.write_bytes(data + b"\n")
+            with files.atomic(self._file, places.STATE_ELSEWHERE, private=True) as temporary:
+                temporary.write_bytes(data + b"\n")
         except TutorError as error:
             raise JournalError(str(error)) from error
         return True
 
 
 def _is_sound(draft: Draft) -> bool:
-    """Whether it says something, and all of its texts can be shown."""
+    """Return whether the draft is not empty, and all its texts are short and printable."""
     match draft:
         case str():
             texts = [draft]

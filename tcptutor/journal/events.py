@@ -1,8 +1,8 @@
-"""What happens in a journal, one struct a kind, and the chain of hashes that holds the events together.
+"""The kinds of event in a journal, one struct each, and the chain of hashes that binds the events.
 
-An event is stored as the JSON that `encode` gives, and those bytes are hashed: nobody has to be able to write them a
-second time. Its hash is SHA-256 over the 32 bytes of the hash before it (START for the first) and its own bytes, so
-that no event can be changed, left out or moved without a break that `read_events` names.
+An event is stored as the JSON that `encode` returns, and the hash covers those bytes: readers never serialize it
+again. The hash is SHA-256 over the 32 bytes of the previous hash (START for the first event) and the event's own
+bytes, so that changing, removing or moving an event breaks the chain, and `read_events` names the place.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from tcptutor.course.goals.session import SessionRecord
 from tcptutor.course.record import Response
 
 START = bytes(32)
-"""What stands for the hash before the first event."""
+"""Previous hash of the first event."""
 LONGEST = 1 << 20
-"""Bytes of an event; a longer one is none of ours, and is passed over."""
+"""Bytes of the longest event; readers skip a longer row."""
 
 
 class JournalEvent(msgspec.Struct, frozen=True, tag_field="kind"):
-    """Something that happened."""
+    """An action of the student, or the result of a run."""
 
     at: str
     """Wall-clock time, ISO 8601 with zone."""
 
 
 class Enrolled(JournalEvent, frozen=True, tag="enrolled"):
-    """The student took part in a course that grades: numbers and seeds are drawn for that student from here on."""
+    """The student enrolled in a graded course: numbers and seeds are drawn per student from here on."""
 
     student: str
-    """As the course names its students."""
+    """The student's name in the course."""
     course: str
-    """The course's code."""
+    """Code of the course."""
 
 
 class Visited(JournalEvent, frozen=True, tag="visited"):
-    """A page came on the screen."""
+    """A page appeared on the screen."""
 
     module: str
     step: str
 
 
 class Responded(JournalEvent, frozen=True, tag="responded"):
-    """The student answered a question, or predicted."""
+    """The student answered a question, or made a prediction."""
 
     module: str
     step: str
     activity: str
     response: Response
-    """Its time stands in `at` of the event."""
+    """Its own time is empty: `at` of the event counts."""
 
 
 class Withdrawn(JournalEvent, frozen=True, tag="withdrawn"):
-    """The student took back what was locked, before any run of the page had begun."""
+    """The student withdrew a locked prediction, before any run of the page had begun."""
 
     module: str
     step: str
@@ -66,7 +66,7 @@ class Withdrawn(JournalEvent, frozen=True, tag="withdrawn"):
 
 
 class Hinted(JournalEvent, frozen=True, tag="hinted"):
-    """Hint `level` (from 1) of an activity was shown."""
+    """The app showed hint `level` (from 1) of an activity."""
 
     module: str
     step: str
@@ -75,7 +75,7 @@ class Hinted(JournalEvent, frozen=True, tag="hinted"):
 
 
 class Answered(JournalEvent, frozen=True, tag="answered"):
-    """A run of the page measured what had been predicted."""
+    """A run of the page measured the predicted quantity."""
 
     module: str
     step: str
@@ -85,37 +85,36 @@ class Answered(JournalEvent, frozen=True, tag="answered"):
 
 
 class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
-    """A run of the page's experiment began; `at` is the time that stands in the run itself."""
+    """A run of the page's experiment began; `at` is the start time in the run itself."""
 
     module: str
     step: str
     run: str
-    """The run's id."""
     experiment: str
     """Full name, `module/experiment`."""
     file: str
-    """Name of its run file, in the folder `runs` beside the journal; empty when nothing is stored."""
+    """Name of its run file, in the folder `runs` next to the journal; empty when nothing is stored."""
     seed: int = 1
-    """Of its random numbers; events from before it was noted are of runs that all had this one."""
+    """Seed of its random numbers; events from before the field existed belong to runs with seed 1."""
     changed_from: str = ""
-    """The id of the run of which it is a what-if; empty for a run of the page's own experiment."""
+    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
 
 
 class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
-    """That run came to its end, or was cut short."""
+    """A run ended, complete or cut short."""
 
     run: str
     complete: bool
     note: str
-    """Why it was cut short."""
+    """Reason for an early end."""
     file: str
-    """Name of its run file; empty when nothing had arrived that could be kept."""
+    """Name of its run file; empty when no data had arrived."""
     digest: str = ""
-    """SHA-256 of that file's text, in hexadecimal; empty in events from before it was noted, and without a file."""
+    """SHA-256 of that file's text, in hexadecimal; empty without a file, and in events from before the field."""
 
 
 class Worked(JournalEvent, frozen=True, tag="worked"):
-    """All goals of a page were reached by hand, in the session of that record."""
+    """The student reached all goals of a page by hand, in the recorded session."""
 
     module: str
     step: str
@@ -129,14 +128,14 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
 
 
 def encode(event: JournalEvent) -> bytes:
-    """The event as it is stored."""
+    """Return the JSON that is stored and hashed."""
     return msgspec.json.encode(event)
 
 
 def decode(data: bytes) -> JournalEvent | None:
-    """The event in `data`; None for what this version cannot read, such as a kind that a newer one writes.
+    """Return the event in `data`, or None for an unreadable one, such as a kind of a newer version.
 
-    What is not printable in its texts is written as escapes: whoever typed it, it is shown later.
+    Unprintable characters in its texts become escapes: the app shows these texts later.
     """
     try:
         event = _decoder.decode(data)
@@ -148,11 +147,11 @@ def decode(data: bytes) -> JournalEvent | None:
 
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
-"""What msgspec raises for bytes that are not of a kind, or are made to cost something."""
+"""Exceptions that msgspec raises for malformed or deliberately expensive input."""
 
 
 class StoredEvent(NamedTuple):
-    """An event as it stands in the journal."""
+    """A row of the journal."""
 
     serial: int
     """From 1, without gaps."""
@@ -161,12 +160,12 @@ class StoredEvent(NamedTuple):
 
 
 def link(before: bytes, data: bytes) -> bytes:
-    """The hash of the event `data` that follows the one with the hash `before`."""
+    """Return the hash of the event `data`, given the hash of the event before it."""
     return hashlib.sha256(before + data).digest()
 
 
 def chain(events: Iterable[JournalEvent], serial: int = 0, hash: bytes = START) -> Iterator[StoredEvent]:
-    """The events as they are stored after the one with that serial and hash."""
+    """Yield the events as rows that continue the chain after `serial` and `hash`."""
     for number, event in enumerate(events, serial + 1):
         data = encode(event)
         hash = link(hash, data)
@@ -180,18 +179,18 @@ class _Line(msgspec.Struct):
     hash: str
     """In hexadecimal."""
     event: msgspec.Raw
-    """The very bytes that are hashed."""
+    """The exact bytes that are hashed."""
 
 
 class _End(msgspec.Struct, forbid_unknown_fields=True):
-    """Its last line: a record that was cut off has none."""
+    """Last line of an exported record; a truncated record has none."""
 
     events: int
     hash: str
 
 
 def export_events(events: Iterable[StoredEvent]) -> Iterator[bytes]:
-    """An exported record: a JSON line for each event, and one for their number and the last hash."""
+    """Yield an exported record: a JSON line per event, and a last line with their number and the last hash."""
     serial, hash = 0, START
     for serial, data, hash in events:
         yield msgspec.json.encode(_Line(serial, hash.hex(), msgspec.Raw(data))) + b"\n"
@@ -199,42 +198,43 @@ def export_events(events: Iterable[StoredEvent]) -> Iterator[bytes]:
 
 
 def read_events(lines: Iterable[bytes]) -> Iterator[StoredEvent]:
-    """The events of an exported record, each checked against the one before.
+    """Yield the events of an exported record, each checked against the event before it.
 
-    Raises JournalError that names the first event which is not as it was written, or where the record is cut off.
+    Raises:
+        JournalError: An event was changed or is missing, or the record is truncated; the message names the event.
     """
     last = StoredEvent(0, b"", START)
     ended = False
     for line in lines:
         if ended:
-            raise JournalError(f"the record goes on after its end, event {last.serial}")
-        ended = _is_end(line, last)
+            raise JournalError(f"the record continues after its end, event {last.serial}")
+        ended = _check_end(line, last)
         if not ended:
-            last = _next(line, last)
+            last = _parse_line(line, last)
             yield last
     if not ended:
         raise JournalError(f"the record is cut off after event {last.serial}: ask for the whole file")
 
 
-def _is_end(line: bytes, last: StoredEvent) -> bool:
-    """Whether the line is the end of a record whose last event is that one."""
+def _check_end(line: bytes, last: StoredEvent) -> bool:
+    """Return whether the line is the last of a record that ends with `last`; raise JournalError for another count."""
     try:
         end = msgspec.json.decode(line, type=_End)
     except UNREADABLE:
         return False
     if end != _End(last.serial, last.hash.hex()):
-        raise JournalError(f"the record ends after event {last.serial}, and says that it has {end.events}")
+        raise JournalError(f"the record ends after event {last.serial}, but claims {end.events} events")
     return True
 
 
-def _next(line: bytes, last: StoredEvent) -> StoredEvent:
+def _parse_line(line: bytes, last: StoredEvent) -> StoredEvent:
     changed = f"event {last.serial + 1} is not as it was written, or one before it is missing"
     try:
-        found = msgspec.json.decode(line, type=_Line)
+        parsed = msgspec.json.decode(line, type=_Line)
     except UNREADABLE as error:
         raise JournalError(f"{changed} ({error})") from error
-    data = bytes(found.event)
+    data = bytes(parsed.event)
     stored = StoredEvent(last.serial + 1, data, link(last.hash, data))
-    if (found.serial, found.hash) != (stored.serial, stored.hash.hex()):
+    if (parsed.serial, parsed.hash) != (stored.serial, stored.hash.hex()):
         raise JournalError(changed)
     return stored

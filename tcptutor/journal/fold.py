@@ -1,6 +1,6 @@
-"""What a chain of events comes to: the pages' records, where the student is, the runs. Pure.
+"""A student's record, computed from a chain of events: pages, position and runs. Pure.
 
-The same from a journal and from an exported record. Its size grows with the pages of the course, not with the events.
+A journal and an exported record give the same result. Its size grows with the course's pages, not with the events.
 """
 
 from __future__ import annotations
@@ -32,76 +32,78 @@ from tcptutor.journal.events import (
 )
 
 VERSION = 6
-"""To be raised when the same events come to something else: what was folded before is then folded again."""
+"""Version of the fold: raise it when the same events give another record, so that saved folds are computed again."""
 
 
 FEW = 3
-"""Predictions from which on a median says something."""
+"""Fewest predictions for which a median is meaningful."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """One run, as far as it may still be wanted."""
+    """One run, with the fields that may still be needed."""
 
     module: str
     step: str
     file: str
-    """Name of its run file, which is there once the run has ended."""
+    """Name of its run file, which exists once the run has ended."""
     ended: bool = False
     seed: int = 1
     changed_from: str = ""
-    """The id of the run of which it is a what-if: no run of the page's own experiment."""
+    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
 
 
 class Enrolment(msgspec.Struct, frozen=True):
-    """As whom a student takes part in which course."""
+    """A student's name in a course."""
 
     student: str
     course: str
-    """The course's code."""
+    """Code of the course."""
 
     @property
     def identity(self) -> str:
-        """What this student's numbers are drawn by."""
+        """Return the key from which this student's numbers are drawn."""
         return personal.identity(self.course, self.student)
 
 
 class JournalRecord(msgspec.Struct, frozen=True):
-    """All that one student did."""
+    """All actions of one student."""
 
     position: tuple[str, str] | None = None
     """Module and step of the latest visit; None for a student who has just begun."""
     enrolment: Enrolment | None = None
-    """The latest; None for who learns without a course that grades."""
+    """The latest enrolment; None outside graded courses."""
     pages: dict[str, dict[str, PageRecord]] = {}
     """By module and step."""
     runs: dict[str, RunRecord] = {}
-    """By id, in the order they began: those that have not ended, and of each page the last that left a file; without
-    what-ifs that have ended."""
+    """By id, in the order they began: unfinished runs, and of each page the last run that left a file.
+
+    Finished what-ifs are left out.
+    """
 
     def page(self, module: str, step: str) -> PageRecord:
-        """What was done on that page; an empty record where nothing was."""
+        """Return the record of a page; an empty one for an untouched page."""
         return self.pages.get(module, {}).get(step) or PageRecord()
 
     def has_visited(self, module: str) -> bool:
-        """Whether any page of that module has been on the screen."""
+        """Return whether any page of the module has been on the screen."""
         return any(page.visited for page in self.pages.get(module, {}).values())
 
 
-class Folded(msgspec.Struct, frozen=True):
-    """The record of the events 1 to `serial`. Without arguments: of none."""
+class JournalFold(msgspec.Struct, frozen=True):
+    """The record of the events 1 to `serial`. Without arguments: of no events."""
 
     record: JournalRecord = msgspec.field(default_factory=JournalRecord)
     serial: int = 0
     hash: bytes = START
-    """Of the last event."""
+    """Hash of the last event."""
     broken: int = 0
-    """The first event that does not continue the chain; 0 for none."""
+    """Serial of the first event that does not continue the chain; 0 when the chain is intact."""
 
-    def take(self, stored: StoredEvent) -> Folded:
-        """With the event that follows. One that cannot be read changes nothing in the record."""
+    def take(self, stored: StoredEvent) -> JournalFold:
+        """Return the fold with the next event added. An unreadable event leaves the record unchanged."""
         event = decode(stored.data)
         fits = stored.serial == self.serial + 1 and stored.hash == link(self.hash, stored.data)
-        return Folded(
+        return JournalFold(
             self.record if event is None else fold(self.record, event),
             stored.serial,
             stored.hash,
@@ -109,19 +111,19 @@ class Folded(msgspec.Struct, frozen=True):
         )
 
 
-def folded(events: Iterable[StoredEvent]) -> Folded:
-    """What these come to, from the first on."""
-    return reduce(Folded.take, events, Folded())
+def fold_events(events: Iterable[StoredEvent]) -> JournalFold:
+    """Fold the events from the first on."""
+    return reduce(JournalFold.take, events, JournalFold())
 
 
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
-    """The record after `event`."""
+    """Return the record after `event`."""
     match event:
         case Enrolled(student=student, course=course):
             enrolment = Enrolment(student, course)
             if enrolment == record.enrolment:
                 return record
-            # The seeds of another student's runs are none that this one's go on from.
+            # Seeds of the new enrolment do not continue those of the old one.
             pages = {
                 module: {step: msgspec.structs.replace(page, last_seed=None) for step, page in steps.items()}
                 for module, steps in record.pages.items()
@@ -147,7 +149,9 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             record = msgspec.structs.replace(record, runs=runs)
         case RunEnded(run=run, complete=complete):
             begun = record.runs.get(run)
-            if begun is None or begun.ended:  # two programs that start may both end what a third one left
+            if (
+                begun is None or begun.ended
+            ):  # two programs that start may both end a run that a third one left
                 return record
             module, step = begun.module, begun.step
             page = record.page(module, step)
@@ -155,15 +159,15 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
                 runs = {id: each for id, each in record.runs.items() if id != run}
                 return msgspec.structs.replace(record, runs=runs)
             page = page.ran(complete, begun.seed)
-            record = msgspec.structs.replace(record, runs=_ended(record.runs, run, event.file))
+            record = msgspec.structs.replace(record, runs=_without_superseded(record.runs, run, event.file))
         case _:
             return record
     pages = {**record.pages, module: {**record.pages.get(module, {}), step: page}}
     return msgspec.structs.replace(record, pages=pages)
 
 
-def _ended(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecord]:
-    """The runs after that one has ended: of its page's runs that have, the last is enough."""
+def _without_superseded(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecord]:
+    """Return the runs after run `id` has ended, with only the last finished run of its page."""
     run = msgspec.structs.replace(runs[id], file=file, ended=True)
     runs = {**runs, id: run}
     page = run.module, run.step
@@ -173,16 +177,16 @@ def _ended(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecor
 
 
 class Calibration(NamedTuple):
-    """How near a student's predictions are to what is measured."""
+    """The accuracy of a student's predictions."""
 
     predictions: int
-    """That a run has answered."""
+    """Number of predictions that a run has answered."""
     factor: float
-    """How many times too high or too low, in the median; 1 or above."""
+    """Median ratio by which predictions are too high or too low; 1 or above."""
 
 
 def calibration(record: JournalRecord) -> Calibration | None:
-    """Of all predictions; None while there are too few to speak of."""
+    """Return the accuracy of all predictions; None for fewer than FEW."""
     factors = [
         activity.factor
         for module in record.pages.values()
@@ -194,10 +198,10 @@ def calibration(record: JournalRecord) -> Calibration | None:
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a module is."""
+    """The finished steps of a module."""
 
     pages: tuple[bool, ...]
-    """Whether each of its steps is done, in their order."""
+    """True for each finished step, in the order of the module."""
 
     @property
     def done(self) -> int:
@@ -209,12 +213,12 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
-    """Steps done of each module, by the module's id."""
+    """Return the progress of each module, by the module's id."""
     return {module.id: _progress(record, module) for module in course.modules}
 
 
 def _progress(record: JournalRecord, module: Module) -> Progress:
     if not record.has_visited(module.id):
-        # Nothing is done, and no page has to be read to know that.
+        # Skip reading the pages: an unvisited module has no finished step.
         return Progress((False,) * len(module.step_ids))
     return Progress(tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps))

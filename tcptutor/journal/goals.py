@@ -1,6 +1,7 @@
-"""How a page's goals stand while somebody works on them, for other programs: a file, and a lock that says who is there.
+"""Files about the goals of a page: the board for other programs, and ticked goals that outlive a session.
 
-The lock is the kernel's to take back, however its holder ends; then the file tells nothing any more.
+A shared lock marks the pages that a program works on. The kernel releases the lock however its holder ends; the board
+then no longer counts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from typing import IO
 import msgspec
 
 from tcptutor.base import files, places, printable
+from tcptutor.base.errors import TutorError
 from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.session import MOST_BYTES, SessionRecord
 
-_MOST_BYTES = 1 << 20
+_MOST_BOARD_BYTES = 1 << 20
+_MOST_SESSION_BYTES = 2 * MOST_BYTES
 
 
 class OpenPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that is worked on now."""
+    """A page that some program works on now."""
 
     module: str
     step: str
@@ -29,9 +33,9 @@ class OpenPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoalFile:
-    """The file of a page that is worked on in this program. Owns its lock; `close` it.
+    """The board of a page that this program works on. Owns its lock; call `close`.
 
-    Where it cannot be written nothing is kept: that costs only those who ask from outside.
+    Where the file cannot be written, only the programs that read it lose.
     """
 
     def __init__(self, module: str, step: str) -> None:
@@ -43,11 +47,11 @@ class GoalFile:
             files.make_private(self._file.parent)
             files.close_to_others(self._file.parent)
             self._lock = _lock_of(self._file).open("a+b")
-            # Shared: who asks takes it alone for a moment, and so finds out whether anybody has it.
+            # A shared lock: a reader tries an exclusive one, and so learns whether any program holds it.
             fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def write(self, board: GoalBoard) -> None:
-        """The goals stand so now; whoever reads has all of this or all of what was before."""
+        """Write the board; replaced atomically."""
         if self._lock is None or board == self._written:
             return
         module, step = self._page
@@ -59,25 +63,65 @@ class GoalFile:
             self._written = board
 
     def close(self) -> None:
-        """Nobody works on it any more, at least not here."""
+        """Release this program's lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
 
 def open_pages() -> Iterator[OpenPage]:
-    """Those on which somebody works now, the one with the latest change first."""
+    """Yield the pages that some program works on now, the latest change first."""
     with contextlib.suppress(OSError):
         boards = sorted(_folder().glob("*.json"), key=_changed, reverse=True)
         for file in boards:
             if _is_held(_lock_of(file)):
                 with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
-                    # A board that is damaged tells nothing: the next change of it is written anew.
-                    yield _printable(msgspec.json.decode(files.read_plain(file, _MOST_BYTES), type=OpenPage))
+                    # Skip a damaged board: the next change replaces it.
+                    yield _printable(
+                        msgspec.json.decode(files.read_plain(file, _MOST_BOARD_BYTES), type=OpenPage)
+                    )
+
+
+class PartialSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Goals that stay ticked when a page's terminal is closed, and the session that shows them."""
+
+    reached: tuple[str, ...] = ()
+    """Ids of goals."""
+    record: SessionRecord = SessionRecord(entries=())
+    """The sessions' events until the goals were reached."""
+
+
+def load_session(module: str, step: str) -> PartialSession:
+    """Return the saved session of a page; an empty one where the file is missing or damaged."""
+    try:
+        return msgspec.json.decode(
+            files.read_plain(_session_file(module, step), _MOST_SESSION_BYTES), type=PartialSession
+        )
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return PartialSession()
+
+
+def save_session(module: str, step: str, session: PartialSession) -> None:
+    """Write the session atomically; on failure the goals are lost when the terminal closes."""
+    with (
+        contextlib.suppress(TutorError),
+        files.atomic(_session_file(module, step), private=True) as temporary,
+    ):
+        temporary.write_bytes(msgspec.json.encode(session))
+
+
+def remove_session(module: str, step: str) -> None:
+    """Remove the saved session: all goals are reached, and the journal has it."""
+    with contextlib.suppress(OSError):
+        _session_file(module, step).unlink(missing_ok=True)
+
+
+def _session_file(module: str, step: str) -> Path:
+    return _folder() / f"{module}.{step}.session"
 
 
 def _printable(page: OpenPage) -> OpenPage:
-    """With what somebody else may have put into its texts as escapes."""
+    """Escape unprintable characters: another program wrote the texts."""
     return msgspec.convert(printable.escape_tree(msgspec.to_builtins(page)), OpenPage)
 
 
@@ -98,7 +142,7 @@ def _changed(file: Path) -> float:
 
 def _is_held(lock: Path) -> bool:
     try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe would block
     except OSError:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The journal: one object, owner of the connection and of the run files beside it."""
+"""The journal: owner of the database connection and of the run files next to it."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from tcptutor.journal.events import (
 )
 from tcptutor.journal.fold import Calibration, JournalRecord, Progress
 from tcptutor.journal.schema import transaction
-from tcptutor.journal.waiting import LaterFile, WaitingSaves
+from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable, text_digest
 
-KEEP_EVERY = 1000
-"""Events after which their fold is kept again: so many, and those of other programs, are read at a start at most."""
+SAVE_FOLD_EVERY = 1000
+"""Events between two saves of the fold: a start reads at most as many, plus those of other programs."""
 
 
 class Journal:
-    """Records what the student does. What is written is on the disk when a call returns, or JournalError.
+    """Records a student's actions. When a call returns, the event is on the disk; otherwise it raises JournalError.
 
-    What raised it waits: it is tried again before whatever is recorded next, by `save_waiting`, and at the end.
+    An event that raised it waits: the journal retries before the next event, in `save_waiting`, and in `close`.
     """
 
     def __init__(
@@ -54,139 +54,147 @@ class Journal:
         self._connection = connection
         self._path = path
         self.runs = RunStore(folder)
-        """The run files, for whoever conducts a run."""
         with store.errors(path):
-            self._folded = store.kept_fold(connection)
-        self._kept = self._folded.serial
+            self._fold = store.load_fold(connection)
+        self._saved_serial = self._fold.serial
         self._waiting = WaitingSaves()
-        self._later: LaterFile | None = None
+        self._deferred: DeferredFile | None = None
         self.notice = notice
         """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
 
     @classmethod
     def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Journal:
-        """The journal in `path`, by default the user's own; the run files stand in `runs/` beside it.
+        """Open the journal at `path`, by default the user's own, with the run files in `runs/` next to it.
 
-        patience: seconds to wait for another program that is writing.
-        A damaged file is moved aside and said in `notice`. Raises JournalError.
+        Args:
+            path: The database file. A damaged one is set aside, and `notice` says so.
+            patience: Seconds to wait for another program that is writing.
+
+        Raises:
+            JournalError: The journal cannot be opened.
         """
         path = path or places.state() / "journal.db"
         connection, notice = store.open_store(path, patience)
         journal = cls(connection, path, path.parent / "runs", notice)
         journal._catch_up()
-        if broken := journal._folded.broken:
+        if broken := journal._fold.broken:
             journal.notice = notice or (
                 f"event {broken} of the journal is not as it was written, or one before it is missing: "
                 "what can be read is used"
             )
         with contextlib.suppress(JournalError):  # the next start tries again
             journal._recover_runs()
-            journal._keep_fold(KEEP_EVERY)
+            journal._save_fold(SAVE_FOLD_EVERY)
         return journal
 
     @classmethod
     def in_memory(cls, notice: str = "") -> Journal:
-        """A journal that is gone when the program ends, for when no file can be written."""
+        """Create a journal that disappears with the program, for when no file can be written."""
         return cls(store.open_memory(), Path(":memory:"), None, notice)
 
     @classmethod
     def in_memory_until(cls, path: Path, problem: str, *, patience: float = store.PATIENCE) -> Journal:
-        """One in memory that moves to the journal in `path` once it can be opened; runs are kept there at once.
+        """Create a journal in memory that moves to `path` once that can be opened; run files go there at once.
 
-        problem: why it cannot be opened now, one line.
+        Args:
+            path: The database file.
+            problem: Why it cannot be opened now, one line.
+            patience: Seconds to wait for another program that is writing.
         """
         journal = cls(store.open_memory(), Path(":memory:"), path.parent / "runs", problem)
-        journal._later = LaterFile(path, patience, problem)
+        journal._deferred = DeferredFile(path, patience, problem)
         return journal
 
     @property
-    def lasting(self) -> bool:
-        """Whether what is recorded outlives the program."""
-        return self.runs.folder is not None and self._later is None
+    def is_persistent(self) -> bool:
+        """Return whether recorded events outlive the program."""
+        return self.runs.folder is not None and self._deferred is None
 
     @property
-    def written(self) -> int:
-        """How many events it has: more of them after each that is written."""
-        return self._folded.serial
+    def event_count(self) -> int:
+        """Return the number of events, which grows with each one written."""
+        return self._fold.serial
 
     @property
     def unsaved(self) -> str:
-        """Why something that was recorded is not on the disk yet, one line; empty when all is."""
-        return self._later.problem if self._later else self._waiting.problem
+        """Return why an event is not on the disk yet, one line; empty when all are."""
+        return self._deferred.problem if self._deferred else self._waiting.problem
 
     def save_waiting(self, *, at_once: bool = False) -> bool:
-        """Try once more what could not be saved; whether all is saved now. Never raises.
+        """Retry the waiting saves, and return whether everything is saved now. Never raises.
 
-        at_once: also when the last try was a moment ago and took long.
+        Args:
+            at_once: Retry even when the last attempt was recent and slow.
         """
-        return self._move() and self._waiting.try_again(at_once=at_once)
+        return self._move_to_file() and self._waiting.retry(at_once=at_once)
 
     def save_later(self, save: Callable[[], object], problem: str) -> None:
-        """Call `save` when things can be saved again: it raises JournalError until then. `problem` is one line."""
+        """Call `save` once saving works again; until then it raises JournalError. `problem` is one line."""
         self._waiting.add(save, problem)
 
     def close(self) -> None:
-        """Save what still waits, if that can be done. Never raises."""
+        """Try to save the waiting events, and close the connection. Never raises."""
         self.save_waiting(at_once=True)
-        if self._later and not self._folded.serial:
-            self._later = None  # nothing was done that could be lost
+        if self._deferred and not self._fold.serial:
+            self._deferred = None  # no event could be lost
         with contextlib.suppress(JournalError, sqlite3.Error):
-            # Another program that is writing has caught up with us, and keeps the fold in its turn.
+            # Do not wait for another program that is writing: it saves the fold itself.
             self._connection.execute("PRAGMA busy_timeout = 0")
-            self._keep_fold(1)
+            self._save_fold(1)
         self._connection.close()
 
-    # What the student does
+    # Recording
 
     def enrol(self, student: str, course: str) -> None:
-        """The student takes part in the course of that code."""
+        """Record that the student enrolled in the course with that code."""
         self._append(Enrolled(_now(), student, course))
 
     def visit(self, module: str, step: str) -> None:
-        """The page is on the screen."""
+        """Record that the page is on the screen."""
         self._append(Visited(_now(), module, step))
 
     def respond(self, module: str, step: str, activity: str, response: Response) -> PageRecord:
-        """Record a response at this time, and give the page as it is then: what was locked before stays."""
+        """Record a response with the present time, and return the page's record; a locked response stays."""
         response = msgspec.structs.replace(response, at="")
         self._append(Responded(_now(), module, step, activity, response))
-        return self._folded.record.page(module, step)
+        return self._fold.record.page(module, step)
 
     def withdraw(self, module: str, step: str, activity: str) -> PageRecord:
-        """Take back what was locked, and give the page as it is then: once a run has begun, nothing changes."""
+        """Withdraw a locked prediction, and return the page's record; after a run has begun it stays."""
         self._append(Withdrawn(_now(), module, step, activity))
-        return self._folded.record.page(module, step)
+        return self._fold.record.page(module, step)
 
-    def worked(self, module: str, step: str, activity: str, session: SessionRecord) -> None:
-        """All goals of the page were reached by hand, in that session."""
+    def record_goals(self, module: str, step: str, activity: str, session: SessionRecord) -> None:
+        """Record the session in which the student reached all goals of the page by hand."""
         self._append(Worked(_now(), module, step, activity, session))
 
     def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
-        """Hint `level` (from 1) of the activity was shown."""
+        """Record that hint `level` (from 1) of the activity was shown."""
         self._append(Hinted(_now(), module, step, activity, level))
-        return self._folded.record.page(module, step)
+        return self._fold.record.page(module, step)
 
     def answer(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
-        """What was predicted was measured."""
+        """Record the measured value of a predicted quantity."""
         self._append(Answered(_now(), module, step, activity, measured))
-        return self._folded.record.page(module, step)
+        return self._fold.record.page(module, step)
 
-    # What the student did
+    # Queries
 
     @property
     def record(self) -> JournalRecord:
-        """All of it, by this program and others until now."""
+        """Return the folded record, including other processes' events."""
         self._catch_up()
-        return self._folded.record
+        return self._fold.record
 
     def page(self, module: str, step: str) -> PageRecord:
-        """What was done on that page."""
+        """Return the record of a page."""
         return self.record.page(module, step)
 
     @property
     def identity(self) -> str:
-        """What this student's numbers are drawn by, in hexadecimal: of course and student where a course grades,
-        else from the journal's first event; empty before that.
+        """Return the key from which this student's numbers are drawn, in hexadecimal.
+
+        In a graded course it comes from course and student, else from the journal's first event; empty before that.
         """
         if enrolment := self.record.enrolment:
             return enrolment.identity
@@ -194,68 +202,75 @@ class Journal:
             return store.first_hash(self._connection).hex()
 
     def position(self) -> tuple[str, str] | None:
-        """Module and step of the latest visit; None for a student who has just begun."""
+        """Return module and step of the latest visit; None for a student who has just begun."""
         return self.record.position
 
     def progress(self, course: Course) -> dict[str, Progress]:
-        """Steps done of each module, by the module's id."""
+        """Return the progress of each module, by the module's id."""
         return fold.progress(self.record, course)
 
     def calibration(self) -> Calibration | None:
-        """How near the predictions were; None while there are few."""
+        """Return the accuracy of the predictions; None while there are few."""
         return fold.calibration(self.record)
 
     def events(self) -> Iterator[StoredEvent]:
-        """Every event that is there now, from the first on."""
+        """Return all events so far, from the first on."""
         with store.errors(self._path):
             return iter(list(store.events_after(self._connection, 0)))
 
     # Runs
 
     def begin_run(self, run: Run, module: str, step: str, changed_from: str = "") -> None:
-        """Enter a run that is in `runs`, before it has data: a program that is killed leaves one without an end.
+        """Record the start of a run that is in `runs`, before it has data: a killed program leaves it unfinished.
 
-        changed_from: the id of the run of which it is a what-if.
+        Args:
+            run: The run.
+            module: Module of its page.
+            step: Step of its page.
+            changed_from: Id of the run this what-if was derived from; empty for a run of the page's own experiment.
         """
         file = self.runs.file(run.id)
         name = file.name if file else ""
         seed = run.experiment.seed
-        name_of = run.experiment.name
-        self._append(RunBegun(run.started, module, step, run.id, name_of, name, seed, changed_from))
+        experiment = run.experiment.name
+        self._append(RunBegun(run.started, module, step, run.id, experiment, name, seed, changed_from))
 
     def finish_run(self, run: Run, file: Path | None) -> None:
-        """The run has ended, whole or cut short (`complete`, `note`). `file` is None where nothing had arrived."""
-        self._append(_end(run, file))
+        """Record the end of a run, complete or cut short; `file` is None when no data had arrived."""
+        self._append(_end_event(run, file))
 
     def finish_run_later(self, run: Run, problem: str, saved: Callable[[], object]) -> None:
-        """Write the file of a run that has ended once it can be written, enter its end, and call `saved`.
+        """Write the file of an ended run once that works, record the end, and call `saved`.
 
-        problem: why it could not be, one line.
+        Args:
+            run: The ended run.
+            problem: Why its file cannot be written now, one line.
+            saved: Called when file and event are on the disk.
         """
 
         def save() -> None:
             name = self.runs.finish(run)
-            self._write(_end(run, Path(name) if name else None))
+            self._write(_end_event(run, Path(name) if name else None))
             saved()
 
         self.save_later(save, problem)
 
     def _recover_runs(self) -> None:
-        """End the runs whose program was killed, with what had arrived of each."""
-        told: list[str] = []
-        self.runs.recover(told.append)
-        if told:
-            more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
-            self.notice = "; ".join(filter(None, [self.notice, told[0] + more]))
-        for id, begun in self._folded.record.runs.items():
-            # `tcptutor run` may have recovered the file before us, and another app's run may go on.
+        """End the runs whose program was killed, with the data that had arrived."""
+        messages: list[str] = []
+        self.runs.recover(messages.append)
+        if messages:
+            more = f"; and {len(messages) - 1} more" if len(messages) > 1 else ""
+            self.notice = "; ".join(filter(None, [self.notice, messages[0] + more]))
+        for id, begun in self._fold.record.runs.items():
+            # `tcptutor run` may have recovered the file before us, and another app's run may still be going on.
             if not begun.ended and not self.runs.is_running(self._file(begun.file)):
                 file = self._file(begun.file)
                 run = first_readable([str(file)])
-                self._append(_end(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
+                self._append(_end_event(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
 
     def run_files(self, module: str, step: str) -> Iterator[str]:
-        """The files of the page's runs, the latest first; some may be gone. Those before the latest cost a search."""
+        """Yield the files of the page's runs, the latest first; older ones need a search, and some may be missing."""
         record, page = self.record, (module, step)
         runs = [
             run for run in record.runs.values() if (run.module, run.step) == page and not run.changed_from
@@ -266,8 +281,8 @@ class Journal:
             return
         ended: dict[str, str] = {}
         with store.errors(self._path):
-            before = store.runs_back(self._connection)
-        for data in before:
+            stored = store.run_events(self._connection)
+        for data in stored:
             match decode(data):
                 case RunEnded() as end:
                     ended[end.run] = end.file
@@ -277,12 +292,12 @@ class Journal:
                         yield str(self._file(file))
 
     def what_ifs(self, module: str, step: str) -> Iterator[tuple[str, str]]:
-        """The page's what-ifs that left a file, the latest first: its file, and that of the run it was changed from.
+        """Yield the files of each of the page's what-ifs and of its base run, the latest first.
 
-        Either may be gone.
+        Either file may be missing on the disk.
         """
         with store.errors(self._path):
-            events = [decode(data) for data in store.runs_back(self._connection)]
+            events = [decode(data) for data in store.run_events(self._connection)]
         files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
         for event in events:
             match event:
@@ -294,9 +309,9 @@ class Journal:
                         yield str(self._file(files[run])), str(self._file(files[base]))
 
     def pages_of_runs(self) -> dict[str, tuple[str, str]]:
-        """Module and step of every run that was begun on a page, by the run's id."""
+        """Return module and step of every run begun on a page, by the run's id."""
         with store.errors(self._path):
-            data = store.runs_back(self._connection)
+            data = store.run_events(self._connection)
         begun = (event for event in map(decode, data) if isinstance(event, RunBegun))
         return {event.run: (event.module, event.step) for event in begun}
 
@@ -306,34 +321,33 @@ class Journal:
     # Events and their fold
 
     def _catch_up(self) -> None:
-        """Fold what this program and others have written since."""
         with store.errors(self._path):
-            for stored in store.events_after(self._connection, self._folded.serial):
-                self._folded = self._folded.take(stored)
+            for stored in store.events_after(self._connection, self._fold.serial):
+                self._fold = self._fold.take(stored)
 
-    def _move(self) -> bool:
-        """From memory to the file, if that can be opened now; whether we are there. Never raises."""
-        if self._later is None:
+    def _move_to_file(self) -> bool:
+        """Move from memory to the file if it can be opened now, and return whether we are in it. Never raises."""
+        if self._deferred is None:
             return True
-        done = [decode(stored.data) for stored in self.events()]
+        events = [decode(stored.data) for stored in self.events()]
         try:
-            there = Journal.open(self._later.path, patience=self._later.patience)
+            target = Journal.open(self._deferred.path, patience=self._deferred.patience)
             try:
-                there._record([event for event in done if event is not None])
+                target._record([event for event in events if event is not None])
             except JournalError:
-                there.close()
+                target.close()
                 raise
         except JournalError as error:
-            self._later = self._later._replace(problem=str(error))
+            self._deferred = self._deferred._replace(problem=str(error))
             return False
         self._connection.close()
-        self._connection, self._path, self._later = there._connection, there._path, None
-        self._folded, self._kept, self.notice = there._folded, there._kept, there.notice
+        self._connection, self._path, self._deferred = target._connection, target._path, None
+        self._fold, self._saved_serial, self.notice = target._fold, target._saved_serial, target.notice
         return True
 
     def _append(self, event: JournalEvent) -> None:
-        """Record it after what waits, or have it wait, and raise JournalError."""
-        if not self._waiting.try_again():
+        """Record the event after the waiting ones, or queue it and raise JournalError."""
+        if not self._waiting.retry():
             self._waiting.add(lambda: self._write(event), self._waiting.problem)
             raise JournalError(self._waiting.problem)
         try:
@@ -346,29 +360,29 @@ class Journal:
         self._record([event])
 
     def _record(self, events: Sequence[JournalEvent]) -> None:
-        """All of them, or none and JournalError."""
+        """Record all events, or none and raise JournalError."""
         with store.errors(self._path):
             with transaction(self._connection):
                 self._catch_up()
-                added = list(chain(events, self._folded.serial, self._folded.hash))
+                added = list(chain(events, self._fold.serial, self._fold.hash))
                 for stored in added:
                     store.add_event(self._connection, stored)
             for stored in added:
-                self._folded = self._folded.take(stored)
-        with contextlib.suppress(JournalError):  # the event is stored, and the fold can wait
-            self._keep_fold(KEEP_EVERY)
+                self._fold = self._fold.take(stored)
+        with contextlib.suppress(JournalError):  # the event is stored, and a later event saves the fold
+            self._save_fold(SAVE_FOLD_EVERY)
 
-    def _keep_fold(self, least: int) -> None:
-        """Keep the fold of the events if so many, or more, are not in the one that was kept."""
-        if self._folded.serial - self._kept < least:
+    def _save_fold(self, least: int) -> None:
+        """Save the fold if at least that many events are not in the saved one."""
+        if self._fold.serial - self._saved_serial < least:
             return
         with store.errors(self._path), transaction(self._connection):
             self._catch_up()
-            store.keep_fold(self._connection, self._folded)
-        self._kept = self._folded.serial
+            store.save_fold(self._connection, self._fold)
+        self._saved_serial = self._fold.serial
 
 
-def _end(run: Run, file: Path | None) -> RunEnded:
+def _end_event(run: Run, file: Path | None) -> RunEnded:
     name, digest = (file.name, text_digest(file)) if file else ("", "")
     return RunEnded(_now(), run.id, run.complete, run.note, name, digest)
 

@@ -1,7 +1,6 @@
-"""What can still be read of a damaged journal, carried over to a new one.
+"""Recovery of readable events from a damaged journal into a new one.
 
-Its events are taken as they are, with their serials and hashes: where some between them are lost the chain of hashes
-has a gap, which is told at each start.
+Events keep their serials and hashes: a lost event leaves a gap in the chain of hashes, which each start reports.
 """
 
 from __future__ import annotations
@@ -17,18 +16,22 @@ from tcptutor.journal import schema
 from tcptutor.journal.events import LONGEST, decode
 
 MOST_BYTES = 1 << 30
-"""Of a damaged file; of a larger one nothing is taken."""
+"""Size of the largest damaged file that is read."""
 _SELECT = "SELECT serial, CAST(data AS BLOB), CAST(hash AS BLOB) FROM events WHERE length(data) <= ?"
 
 
 def carry_over(damaged: Path, connection: sqlite3.Connection) -> int:
-    """Put the events of the journal `damaged` into that of `connection`, which has none; how many they are.
+    """Copy the events of the journal `damaged`, unless the new journal has some, and return their number.
 
-    `damaged` stays as it is. Raises sqlite3.Error and OSError of the new journal alone.
+    `damaged` is left unchanged.
+
+    Raises:
+        sqlite3.Error: The new journal cannot be written.
+        OSError: The new journal cannot be written.
     """
     events: dict[int, tuple[int, bytes, bytes]] = {}
     with contextlib.suppress(sqlite3.Error, OSError, UnicodeDecodeError), _copied(damaged) as copy:
-        # From both ends: each way stops at a page that cannot be read.
+        # Read from both ends: each direction stops at an unreadable database page.
         for order in ("ASC", "DESC"):
             for row in _rows(copy, order):
                 if row[0] in events:
@@ -43,16 +46,21 @@ def carry_over(damaged: Path, connection: sqlite3.Connection) -> int:
 
 @contextlib.contextmanager
 def _copied(damaged: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a copy, with its write-ahead log: to open it would change it. Raises sqlite3.Error, OSError."""
+    """Open a copy of the journal and its write-ahead log: opening the original would change it.
+
+    Raises:
+        sqlite3.Error: The copy is no journal.
+        OSError: The files cannot be copied.
+    """
     files = [damaged.with_name(damaged.name + ending) for ending in ("", "-wal", "-journal")]
-    there = [file for file in files if file.is_file()]
-    if damaged not in there or sum(file.stat().st_size for file in there) > MOST_BYTES:
+    present = [file for file in files if file.is_file()]
+    if damaged not in present or sum(file.stat().st_size for file in present) > MOST_BYTES:
         raise FileNotFoundError
     with tempfile.TemporaryDirectory(prefix="tcptutor-journal-") as folder:
-        for file in there:
+        for file in present:
             shutil.copyfile(file, Path(folder, file.name))
         with contextlib.closing(sqlite3.connect(Path(folder, damaged.name))) as copy:
-            # No function or view of a strange file is run.
+            # Run no function or view of an untrusted file.
             copy.execute("PRAGMA trusted_schema = OFF")
             kinds = copy.execute("SELECT type FROM sqlite_master WHERE name = 'events'").fetchall()
             if kinds != [("table",)]:
@@ -61,7 +69,7 @@ def _copied(damaged: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _rows(copy: sqlite3.Connection, order: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Events that can be read, in that order, up to a page that cannot be."""
+    """Yield the readable events in that order, up to the first unreadable database page."""
     with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeDecodeError):
         for serial, data, hash in copy.execute(f"{_SELECT} ORDER BY serial {order}", (LONGEST,)):
             if not (isinstance(serial, int) and serial > 0 and isinstance(data, bytes)):

@@ -1,6 +1,6 @@
-"""The tables, as a list of migrations: entry N takes a journal of version N to N + 1 (`PRAGMA user_version`).
+"""The tables, as a list of migrations (`PRAGMA user_version`): entry N takes version N to N + 1.
 
-An entry that was released is never edited; a change of the tables is a new entry at the end.
+Released entries are never edited; a change of the tables is a new entry at the end.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from tcptutor.journal.events import Hinted, JournalEvent, Responded, RunBegun, R
 ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?)"
 
 _Timed = tuple[float, JournalEvent]
-"""Seconds since 1970, and what happened then."""
+"""Seconds since 1970, and an event of that time."""
 
 
 def _events_of_version_1(connection: sqlite3.Connection) -> None:
-    """Events of all that the tables of version 1 tell, in the order of its times."""
+    """Convert all rows of the version 1 tables into events, in order of time."""
     begun, ended = _runs(connection)
     timed = [*_visits(connection), *_hints(connection), *_predictions(connection), *begun, *ended]
     timed += _answers(connection)
     events = [event for _, event in sorted(timed, key=lambda each: each[0])]
-    # Of a page that was seen again only the first time was written down; where the student was counts.
+    # Version 1 recorded only the first visit of a page; the latest visit is the student's position.
     last = next((each for each in reversed(events) if isinstance(each, Visited)), None)
     for module, step, at in connection.execute(
         "SELECT module, step, first FROM visits ORDER BY serial DESC LIMIT 1"
     ):
-        if (here := Visited(at, module, step)) != last:
-            events.append(here)
+        if (position := Visited(at, module, step)) != last:
+            events.append(position)
     connection.executemany(ADD_EVENT, chain(events))
 
 
@@ -60,45 +60,45 @@ def _predictions(connection: sqlite3.Connection) -> Iterable[_Timed]:
 def _answers(connection: sqlite3.Connection) -> Iterable[_Timed]:
     rows = connection.execute("SELECT at, module, step, question, answer, correct FROM answers ORDER BY id")
     return _in_order(
-        Responded(at, module, step, question, Response(_given(answer), bool(correct)))
+        Responded(at, module, step, question, Response(_decode_answer(answer), bool(correct)))
         for at, module, step, question, answer, correct in rows
     )
 
 
-def _given(answer: str) -> Given:
+def _decode_answer(answer: str) -> Given:
     try:
         given: Given = msgspec.json.decode(answer, type=Given)
     except msgspec.MsgspecError:
-        given = answer  # as it stands: a letter that the disk has changed is no reason to lose it
+        given = answer  # raw: one corrupted letter is no reason to lose the answer
     return given
 
 
 def _runs(connection: sqlite3.Connection) -> tuple[list[_Timed], list[_Timed]]:
-    """Their beginnings, and the ends of those that had one."""
+    """Return the beginnings of all runs, and the ends of the runs that ended."""
     rows = connection.execute(
         "SELECT id, module, step, experiment, started, finished, complete, note, file FROM runs ORDER BY rowid"
     ).fetchall()
-    # Only the name of the file: it is in `runs` beside the journal, wherever both were moved to.
+    # Only the name of the file: the folder `runs` moves together with the journal.
     begun = list(
         _in_order(
-            RunBegun(started, module, step, run, experiment, _name(file))
+            RunBegun(started, module, step, run, experiment, _file_name(file))
             for run, module, step, experiment, started, _, _, _, file in rows
         )
     )
     ended: list[_Timed] = []
     for (began, _), (run, _, _, _, _, finished, complete, note, file) in zip(begun, rows, strict=True):
         if finished is not None:
-            end = RunEnded(finished, run, bool(complete), note, _name(file))
+            end = RunEnded(finished, run, bool(complete), note, _file_name(file))
             ended.append((max(began, _instant(finished)), end))
     return begun, ended
 
 
-def _name(file: str) -> str:
+def _file_name(file: str) -> str:
     return file.rpartition("/")[2]
 
 
 def _in_order(events: Iterable[JournalEvent]) -> Iterable[_Timed]:
-    """With their times, which never go back: the order of the rows is sure, a clock may have been set."""
+    """Add times that never decrease: the order of the rows is certain, but a clock may have been set back."""
     return accumulate(
         ((_instant(event.at), event) for event in events),
         lambda before, timed: (max(before[0], timed[0]), timed[1]),
@@ -110,19 +110,19 @@ def _instant(at: str) -> float:
         instant = datetime.fromisoformat(at).timestamp()
     except ValueError:
         return 0.0
-    # A run's start was written in whole seconds, cut off: what else was written in that second came before it.
+    # Version 1 truncated the start of a run to whole seconds: other events of that second came before it.
     return instant if "." in at else instant + 0.999
 
 
 _Statement = str | Callable[[sqlite3.Connection], None]
 
-_MAKE_KEPT = """CREATE TABLE folded (
+_CREATE_FOLD = """CREATE TABLE folded (
             one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, data BLOB NOT NULL,
             seal BLOB NOT NULL) STRICT"""
 
 MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
     (
-        # One locked prediction a step; value is NULL for a student who ran without one.
+        # One locked prediction per step; value is NULL for a student who ran without predicting.
         """CREATE TABLE predictions (
             module TEXT NOT NULL, step TEXT NOT NULL, at TEXT NOT NULL, text TEXT NOT NULL, value REAL,
             PRIMARY KEY (module, step)) STRICT""",
@@ -134,13 +134,13 @@ MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
         """CREATE TABLE hints (
             module TEXT NOT NULL, step TEXT NOT NULL, target TEXT NOT NULL, level INTEGER NOT NULL,
             at TEXT NOT NULL, PRIMARY KEY (module, step, target, level)) STRICT""",
-        # finished stays NULL when the program ended before the run did; the file holds what had arrived.
+        # finished stays NULL when the program ended before the run did; the file holds the data until then.
         """CREATE TABLE runs (
             id TEXT PRIMARY KEY, module TEXT NOT NULL, step TEXT NOT NULL, experiment TEXT NOT NULL,
             started TEXT NOT NULL, finished TEXT, complete INTEGER NOT NULL DEFAULT 0,
             note TEXT NOT NULL DEFAULT '', file TEXT NOT NULL) STRICT""",
         "CREATE INDEX runs_of_step ON runs (module, step)",
-        # Steps that were on the screen; the latest visit is where the student is.
+        # Visited steps; the latest visit is the student's position.
         """CREATE TABLE visits (
             module TEXT NOT NULL, step TEXT NOT NULL, first TEXT NOT NULL, serial INTEGER NOT NULL,
             PRIMARY KEY (module, step)) STRICT""",
@@ -148,9 +148,9 @@ MIGRATIONS: tuple[tuple[_Statement, ...], ...] = (
     (
         # Only ever added to; serial counts from 1 without gaps. data is JSON, hash is what events.link gives.
         "CREATE TABLE events (serial INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL) STRICT",
-        # One row: what the events came to when it was last written, so that not all of them are read at the start.
+        # One row: a saved fold of the events, so that a start reads only newer ones.
         # seal is events.link of the hash of its last event and data.
-        _MAKE_KEPT,
+        _CREATE_FOLD,
         _events_of_version_1,
         *(f"DROP TABLE {table}" for table in ("predictions", "answers", "hints", "runs", "visits")),
     ),
@@ -159,15 +159,22 @@ VERSION = len(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) -> bool:
-    """Bring the tables to VERSION, whole or not at all; whether they were made here, of nothing.
+    """Bring the tables to VERSION, completely or not at all.
 
-    `keep_copy` is given the version of a journal that is about to be changed. Raises JournalError for a journal that
-    a newer tcptutor wrote.
+    Args:
+        connection: An open journal.
+        keep_copy: Called with the version of an older journal before it is changed.
+
+    Returns:
+        Whether the journal was created here.
+
+    Raises:
+        JournalError: A newer tcptutor wrote the journal.
     """
     made = False
     if _version(connection) < VERSION:
         with transaction(connection):
-            # A second look, with the lock: another tcptutor may have migrated the same file just now.
+            # Read the version again under the lock: another tcptutor may have migrated the file just now.
             version = _version(connection)
             made = version == 0
             if 0 < version < VERSION:
@@ -187,36 +194,40 @@ def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) ->
     return made
 
 
-def mend(connection: sqlite3.Connection) -> str:
-    """Check that the tables are as `migrate` makes them, and give what was mended, in a line; empty for nothing.
+def repair(connection: sqlite3.Connection) -> str:
+    """Check that the tables match those of `migrate`, and recreate the saved fold where it does not.
 
-    Raises sqlite3.DatabaseError for what cannot be mended here.
+    Returns:
+        One line about the repair; empty when the tables were intact.
+
+    Raises:
+        sqlite3.DatabaseError: The damage cannot be repaired here.
     """
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
         for statements in MIGRATIONS:
             for statement in statements:
                 if isinstance(statement, str):
                     ours.execute(statement)
-        wanted, there = _shape(ours), _shape(connection)
-    if strange := [name for name, (kind, _) in there.items() if kind in ("view", "trigger")]:
-        raise sqlite3.DatabaseError(f"there is no {strange[0]} in a journal")
-    other = [name for name in wanted if there.get(name) != wanted[name]]
-    if not other:
+        expected, actual = _shape(ours), _shape(connection)
+    if foreign := [name for name, (kind, _) in actual.items() if kind in ("view", "trigger")]:
+        raise sqlite3.DatabaseError(f"unexpected {actual[foreign[0]][0]} {foreign[0]}")
+    different = [name for name in expected if actual.get(name) != expected[name]]
+    if not different:
         return ""
-    if other != [_KEPT] or there.get(_KEPT, _TABLE)[0] != _TABLE[0]:
-        raise sqlite3.DatabaseError(f"the table {other[0]} is missing, or another one")
+    if different != [_FOLD_TABLE] or actual.get(_FOLD_TABLE, _TABLE)[0] != _TABLE[0]:
+        raise sqlite3.DatabaseError(f"the table {different[0]} is missing or has other columns")
     with transaction(connection):
-        connection.execute(f"DROP TABLE IF EXISTS {_KEPT}")
-        connection.execute(_MAKE_KEPT)
-    return f"the journal's table {_KEPT} was missing, or another one: it was made again of the events"
+        connection.execute(f"DROP TABLE IF EXISTS {_FOLD_TABLE}")
+        connection.execute(_CREATE_FOLD)
+    return f"the journal's table {_FOLD_TABLE} was missing or damaged: rebuilt from the events"
 
 
-_KEPT = "folded"
+_FOLD_TABLE = "folded"
 _TABLE: tuple[str, tuple[object, ...]] = ("table", ())
 
 
 def _shape(connection: sqlite3.Connection) -> dict[str, tuple[str, tuple[object, ...]]]:
-    """Tables with their columns, views and triggers, by their names."""
+    """Return the columns of each table, view and trigger, by name."""
     found = {}
     for kind, name in connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type != 'index'"
@@ -228,7 +239,7 @@ def _shape(connection: sqlite3.Connection) -> dict[str, tuple[str, tuple[object,
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is written inside, or nothing; no other program writes meanwhile."""
+    """Commit all writes of the block, or roll back; other programs cannot write meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""The SQLite file itself: opened, checked, moved aside when damaged, its rows; its errors in one line each."""
+"""The journal's SQLite file: opening, checking, replacing a damaged one, its rows, and one-line errors."""
 
 from __future__ import annotations
 
@@ -20,22 +20,30 @@ from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.base.printable import escaped, is_printable
 from tcptutor.journal import fold, salvage, schema
 from tcptutor.journal.events import LONGEST, UNREADABLE, StoredEvent, link
-from tcptutor.journal.fold import Folded
+from tcptutor.journal.fold import JournalFold
 
 PATIENCE = 5.0
 """Seconds that a command waits for another program that is writing."""
 _ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:u|b|f|r)")
-"""In JSON, of a character that is not printable; printable ones, tabs and newlines msgspec does not write so."""
-_MOST_FOLDED = 64 << 20
-"""Bytes of the events' fold."""
+"""A JSON escape of an unprintable character; msgspec writes printable characters, tabs and newlines otherwise."""
+_MOST_FOLD_BYTES = 64 << 20
+"""Bytes of the largest saved fold."""
 
 
 def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connection, str]:
-    """A connection to the journal in `path`, made if it is not there, and a notice (empty if all is well).
+    """Open the journal at `path`, or create it.
 
-    A damaged file is moved aside and a new journal begun with what can be read of it; the notice says so and where the
-    old one is. `patience`: seconds that each statement waits for another program that is writing.
-    Raises JournalError when the place cannot be written or the journal is of a newer version.
+    A damaged file is renamed, and a new journal begins with every event that can still be read.
+
+    Args:
+        path: The journal file.
+        patience: Seconds that each statement waits for another program that is writing.
+
+    Returns:
+        The connection, and a notice about a damaged file (empty if all is well).
+
+    Raises:
+        JournalError: The place cannot be written, or the journal is of a newer version.
     """
     with errors(path):
         files.make_private(path.parent)
@@ -44,19 +52,19 @@ def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connecti
         try:
             return _connect(path, patience)
         except OSError as error:
-            raise JournalError(_line(path, error)) from error
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes names as they stand
+            raise JournalError(_message(path, error)) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes names unescaped
             if _is_passing(error):
-                raise JournalError(_line(path, error)) from error
+                raise JournalError(_message(path, error)) from error
             reason = str(error)
     with errors(path):
-        if _identity(path) != found:  # another program has done it meanwhile
+        if _identity(path) != found:  # another program has replaced the file meanwhile
             return _connect(path, patience)
-        aside = _move_aside(path)
+        aside = _set_aside(path)
         connection, _ = _connect(path, patience)
         carried = salvage.carry_over(aside, connection)
-    told = f"{carried} of its events were carried over to a new one" if carried else "a new one was begun"
-    return connection, f"the journal was damaged ({escaped(reason)[:200]}): it is kept as {aside}, {told}"
+    outcome = f"{carried} of its events were carried over to a new one" if carried else "a new one was begun"
+    return connection, f"the journal was damaged ({escaped(reason)[:200]}): it is kept as {aside}, {outcome}"
 
 
 _PASSING = frozenset(
@@ -66,19 +74,19 @@ _PASSING = frozenset(
         sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
     }
 )  # fmt: skip
-"""Codes of errors that say nothing of the file: it cannot be used right now."""
+"""Error codes that say the file cannot be used now, not that it is damaged."""
 
 
 def _is_passing(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # Python's own
+    if code is None:  # raised by Python's module, not by SQLite
         return isinstance(error, sqlite3.OperationalError)
     return code & 0xFF in _PASSING and code != sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 def _not_a_file(path: Path) -> str:
-    """Why SQLite cannot be given what stands there; empty when it can. Raises OSError."""
-    for ending in ("", *_BESIDE):
+    """Return why SQLite cannot open `path` or its companion files; empty when it can. Raises OSError."""
+    for ending in ("", *_COMPANIONS):
         each = path.with_name(path.name + ending)
         try:
             mode = each.stat().st_mode
@@ -87,14 +95,14 @@ def _not_a_file(path: Path) -> str:
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            return f"{each.name} leads to itself"
+            return f"{each.name} is a link to itself"
         if not stat.S_ISREG(mode):
             return f"{each.name} is not a regular file"
     return ""
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells the file from another one that takes its name; None for none."""
+    """Return the device and inode of the file; None for a missing file."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -103,14 +111,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def open_memory() -> sqlite3.Connection:
-    """A journal that lasts as long as the program, for when no file can be written."""
+    """Open a journal in memory, for when no file can be written."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     schema.migrate(connection, lambda _version: None)
     return connection
 
 
 def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[StoredEvent]:
-    """The events after that one, in their order."""
+    """Yield the events after `serial`, in order."""
     rows = connection.execute(
         "SELECT serial, CASE WHEN length(data) <= ? THEN data ELSE x'' END, hash FROM events"
         " WHERE serial > ? ORDER BY serial",
@@ -119,10 +127,10 @@ def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[Stored
     return map(StoredEvent._make, rows)
 
 
-def runs_back(connection: sqlite3.Connection) -> list[bytes]:
-    """The data of all events about runs, the last one first.
+def run_events(connection: sqlite3.Connection) -> list[bytes]:
+    """Return the data of all events about runs, the latest first.
 
-    All of it at once: while a statement is open, nothing can be written after what another program has written.
+    The list is read at once: an open statement would block later writes after another program has written.
     """
     rows = connection.execute(
         "SELECT data FROM events WHERE substr(data, 1, 12) = ? AND length(data) <= ? ORDER BY serial DESC",
@@ -132,7 +140,7 @@ def runs_back(connection: sqlite3.Connection) -> list[bytes]:
 
 
 def first_hash(connection: sqlite3.Connection) -> bytes:
-    """That of the first event; nothing where there is none."""
+    """Return the hash of the first event; empty for an empty journal."""
     row = connection.execute("SELECT hash FROM events WHERE serial = 1").fetchone()
     return bytes(row[0]) if row else b""
 
@@ -141,27 +149,28 @@ def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
     connection.execute(schema.ADD_EVENT, stored)
 
 
-def kept_fold(connection: sqlite3.Connection) -> Folded:
-    """What was kept of the events' fold; that of none where nothing was, or where it is not theirs."""
+def load_fold(connection: sqlite3.Connection) -> JournalFold:
+    """Return the saved fold of the events, or an empty one where it is missing, damaged or of other events."""
     row = connection.execute(
-        "SELECT data, seal FROM folded WHERE version = ? AND length(data) <= ?", (fold.VERSION, _MOST_FOLDED)
+        "SELECT data, seal FROM folded WHERE version = ? AND length(data) <= ?",
+        (fold.VERSION, _MOST_FOLD_BYTES),
     ).fetchone()
     if row is None:
-        return Folded()
+        return JournalFold()
     data, seal = row
     try:
-        kept = msgspec.json.decode(data, type=Folded)
+        saved = msgspec.json.decode(data, type=JournalFold)
     except UNREADABLE:
-        return Folded()
-    # Ours has escapes in the place of what is not printable, as events have once they are read.
+        return JournalFold()
+    # A fold of decoded events has escapes in place of unprintable characters.
     if not is_printable(bytes(data).decode("utf-8", "replace"), lines=True) or _ESCAPE.search(data):
-        return Folded()
-    last = connection.execute("SELECT hash FROM events WHERE serial = ?", (kept.serial,)).fetchone()
-    return kept if last == (kept.hash,) and seal == link(kept.hash, data) else Folded()
+        return JournalFold()
+    last = connection.execute("SELECT hash FROM events WHERE serial = ?", (saved.serial,)).fetchone()
+    return saved if last == (saved.hash,) and seal == link(saved.hash, data) else JournalFold()
 
 
-def keep_fold(connection: sqlite3.Connection, folded: Folded) -> None:
-    """Keep it beside the events, in place of an earlier one."""
+def save_fold(connection: sqlite3.Connection, folded: JournalFold) -> None:
+    """Save the fold next to the events, in place of an earlier one."""
     data = msgspec.json.encode(folded)
     connection.execute(
         "INSERT OR REPLACE INTO folded VALUES (1, ?, ?, ?)", (fold.VERSION, data, link(folded.hash, data))
@@ -170,48 +179,48 @@ def keep_fold(connection: sqlite3.Connection, folded: Folded) -> None:
 
 @contextlib.contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the file system raise into JournalError."""
+    """Turn exceptions of SQLite and the file system into JournalError."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
-        raise JournalError(_line(path, error)) from error
+        raise JournalError(_message(path, error)) from error
 
 
 def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
-    """The journal, and a notice where something of it had to be mended. Raises sqlite3.Error, OSError."""
+    """Return the connection, and a notice where the file had to be repaired. Raises sqlite3.Error, OSError."""
     was_empty = path.is_file() and path.stat().st_size == 0
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
     _make_private(path)
     connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
-        # On a network file system WAL is refused; the rollback journal is slower and as safe.
+        # A network file system refuses WAL; the rollback journal is slower and as safe.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.text_factory = _text
         _check(connection)
-        made = schema.migrate(connection, lambda version: _copy(path, version))
-        mended = schema.mend(connection)
+        is_new = schema.migrate(connection, lambda version: _copy(path, version))
+        repair = schema.repair(connection)
     except BaseException:
         connection.close()
         raise
-    notice = f"the journal {path} was empty: a new one was begun" if was_empty and made else mended
+    notice = f"the journal {path} was empty: a new one was begun" if was_empty and is_new else repair
     return connection, notice
 
 
 def _text(data: bytes) -> str:
-    """A letter that the disk has changed is no reason to lose the others."""
+    """Decode text with replacement characters: one corrupted letter is no reason to lose the others."""
     return data.decode("utf-8", "replace")
 
 
 def _make_private(path: Path) -> None:
-    """What the student answered is nobody else's business, also where an earlier version let others read it.
+    """Keep the student's answers private, also where an earlier version let others read the file.
 
-    SQLite gives its logs the mode of the file. What cannot be done here, SQLite will say.
+    SQLite gives its logs the mode of the file, and reports any problem that is ignored here.
     """
     with contextlib.suppress(OSError):
-        # One that is there is not opened: closing it would take SQLite's locks of this process away.
+        # An existing file is not opened: closing it would release this process's SQLite locks.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.PRIVATE))
     for ending in ("", "-wal", "-shm"):
         with contextlib.suppress(OSError):
@@ -227,12 +236,12 @@ def _check(connection: sqlite3.Connection) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Keep a journal of an older version as it is, beside the one it becomes: what wrote it can open it again."""
+    """Copy a journal of an older version, so that the older tcptutor can still open it."""
     copy = labeled_name(path, f"version-{version}")
     half = copy.with_name(copy.name + ".part")
     _make_private(half)
     try:
-        # A connection of its own: it reads what is stored, while ours holds the lock for what comes.
+        # A second connection reads the stored version while ours holds the write lock.
         with (
             contextlib.closing(sqlite3.connect(path)) as old,
             contextlib.closing(sqlite3.connect(half)) as new,
@@ -244,20 +253,20 @@ def _copy(path: Path, version: int) -> None:
         raise
 
 
-_BESIDE = ("-wal", "-shm", "-journal")
-"""Ends of the names of what SQLite keeps beside its file."""
+_COMPANIONS = ("-wal", "-shm", "-journal")
+"""Suffixes of SQLite's companion files."""
 
 
-def _move_aside(path: Path) -> Path:
+def _set_aside(path: Path) -> Path:
     aside = labeled_name(path, "damaged")
-    # The write-ahead log belongs to the damaged file: it may hold what can still be rescued.
-    for ending in ("", *_BESIDE):
+    # The write-ahead log belongs to the damaged file: it may hold events that can still be rescued.
+    for ending in ("", *_COMPANIONS):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
     return aside
 
 
-def _line(path: Path, error: Exception) -> str:
+def _message(path: Path, error: Exception) -> str:
     if isinstance(error, OSError):
         return f"cannot write {path}: {refused(error, STATE_ELSEWHERE)}"
     reason = str(error)

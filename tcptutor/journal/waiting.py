@@ -1,4 +1,4 @@
-"""What could not be saved, in its order, until it can: a disk was full, or another program held the journal."""
+"""Queue of saves that failed because the disk was full or another program held the journal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tcptutor.base.errors import JournalError
 
 
-class LaterFile(NamedTuple):
+class DeferredFile(NamedTuple):
     """The file that a journal in memory moves to."""
 
     path: Path
@@ -21,33 +21,33 @@ class LaterFile(NamedTuple):
     """Why it cannot be opened, one line."""
 
 
-_LONG = 0.25
-"""Seconds that a try takes where somebody would notice: a large run is packed for one. A lock is waited for less."""
-_REST = 20
-"""After a long try there is none for so many times as long."""
+_LONG_ATTEMPT = 0.25
+"""Seconds from which an attempt is noticeable, as when a large run is packed. A lock is waited for less long."""
+_PAUSE_FACTOR = 20
+"""Pause after a long attempt, as a multiple of its duration."""
 
 
 class WaitingSaves:
-    """Saves that failed. Each is tried again after those before it, so that the journal tells things in their order."""
+    """Failed saves. Each is retried after the saves before it, so that events keep their order."""
 
     def __init__(self) -> None:
         self._saves: deque[Callable[[], object]] = deque()
-        self._rests_until = 0.0
+        self._paused_until = 0.0
         self.problem = ""
-        """Why the first of them could not be made, one line; empty when nothing waits."""
+        """Why the first save failed, one line; empty for an empty queue."""
 
     def add(self, save: Callable[[], object], problem: str) -> None:
-        """`save` raised JournalError, and will do so until it can be made."""
+        """Queue `save`, which raises JournalError until it succeeds."""
         self.problem = self.problem or problem
         self._saves.append(save)
 
-    def try_again(self, *, at_once: bool = False) -> bool:
-        """Make those that can be made now; whether none is left. Never raises.
+    def retry(self, *, at_once: bool = False) -> bool:
+        """Retry the saves in order, and return whether none is left. Never raises.
 
-        After a try that took long, a large run's, none is made for a while, except `at_once`.
+        After a long attempt, as of a large run, retries pause for a while, except with `at_once`.
         """
         began = time.monotonic()
-        if began < self._rests_until and not at_once:
+        if began < self._paused_until and not at_once:
             return not self._saves
         while self._saves:
             try:
@@ -55,8 +55,8 @@ class WaitingSaves:
             except JournalError as error:
                 self.problem = str(error)
                 took = time.monotonic() - began
-                if took > _LONG:
-                    self._rests_until = began + (1 + _REST) * took
+                if took > _LONG_ATTEMPT:
+                    self._paused_until = began + (1 + _PAUSE_FACTOR) * took
                 return False
             self._saves.popleft()
         self.problem = ""

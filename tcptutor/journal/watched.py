@@ -1,4 +1,4 @@
-"""The goals of a page while somebody works on them: watched, kept for other programs, recorded once all are ticked."""
+"""The goals of a page during a session: watched, published to other programs, recorded when all are ticked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.session import SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.record import Given
-from tcptutor.journal import kept_session
-from tcptutor.journal.goals import GoalFile
-from tcptutor.journal.kept_session import KeptSession
+from tcptutor.journal import goals
+from tcptutor.journal.goals import GoalFile, PartialSession
 from tcptutor.run.ended import Finished
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.runs.store import text_digest
@@ -20,7 +19,7 @@ from tcptutor.wire.protocol import Event, Failed
 
 
 class WatchedGoals:
-    """Of one page, for as long as its session goes on. Owns the watch and the file; `close` it."""
+    """The goals of one page during its session. Owns the watch and the file; call `close`."""
 
     def __init__(
         self,
@@ -29,57 +28,62 @@ class WatchedGoals:
         shell: ShellActivity,
         record: Callable[[ShellActivity, Given, SessionRecord], object],
     ) -> None:
-        """record: called once, with the response that does the activity and what the session told until then, before
-        anybody is told.
+        """Begin with the goals that an earlier session of the page reached.
+
+        Args:
+            module: Module of the page.
+            step: Step of the page.
+            shell: The activity with the goals.
+            record: Called once, before `take` returns, with the completing response and the session so far.
         """
         self._page = module, step
         self._shell, self._record = shell, record
-        kept = kept_session.load(module, step)
-        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken), reached=kept.reached)
-        self._kept = self._watch.kept
-        self._log = SessionLog(kept.record if self._kept else None)
+        partial = goals.load_session(module, step)
+        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken), reached=partial.reached)
+        self._saved_ids = self._watch.kept
+        self._log = SessionLog(partial.record if self._saved_ids else None)
         self._file = GoalFile(module, step)
         self._recorded = False
         self._file.write(self.board)
 
     @property
     def board(self) -> GoalBoard:
-        """How the goals stand."""
+        """Return the state of the goals."""
         return self._watch.board
 
     async def take(self, event: Event, conducted: ConductedSession) -> GoalBoard:
-        """What the session has told: each event once, in order, when `conducted` has it."""
+        """Update the goals with an event of the session; pass each event once, in order."""
         if not self._recorded:
             self._log.take(event, conducted.run, _digest(event, conducted))
         if isinstance(event, Finished):
-            # What it measured is worked out, and the terminal goes on meanwhile.
+            # Evaluating a finished run takes a while; the terminal stays responsive.
             await asyncio.to_thread(self._watch.take, event, conducted.run)
         else:
             self._watch.take(event, conducted.run)
         if self.board.done and not self._recorded:
             self._recorded = True
             self._record(self._shell, self.board.reached, self._log.reached(self.board.reached))
-            kept_session.remove(*self._page)
-        elif not self._recorded and self._watch.kept != self._kept:
-            self._kept = self._watch.kept
-            # As it comes: a program that is killed keeps them too.
-            kept_session.save(*self._page, KeptSession(reached=self._kept, record=self._log.record))
+            goals.remove_session(*self._page)
+        elif not self._recorded and self._watch.kept != self._saved_ids:
+            self._saved_ids = self._watch.kept
+            # Save at each change: a killed program keeps its ticked goals.
+            goals.save_session(*self._page, PartialSession(reached=self._saved_ids, record=self._log.record))
         self._file.write(self.board)
         return self.board
 
     def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
-        """What a terminal has shown."""
+        """Update the goals with output of a terminal."""
         board = self._watch.printed(terminal, data)
         self._file.write(board)
         return board
 
     def close(self) -> None:
-        """Nobody works on it any more."""
+        """Release the lock of the goals' file."""
         self._file.close()
 
 
 def _digest(event: Event, conducted: ConductedSession) -> str:
-    """Of the file of the run that has just ended; empty where none has, or it could not be written."""
+    """Return the digest of the run file that this event ends; empty when none was written."""
     if not isinstance(event, Finished | Failed) or not conducted.ended:
         return ""
     file = conducted.ended[-1].file

@@ -97,7 +97,7 @@ class TutorApp(Frame):
         self.drafts = Drafts(folder.parent if folder else None)
         """What is typed on pages and not answered yet."""
         self._find_problems, self.problems = problems, tuple[str, ...]()
-        self._waits, self._lasted = bool(journal.unsaved), journal.lasting
+        self._waits, self._lasted = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
         self.workbench: Workbench | None = None
@@ -136,7 +136,7 @@ class TutorApp(Frame):
     @property
     def is_saved(self) -> bool:
         """Whether all that the student did is on the disk."""
-        return self.journal.lasting and not self.journal.unsaved
+        return self.journal.is_persistent and not self.journal.unsaved
 
     def _save_again(self) -> None:
         """What could not be saved, and may be saved now; by what the student did meanwhile, it may be already."""
@@ -147,9 +147,9 @@ class TutorApp(Frame):
             self._waits = bool(self.journal.unsaved)
             if not self._waits:
                 self.notify("What could not be saved is saved now.", timeout=10)
-            if self.journal.lasting and not self._lasted and self.journal.notice:
+            if self.journal.is_persistent and not self._lasted and self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
-            self._lasted = self.journal.lasting
+            self._lasted = self.journal.is_persistent
             for screen in self._tutor_screens():
                 screen.show_saved()
 

@@ -188,7 +188,7 @@ class LabSession:
         """In the journal, before anybody is told."""
         module, step = self.page
         try:
-            self._journal.worked(module, step, shell.id, session)
+            self._journal.record_goals(module, step, shell.id, session)
             self._journal.respond(module, step, shell.id, Response(given, shell.mark(given).correct))
         except JournalError as error:
             self.problem = str(error)

@@ -11,7 +11,7 @@ from tcptutor.base.errors import ParameterError, TutorError, UsageError
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import rebuilt, same_settings
 from tcptutor.course.personal import SEEDS
-from tcptutor.journal.benches import KeptBench
+from tcptutor.journal.benches import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import bdp
@@ -106,7 +106,7 @@ class Workbench:
         self._load(experiment.name, given, experiment.seed, experiment.scale)
         self._started_from = experiment
 
-    def recall(self, bench: KeptBench) -> None:
+    def recall(self, bench: SavedBench) -> None:
         """Begin with what was kept. Raises TutorError where the course has no such experiment or setting any more."""
         self._load(bench.experiment, dict(bench.settings), bench.seed, bench.scale)
         self.saved_as = bench.name
@@ -274,7 +274,7 @@ class Workbench:
         words += [word for each in given for word in ("--set", each)]
         return shlex.join([*words, "--seed", str(self.experiment.seed)])
 
-    def keep(self, name: str) -> KeptBench:
+    def keep(self, name: str) -> SavedBench:
         """These settings under a name, with the run that was made of them.
 
         Raises UsageError while there is a problem.
@@ -282,7 +282,7 @@ class Workbench:
         if self.problem is not None:
             raise UsageError(f"nothing is kept: {self.problem.reason}")
         own_run = self.live is not None and same_settings(self.live.run.experiment, self.experiment)
-        return KeptBench(
+        return SavedBench(
             name=name.strip(),
             experiment=self.original.name,
             settings={each: text for each, text in self.settings.items() if each != SEED},

@@ -13,7 +13,7 @@ from tcptutor.base.printable import is_printable
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches, KeptBench
+from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.journal.events import Responded, decode
 from tcptutor.journal.goals import GoalFile, open_pages
 from tcptutor.ui.start import open_journal
@@ -50,7 +50,7 @@ def test_a_damaged_journal_is_said_once_and_another_begun(journal_file: Path, da
     began = time.monotonic()
     first = open_journal()
     assert time.monotonic() - began < 5
-    assert first.lasting, first.notice
+    assert first.is_persistent, first.notice
     silent = damage in (JOURNAL_DAMAGES["ten bytes less"], JOURNAL_DAMAGES["a log of zeros"])
     if first.notice or not silent:
         one_line(first.notice)
@@ -58,7 +58,7 @@ def test_a_damaged_journal_is_said_once_and_another_begun(journal_file: Path, da
     assert first.position() == ("m", "other")
     first.close()
     again = open_journal()
-    assert again.lasting
+    assert again.is_persistent
     if "one before it is missing" not in again.notice:
         assert again.notice == ""
     assert again.position() == ("m", "other")
@@ -129,14 +129,14 @@ def test_commands_go_on_and_say_one_line(journal_file: Path, name: str, command:
     assert here(*command.split()).stderr.count("damaged") == 0
 
 
-def bench(name: str = "mine") -> KeptBench:
-    return KeptBench(name=name, experiment="parallel-streams/random-loss", settings={"loss": "1 %"}, seed=1)
+def bench(name: str = "mine") -> SavedBench:
+    return SavedBench(name=name, experiment="parallel-streams/random-loss", settings={"loss": "1 %"}, seed=1)
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_benches_are_set_aside_and_others_kept(tmp_path: Path, damage: Damage) -> None:
     benches = Benches(tmp_path)
-    benches.keep(bench())
+    benches.save(bench())
     damage(tmp_path / "benches.json")
     with pytest.raises(JournalError) as caught:
         benches.all()
@@ -145,7 +145,7 @@ def test_damaged_benches_are_set_aside_and_others_kept(tmp_path: Path, damage: D
     assert benches.all() == ()
     damage_again = tmp_path / "benches.json"
     damage_again.write_bytes(b"{")
-    benches.keep(bench("another"))
+    benches.save(bench("another"))
     assert [each.name for each in benches.all()] == ["another"]
     assert len(list(tmp_path.glob("benches.damaged-*"))) == 2
 

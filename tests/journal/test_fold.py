@@ -34,7 +34,7 @@ from tcptutor.journal.events import (
     link,
     read_events,
 )
-from tcptutor.journal.fold import Folded, JournalRecord, folded
+from tcptutor.journal.fold import JournalFold, JournalRecord, fold_events
 
 from .conftest import predict
 from .made import EVENTS, MODULES, STEPS, many, stored
@@ -108,8 +108,8 @@ def _end(events: list[JournalEvent], run: str) -> RunEnded | None:
 
 @given(EVENTS)
 def test_an_exported_record_comes_to_the_same(events: list[JournalEvent]) -> None:
-    here = folded(stored(events))
-    assert folded(read_events(export_events(stored(events)))) == here
+    here = fold_events(stored(events))
+    assert fold_events(read_events(export_events(stored(events)))) == here
     assert here.broken == 0
 
 
@@ -121,10 +121,10 @@ def test_a_fold_that_was_kept_and_continued_is_the_fold_of_all(
     upto = data.draw(st.integers(0, len(events)))
     for event in stored(events):
         store.add_event(connection, event)
-    store.keep_fold(connection, folded(stored(events[:upto])))
-    kept = store.kept_fold(connection)
+    store.save_fold(connection, fold_events(stored(events[:upto])))
+    kept = store.load_fold(connection)
     assert kept.serial == upto
-    assert reduce(Folded.take, store.events_after(connection, upto), kept) == folded(stored(events))
+    assert reduce(JournalFold.take, store.events_after(connection, upto), kept) == fold_events(stored(events))
     connection.close()
 
 
@@ -157,7 +157,7 @@ def test_an_event_changed_in_the_journal_is_named(events: list[JournalEvent], da
     at = data.draw(st.integers(0, len(old.data) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != old.data[at]))
     changed = old._replace(data=old.data[:at] + bytes([byte]) + old.data[at + 1 :])
-    assert folded([*chained[:number], changed, *chained[number + 1 :]]).broken == number + 1
+    assert fold_events([*chained[:number], changed, *chained[number + 1 :]]).broken == number + 1
 
 
 @given(EVENTS, st.data())
@@ -172,8 +172,8 @@ def test_an_event_that_is_left_out_moved_or_cut_off_is_found(
         (f"event {number + 1} is not", [*lines[:number], *lines[number + 1 :]]),
         (f"event {number + 1} is not", swapped),
         (f"cut off after event {number}", lines[:number]),
-        (f"ends after event {number}, and says that it has {len(events)}", [*lines[:number], lines[-1]]),
-        (f"goes on after its end, event {len(events)}", [*lines, lines[number]]),
+        (f"ends after event {number}, but claims {len(events)} events", [*lines[:number], lines[-1]]),
+        (f"continues after its end, event {len(events)}", [*lines, lines[number]]),
     ]:
         with pytest.raises(JournalError, match=told):
             list(read_events(broken))
@@ -191,7 +191,7 @@ def test_two_programs_make_one_chain_and_see_each_other(
         (one if turn else two).respond("m", "s", "q", Response((number,), False))
         assert one.page("m", "s") == two.page("m", "s")
         assert one.page("m", "s").activity("q").attempts == number + 1
-    whole = folded(read_events(export_events(one.events())))
+    whole = fold_events(read_events(export_events(one.events())))
     assert (whole.serial, whole.record) == (len(turns), two.record)
     one.close()
     two.close()
@@ -226,7 +226,7 @@ def test_an_event_has_the_hash_that_its_description_says() -> None:
 
 
 def test_the_fold_grows_with_the_pages_and_not_with_the_events() -> None:
-    few, more = (len(msgspec.json.encode(folded(many(number)))) for number in (2_000, 10_000))
+    few, more = (len(msgspec.json.encode(fold_events(many(number)))) for number in (2_000, 10_000))
     assert more < few * 1.05
     assert [b.serial - a.serial for a, b in pairwise(many(10))] == [1] * 9
 

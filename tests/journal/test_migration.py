@@ -29,7 +29,7 @@ from tcptutor.journal.events import (
     export_events,
     read_events,
 )
-from tcptutor.journal.fold import Folded, folded
+from tcptutor.journal.fold import JournalFold, fold_events
 
 from .conftest import happened, latest_run
 
@@ -211,7 +211,7 @@ def test_whatever_version_1_held_is_kept(rows: dict[str, Any]) -> None:
         event = decode(stored.data)
         assert event is not None
         events.append(event)
-    whole = folded(store.events_after(connection, 0))
+    whole = fold_events(store.events_after(connection, 0))
     connection.close()
 
     assert whole.broken == 0
@@ -277,9 +277,9 @@ def test_a_fold_that_this_version_kept_is_what_it_makes_of_the_events() -> None:
         sqlite3.connect(f"file:{FILES / 'version-2.db'}?immutable=1", uri=True)
     ) as connection:
         assert connection.execute("SELECT version FROM folded").fetchone() == (fold.VERSION,)
-        kept = store.kept_fold(connection)
-        assert kept != Folded()
-        assert kept == folded(store.events_after(connection, 0))
+        kept = store.load_fold(connection)
+        assert kept != JournalFold()
+        assert kept == fold_events(store.events_after(connection, 0))
 
 
 def _tables(path: Path) -> dict[str, list[Any]]:

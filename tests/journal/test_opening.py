@@ -14,8 +14,8 @@ import pytest
 from tcptutor.course.record import Response
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import StoredEvent
-from tcptutor.journal.fold import folded
-from tcptutor.journal.journal import KEEP_EVERY
+from tcptutor.journal.fold import fold_events
+from tcptutor.journal.journal import SAVE_FOLD_EVERY
 
 from .made import fill, many
 
@@ -60,7 +60,7 @@ def test_a_journal_that_was_closed_is_opened_without_reading_its_events(
 ) -> None:
     journal = Journal.open(path)
     assert read() == 0
-    assert journal.record == folded(long[1]).record
+    assert journal.record == fold_events(long[1]).record
     read()
     journal.respond("module-1", "step-1", "q1", Response((1,), True))
     assert read() == 1
@@ -75,7 +75,7 @@ from pathlib import Path
 from tcptutor.journal import Journal
 journal = Journal.open(Path({str(path)!r}))
 journal._connection.execute("PRAGMA synchronous = OFF")
-for _ in range({KEEP_EVERY + 300}):
+for _ in range({SAVE_FOLD_EVERY + 300}):
     journal.visit("m", "s")
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -83,7 +83,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     journal = Journal.open(path)
     assert read() == 300
     assert journal.position() == ("m", "s")
-    assert sum(1 for _ in journal.events()) == EVENTS + KEEP_EVERY + 300
+    assert sum(1 for _ in journal.events()) == EVENTS + SAVE_FOLD_EVERY + 300
     journal.close()
 
 
@@ -106,7 +106,7 @@ def test_a_fold_that_does_not_match_is_made_again_and_kept(
     connection.close()
     journal = Journal.open(path)
     assert read() == EVENTS
-    assert journal.record == folded(long[1]).record
+    assert journal.record == fold_events(long[1]).record
     read()
     again = Journal.open(path)  # the first one goes on, as when it is killed
     assert read() == 0
@@ -126,7 +126,7 @@ def test_an_event_that_was_changed_is_said_and_the_rest_is_used(
         journal = Journal.open(path)
         assert "event 4711 of the journal is not as it was written" in journal.notice
         events = [stored for stored in long[1] if stored.serial != 4711]
-        assert journal.record == folded(events).record
+        assert journal.record == fold_events(events).record
         journal.close()
 
 
@@ -149,7 +149,7 @@ def test_a_start_that_is_closed_while_another_program_writes_does_not_wait(path:
     other.execute("BEGIN IMMEDIATE")
     journal.close()
     other.execute("ROLLBACK")
-    assert store.kept_fold(other).serial == EVENTS
+    assert store.load_fold(other).serial == EVENTS
     other.close()
     again = Journal.open(path)
     assert again.position() == ("m", "s")

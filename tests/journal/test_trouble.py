@@ -235,7 +235,7 @@ def test_an_older_journal_is_brought_up(path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_without_a_file_the_journal_lasts_as_long_as_the_program() -> None:
     journal = Journal.in_memory("nothing is stored")
-    assert not journal.lasting
+    assert not journal.is_persistent
     predict(journal, "1 s", 1.0)
     assert journal.page("m", "s").activity(PREDICT).first is not None
     journal.close()

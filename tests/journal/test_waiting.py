@@ -36,14 +36,14 @@ def test_a_try_that_took_long_is_not_made_again_at_once(clock: Clock) -> None:
 
     saves = WaitingSaves()
     saves.add(save, "the disk is full")
-    assert not saves.try_again()
-    assert not saves.try_again()
+    assert not saves.retry()
+    assert not saves.retry()
     assert len(tries) == 1
-    assert not saves.try_again(at_once=True)
+    assert not saves.retry(at_once=True)
     assert len(tries) == 2
     clock.now += 20 * 0.5
     full = False
-    assert saves.try_again()
+    assert saves.retry()
     assert (len(tries), saves.problem) == (3, "")
 
 
@@ -57,7 +57,7 @@ def test_what_is_tried_in_vain_quickly_is_tried_at_each_save(clock: Clock) -> No
     saves = WaitingSaves()
     saves.add(save, "no")
     for _ in range(3):
-        assert not saves.try_again()
+        assert not saves.retry()
     assert len(tries) == 3
 
 
@@ -67,14 +67,14 @@ def test_a_journal_in_memory_moves_to_its_file(tmp_path: Path) -> None:
     journal = Journal.in_memory_until(file, "no folder", patience=0.05)
     journal.visit("m", "one")
     journal.hint("m", "one", "q", 1)
-    assert (journal.lasting, journal.unsaved) == (False, "no folder")
+    assert (journal.is_persistent, journal.unsaved) == (False, "no folder")
     assert not journal.save_waiting()
     assert "Not a directory" in journal.unsaved
     (tmp_path / "in").unlink()
     other = Journal.open(file)
     other.visit("m", "other")
     assert journal.save_waiting()
-    assert (journal.lasting, journal.unsaved) == (True, "")
+    assert (journal.is_persistent, journal.unsaved) == (True, "")
     journal.visit("m", "two")
     assert [event.serial for event in other.events()] == [1, 2, 3, 4]
     assert other.page("m", "one").activity("q").hints == 1

@@ -48,10 +48,10 @@ def test_a_file_that_cannot_be_read_has_no_drafts_and_is_written_anew(tmp_path: 
     (tmp_path / "drafts.json").write_text("nothing")
     drafts = Drafts(tmp_path)
     assert drafts.page("m", "s") == {}
-    assert drafts.keep("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}})
-    assert not drafts.keep("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}}), "nothing is new"
+    assert drafts.save("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}})
+    assert not drafts.save("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}}), "nothing is new"
     assert Drafts(tmp_path).page("m", "s") == {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}}
-    assert drafts.keep("m", "s", {})
+    assert drafts.save("m", "s", {})
     assert Drafts(tmp_path).page("m", "s") == {}
 
 

@@ -18,7 +18,7 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
-from tcptutor.journal.benches import LONGEST_NAME, Benches, KeptBench
+from tcptutor.journal.benches import LONGEST_NAME, Benches, SavedBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS
 from tcptutor.ui.live import ComparisonRun
@@ -228,9 +228,9 @@ def test_what_is_kept_comes_back_and_can_be_forgotten(bench: Workbench, tmp_path
     assert benches.all() == ()
     bench.set("loss", "1 %")
     bench.set("seed", "9")
-    benches.keep(bench.keep("  lossy "))
+    benches.save(bench.keep("  lossy "))
     bench.set("mtu", "9000")
-    benches.keep(bench.keep("jumbo"))
+    benches.save(bench.keep("jumbo"))
     assert [each.name for each in benches.all()] == ["jumbo", "lossy"]
     bench.recall(benches.all()[1])
     assert (bench.experiment.path.loss, bench.experiment.seed, bench.saved_as) == (0.01, 9, "lossy")
@@ -242,8 +242,8 @@ def test_what_is_kept_comes_back_and_can_be_forgotten(bench: Workbench, tmp_path
 def test_a_name_is_a_short_line(tmp_path: Path) -> None:
     benches = Benches(tmp_path)
     for name in ("", "  ", "a\nb", "x" * (LONGEST_NAME + 1)):
-        with pytest.raises(UsageError, match="a name has 1 to 40 letters"):
-            benches.keep(KeptBench(name=name, experiment="m/e", settings={}, seed=1))
+        with pytest.raises(UsageError, match="use 1 to 40 printable characters"):
+            benches.save(SavedBench(name=name, experiment="m/e", settings={}, seed=1))
 
 
 def test_a_damaged_file_of_benches_is_told_in_a_line(tmp_path: Path) -> None:
@@ -254,5 +254,5 @@ def test_a_damaged_file_of_benches_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "benches.json").write_text('{"format_version": 9, "benches": []}')
     with pytest.raises(JournalError, match="newer tcptutor"):
         Benches(tmp_path).all()
-    with pytest.raises(JournalError, match="nothing is kept in this session"):
-        Benches(None).keep(KeptBench(name="x", experiment="m/e", settings={}, seed=1))
+    with pytest.raises(JournalError, match="nothing is saved in this session"):
+        Benches(None).save(SavedBench(name="x", experiment="m/e", settings={}, seed=1))

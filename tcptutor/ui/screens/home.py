@@ -72,7 +72,7 @@ class HomeScreen(SavingScreen):
 
     def show_keys(self) -> None:
         super().show_keys()
-        self._written = self.tutor.journal.written  # nothing is written here
+        self._written = self.tutor.journal.event_count  # nothing is written here
         self.show_saved()
 
     def footer_keys(self) -> tuple[FooterKey, ...]:

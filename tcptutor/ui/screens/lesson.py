@@ -189,7 +189,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if self.sitting.afresh or not self.is_complete or not self.query(Page):
             return
         try:
-            if self.tutor.drafts.keep(self.module.id, self.step.id, self._answers.drafts):
+            if self.tutor.drafts.save(self.module.id, self.step.id, self._answers.drafts):
                 self.say_saved()
         except JournalError as error:
             self.notify(str(error), severity="error")

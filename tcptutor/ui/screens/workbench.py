@@ -316,7 +316,7 @@ class WorkbenchScreen(LookingScreen):
 
     def _keep(self, name: str) -> None:
         try:
-            self._benches.keep(self._own.keep(name))
+            self._benches.save(self._own.keep(name))
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=10)
             return

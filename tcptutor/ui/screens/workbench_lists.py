@@ -10,7 +10,7 @@ from pathlib import Path
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.names import short_name
-from tcptutor.journal.benches import Benches, KeptBench
+from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.run import Run, load
 from tcptutor.ui import background
 from tcptutor.ui.screens.base import TutorScreen
@@ -113,7 +113,7 @@ class StartList:
         self._screen.run_worker(self._fill(listing), group="lists")
 
     async def _fill(self, listing: ChooseScreen) -> None:
-        kept: tuple[KeptBench, ...] = ()
+        kept: tuple[SavedBench, ...] = ()
         problem = ""
         try:
             kept = await asyncio.to_thread(self._benches.all)
@@ -146,7 +146,7 @@ class StartList:
         return ""
 
 
-def _told(bench: KeptBench) -> str:
+def _told(bench: SavedBench) -> str:
     given = [*(f"{name} {text}" for name, text in bench.settings.items()), f"seed {bench.seed}"]
     return f"{bench.name}: {short_name(bench.experiment)}, {', '.join(given)}"
 

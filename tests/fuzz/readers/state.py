@@ -21,10 +21,10 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.course.record import PREDICT, Response
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches, KeptBench
+from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.journal.drafts import Drafts
 from tcptutor.journal.events import export_events, read_events
-from tcptutor.journal.fold import folded
+from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
 from tcptutor.sweep import plot
 from tcptutor.sweep.grid import cells, read_axes
@@ -103,12 +103,12 @@ def _records() -> Sequence[bytes]:
 
 
 def _record(path: Path) -> None:
-    folded(read_events(path.read_bytes().splitlines(keepends=True)))
+    fold_events(read_events(path.read_bytes().splitlines(keepends=True)))
 
 
 def _drafts_file() -> Sequence[bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        Drafts(Path(folder)).keep(
+        Drafts(Path(folder)).save(
             "m", "s", {"predict": "12 Mbit/s", "q": [2, 0], "explore": {"window": "64 KiB"}}
         )
         return [Path(folder, "drafts.json").read_bytes()]
@@ -119,7 +119,7 @@ def _drafts(path: Path) -> None:
         shutil.copy(path, Path(folder, "drafts.json"))
         drafts = Drafts(Path(folder))
         drafts.page("m", "s")
-        drafts.keep("m", "s", {"q": [1]})
+        drafts.save("m", "s", {"q": [1]})
 
 
 def _benches_file() -> Sequence[bytes]:
@@ -127,7 +127,7 @@ def _benches_file() -> Sequence[bytes]:
         benches = Benches(Path(folder))
         for name in ("mine", "another"):
             settings = {"loss": "1 %", "rate": "10 Mbit/s"}
-            benches.keep(KeptBench(name=name, experiment=NAME, settings=settings, seed=3))
+            benches.save(SavedBench(name=name, experiment=NAME, settings=settings, seed=3))
         return [Path(folder, "benches.json").read_bytes()]
 
 
@@ -138,7 +138,7 @@ def _benches(path: Path) -> None:
             for bench in Benches(Path(folder)).all():
                 _catalogue().build(bench.experiment, bench.settings, bench.seed, bench.scale)
         finally:
-            Benches(Path(folder)).keep(KeptBench(name="new", experiment=NAME, settings={}, seed=1))
+            Benches(Path(folder)).save(SavedBench(name="new", experiment=NAME, settings={}, seed=1))
 
 
 def _goals_file() -> Sequence[bytes]:

@@ -118,7 +118,7 @@ class Student:
         log.take(state())
         log.take(CommandEnded(1, "s1", "sudo tc qdisc add dev s1-eth2 root netem delay 40ms", 0))
         log.take(state({"delay": delay}, {"s1-eth2": (netem(delay=delay),)}))
-        self.journal.worked(self.module.id, "by-hand", "shell", log.reached((0,)))
+        self.journal.record_goals(self.module.id, "by-hand", "shell", log.reached((0,)))
         self.answer(5, "shell", (0,))
 
     def does_all(self) -> None:

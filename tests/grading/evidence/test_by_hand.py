@@ -49,7 +49,7 @@ def test_a_response_without_a_session_is_refused(tmp_path: Path) -> None:
 def test_a_session_after_the_response_does_not_count(tmp_path: Path) -> None:
     def do(one: Student) -> None:
         one.answer(5, "shell", (0,))
-        one.journal.worked("small", "by-hand", "shell", _record([state(), DELAYED]))
+        one.journal.record_goals("small", "by-hand", "shell", _record([state(), DELAYED]))
 
     assert _mark(tmp_path, do).outcome == "refused"
 
@@ -70,7 +70,7 @@ def test_what_no_network_has_is_refused(tmp_path: Path) -> None:
     )
 
     def do(one: Student) -> None:
-        one.journal.worked("small", "by-hand", "shell", _record([state(), hostile]))
+        one.journal.record_goals("small", "by-hand", "shell", _record([state(), hostile]))
         one.answer(5, "shell", (0,))
 
     mark = _mark(tmp_path, do)

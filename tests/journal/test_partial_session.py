@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.course.goals.session import SessionLog, SessionRecord, judged
-from tcptutor.journal import kept_session
-from tcptutor.journal.kept_session import KeptSession
+from tcptutor.journal import goals
+from tcptutor.journal.goals import PartialSession
 from tests.course.goals.made import asked, netem, state, tbf
 
 pytestmark = pytest.mark.usefixtures("without_state")
@@ -20,15 +20,15 @@ GOALS = [
 
 
 def test_what_is_kept_is_there_the_next_time_and_gone_once_all_is_done() -> None:
-    assert kept_session.load("module", "page") == KeptSession()
+    assert goals.load_session("module", "page") == PartialSession()
     log = SessionLog()
     log.take(DELAYED)
-    kept = KeptSession(reached=("delay",), record=log.record)
-    kept_session.save("module", "page", kept)
-    assert kept_session.load("module", "page") == kept
-    assert kept_session.load("module", "other") == KeptSession()
-    kept_session.remove("module", "page")
-    assert kept_session.load("module", "page") == KeptSession()
+    kept = PartialSession(reached=("delay",), record=log.record)
+    goals.save_session("module", "page", kept)
+    assert goals.load_session("module", "page") == kept
+    assert goals.load_session("module", "other") == PartialSession()
+    goals.remove_session("module", "page")
+    assert goals.load_session("module", "page") == PartialSession()
 
 
 def test_whoever_grades_sees_all_sessions_that_reached_it() -> None:
