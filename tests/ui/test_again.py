@@ -64,14 +64,14 @@ async def test_r_draws_anew_and_shift_r_repeats(make_app, journal) -> None:
         await pilot.press("R")
         assert pilot.app.bench.live is None, "there is nothing to repeat yet"
         first = await run(pilot, "r")
-        assert (first.run.experiment.seed, first.before, first.spread) == (1, (), "")
+        assert (first.run.experiment.seed, first.earlier, first.spread) == (1, (), "")
         second = await run(pilot, "r")
         assert second.run.experiment.seed == 2
-        assert [each.id for each in second.before] == [first.run.id]
+        assert [each.id for each in second.earlier] == [first.run.id]
         assert second.spread == "2 runs, each 22.1 Mbit/s"
         same = await run(pilot, "R")
         assert same.run.experiment == second.run.experiment
-        assert [each.seed for each in same.before] == [1, 2]
+        assert [each.seed for each in same.earlier] == [1, 2]
         assert (await run(pilot, "r")).run.experiment.seed == 3
 
 
@@ -120,7 +120,7 @@ async def test_after_a_restart_r_goes_on_with_the_next_draw_beside_the_runs_that
         await until_text(pilot, "virtual machine · ready")
         third = await run(pilot, "r")
         assert third.run.experiment.seed == 3
-        assert [each.seed for each in third.before] == [1, 2]
+        assert [each.seed for each in third.earlier] == [1, 2]
         await pilot.app.bench.close()
 
 
@@ -133,7 +133,7 @@ async def test_a_run_that_was_cut_short_is_no_draw(make_app, journal, lab) -> No
         await until_text(pilot, "cut short")
         lab.hold_at = None
         whole = await run(pilot, "r")
-        assert (whole.run.experiment.seed, whole.before) == (1, ())
+        assert (whole.run.experiment.seed, whole.earlier) == (1, ())
 
 
 async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, lab, monkeypatch) -> None:
