@@ -1,4 +1,4 @@
-"""The application: owns the course, the journal and the bench, and passes facts on to the screens."""
+"""The application: owns course, journal and bench, and forwards messages to the screens."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
 
 _SAVE_AGAIN = 3.0
-"""Seconds after which what could not be saved is tried again."""
+"""Seconds between attempts to write events that could not be saved."""
 
 
 def _preload() -> None:
-    """Import what pages are made of: the analysis, the terminal's screen and the plotting library among it."""
+    """Import the modules that a page needs: analysis, terminal emulation and plotting."""
     from tcptutor.ui.screens import lesson  # noqa: F401, PLC0415
     from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
 
@@ -52,7 +52,7 @@ def _preload() -> None:
 
 
 class TutorApp(Frame):
-    """tcptutor."""
+    """The tcptutor application."""
 
     COMMANDS: ClassVar = {palette.CommandFinder}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,24 +90,28 @@ class TutorApp(Frame):
         module: str | None = None,
         sitting: Sitting = Sitting.LEARN,
     ) -> None:
-        """problems: reads the whole course and gives what is wrong with it, a line each."""
+        """Create the application.
+
+        Args:
+            problems: reads the whole course and returns its problems, one line each.
+        """
         super().__init__()
         self.course, self.journal = course, journal
         folder = journal.runs.folder
         self.drafts = Drafts(folder.parent if folder else None)
-        """What is typed on pages and not answered yet."""
+        """Unsubmitted input on pages."""
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._waits, self._lasted = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
         self._open_at, self._sitting = module, sitting
         self.workbench: Workbench | None = None
-        """The student's own bench, once it was opened."""
+        """The student's own bench, once opened."""
 
     async def on_event(self, event: events.Event) -> None:
         if (
             not self.is_leaving
             and isinstance(event, events.Key | events.Paste)
-            # One that comes back from a widget was asked about when it came from the terminal.
+            # Forwarded keys have already been offered to the screen.
             and not event.is_forwarded
             and isinstance(self.screen, TutorScreen)
             and await self.screen.take(event)
@@ -121,10 +125,10 @@ class TutorApp(Frame):
     def on_mount(self) -> None:
         if self._open_at:
             self.open_module(self._open_at)
-            # The home screen, which has a line for it, is behind the page.
+            # The page covers the home screen, which also shows the notice.
             if self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
-        # After the first frame: nobody should wait for the lab, or for what a page is made of, to read.
+        # The first frame does not wait for the lab or for imports.
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -135,11 +139,11 @@ class TutorApp(Frame):
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that the student did is on the disk."""
+        """True if all of the student's work is on disk."""
         return self.journal.is_persistent and not self.journal.unsaved
 
     def _save_again(self) -> None:
-        """What could not be saved, and may be saved now; by what the student did meanwhile, it may be already."""
+        """Retry failed writes. A later write of the student's may already have saved them."""
         if self.journal.unsaved:
             self._waits = True
             self.journal.save_waiting()
@@ -154,7 +158,7 @@ class TutorApp(Frame):
                 screen.show_saved()
 
     async def _read_all(self) -> None:
-        """Whoever opens a page or looks for one does not wait for the others to be read."""
+        """Read the remaining lesson files in the background."""
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
         if self._open_at and self.problems:
             self.notify("\n".join(_few(self.problems)), severity="warning", timeout=30, markup=False)
@@ -162,14 +166,14 @@ class TutorApp(Frame):
             screen.course_read()
 
     async def _warm(self) -> None:
-        # The bench has said so; pages and questions work without a lab.
+        # The bench reports the failure; pages and questions work without a lab.
         with contextlib.suppress(LabUnavailable):
             await self.bench.warm()
 
-    # Going places
+    # Navigation
 
     def open_module(self, module: str) -> None:
-        """Where the student left the module, else its first page that is not done."""
+        """Open the page where the student left the module, else its first unfinished page."""
         found = next(each for each in self.course.modules if each.id == module)
         step = pages.resume(self.journal, found)
         if step is None:
@@ -178,13 +182,14 @@ class TutorApp(Frame):
             self.open_step(found, step)
 
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
-        """Show a page, in place of the page that is shown."""
+        """Show a page, replacing the current page."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         self._keep_drafts()
         lesson = LessonScreen(module, step, self._sitting)
         if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
-            # What was opened from a page goes with it: a page stands once, so that a run counts once.
+            # Close screens opened from the old page too. A page must be open only once, or its runs would
+            # count twice.
             while not isinstance(self.screen, LessonScreen):
                 self.pop_screen()
             return self.switch_screen(lesson)
@@ -200,7 +205,7 @@ class TutorApp(Frame):
             screen.keep_drafts()
 
     def action_open_bench(self) -> None:
-        """The knobs as they were left, or as a run has them that is shown."""
+        """Open the bench with the settings of the current run, or as the student left it."""
         if not isinstance(self.screen, TutorScreen):
             return
         if self.workbench is None:
@@ -235,14 +240,14 @@ class TutorApp(Frame):
         return isinstance(screen, TutorScreen) and screen.what_if_base is not None
 
     def action_what_if(self) -> None:
-        """One thing of the run that is shown is changed, and it is run again."""
+        """Ask which setting of the current run to change, and run it again."""
         base = self.screen.what_if_base if isinstance(self.screen, TutorScreen) else None
         if base is not None:
             from tcptutor.ui.screens.what_if import ask  # noqa: PLC0415  # not for the first frame
 
             ask(self, self.bench, base)
 
-    # Facts from below
+    # Messages from widgets and bench
 
     @on(LabChanged)
     def _lab_changed(self) -> None:
@@ -250,7 +255,7 @@ class TutorApp(Frame):
             screen.show_lab()
 
     def on_run_updated(self, message: RunUpdated) -> None:
-        # Only what is in front: a screen behind it would lay itself out, and all lines be written again.
+        # Update only the top screen: a covered screen would lay itself out and redraw every line.
         if isinstance(self.screen, TutorScreen):
             self.screen.run_updated(message.live)
 
@@ -261,7 +266,7 @@ class TutorApp(Frame):
     def on_session_updated(self, message: SessionUpdated) -> None:
         session = self.bench.session
         if message.event is None and not session.in_progress:
-            # Whatever page is shown by then.
+            # Notify on any page.
             if session.problem:
                 self.notify(session.problem, severity="error", timeout=15, markup=False)
             if session.files_left_out:
@@ -287,7 +292,7 @@ class TutorApp(Frame):
             screen.sweep_ended(message.sweep)
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
-        """The open screens whose widgets all exist: none while the app is closing."""
+        """Yield the open screens whose widgets all exist; none while the app is closing."""
         if self.is_leaving or not self.is_running:
             return
         for screen in self.screen_stack:
@@ -296,7 +301,6 @@ class TutorApp(Frame):
 
 
 def _few(problems: Sequence[str]) -> Iterable[str]:
-    """The first of what is wrong with the course, and how many there are more."""
     yield from problems[:2]
     if len(problems) > 2:
         yield f"and {len(problems) - 2} more: `tcptutor lint` says them"

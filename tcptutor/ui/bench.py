@@ -1,4 +1,4 @@
-"""The bench: owns the lab and the run, sweep or session that goes on. Knows no widgets; tells by messages."""
+"""The bench: owns the lab and its current run, sweep or session, and reports by messages. Knows no widgets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLOSED = "tcptutor was closed"
 
 
 class Bench:
-    """One thing at a time. `post` takes the messages; the app is behind it."""
+    """Runs one experiment, sweep or session at a time, and passes messages to `post`."""
 
     def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
@@ -42,33 +42,37 @@ class Bench:
         self._conducted: ConductedRun | None = None
         self.state = LabState("starting")
         self.machine = self.state
-        """The lab as it came up, wherever a page's run may have taken place since."""
+        """State of the lab after start-up. A single run may use another environment."""
         self.live: Live | None = None
-        """The run that goes on, else the latest of this session."""
+        """The current or latest run of this app."""
         self.sweep: LiveSweep | None = None
-        """The sweep that goes on, else the latest of this session."""
+        """The current or latest sweep of this app."""
         self._sweeping: SweepRunner | None = None
         self.history = RunHistory()
         self.session = LabSession(lab, journal, post)
-        """The lab in the student's hands."""
+        """The shell session on the lab's network."""
         self._expected: Experiment | None = None
-        """What will probably be run next."""
+        """The experiment likely to be run next."""
 
     @property
     def busy(self) -> bool:
-        """Whether a run or a sweep goes on."""
+        """True while a run or a sweep is in progress."""
         return self._running is not None and not self._running.done()
 
     @property
     def obstacle(self) -> str:
-        """Why no run, sweep or session can begin now, one line; empty when it can."""
+        """Reason why no run, sweep or session can start now, one line; empty if one can."""
         if self.session.in_progress:
             ending = self.session.stage == "ending"
             return f"A terminal is open on the network: {'it ends now' if ending else 'T ends it'}."
         return "Another run goes on: s stops it." if self.busy else ""
 
     async def warm(self) -> Environment:
-        """Bring the lab up, once however many ask at the same time. Raises LabUnavailable."""
+        """Start the lab; concurrent calls share one start.
+
+        Raises:
+            LabUnavailable: if no lab can start on this machine.
+        """
         if self._lab.environment is None and (self._warming is None or self._warming.done()):
             self._tell(LabState("starting"))
             self._warming = asyncio.create_task(self._lab.warm())
@@ -77,7 +81,7 @@ class Bench:
             self._tell(LabState("ready", self._lab.environment))
             return self._lab.environment
         try:
-            # shield: a run that is stopped while the lab starts must not stop the start.
+            # shield: stopping a run must not stop the start of the lab.
             environment = await asyncio.shield(self._warming)
         except LabUnavailable as error:
             self._tell(LabState("none", problem=str(error)))
@@ -87,7 +91,7 @@ class Bench:
         return self._lab.environment or environment
 
     def expect(self, experiment: Experiment | None) -> None:
-        """That run will probably be asked for next: the lab may begin it before. None for no run."""
+        """Let the lab prefetch the experiment likely to be run next; None cancels prefetching."""
         self._expected = experiment
         if experiment is None:
             self._lab.expect(None)
@@ -95,27 +99,27 @@ class Bench:
             self._begin_expected()
 
     def _begin_expected(self) -> None:
-        """If the lab is up, and nothing else goes on in it."""
+        """Prefetch if the lab is up and idle."""
         if self._expected is not None and self._lab.environment is not None and not self.obstacle:
             self._lab.expect(self._expected)
 
     def start(self, module: str, step: str, experiment: Experiment, base: Live | None = None) -> None:
-        """Run it in the background; as a what-if of `base`, if given. Does nothing while something else goes on."""
+        """Run an experiment in the background, as a what-if if `base` is given. No-op if the bench is busy."""
         if not self.obstacle:
             self._expected = None
             self._running = asyncio.create_task(self._run(module, step, experiment, base))
 
     def start_what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
-        """Run `base` with one thing changed, in the background; does nothing while a run goes on.
+        """Run a what-if on `base` in the background, ending any session. No-op while a run is in progress.
 
-        Where `base` would give another history here, it is run once more first. A session is ended for it.
+        Repeats `base` first if its seed would give a different history in this lab.
         """
         if not self.busy:
             self._expected = None
             self._running = asyncio.create_task(self._what_if(module, step, base, experiment))
 
     def start_sweep(self, sweep: LiveSweep) -> None:
-        """Run what is missing of it in the background. Does nothing while something else goes on."""
+        """Run the missing points of a sweep in the background. No-op if the bench is busy."""
         if not self.obstacle:
             self.expect(None)
             self.sweep = sweep
@@ -126,23 +130,23 @@ class Bench:
     def open_session(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
     ) -> None:
-        """Set the lab up for work by hand, in the background. Does nothing while something else goes on."""
+        """Open a shell session in the background. No-op if the bench is busy."""
         if not self.obstacle:
             self.expect(None)
             self.session.open(module, step, experiment, shell)
 
     def stop(self) -> None:
-        """End the run or the sweep; what arrived is kept."""
+        """Stop the run or sweep, keeping its data."""
         if self._running is not None:
             self._running.cancel()
 
     async def over(self) -> None:
-        """Wait until nothing goes on. Never raises."""
+        """Wait until the run or sweep has ended. Never raises."""
         if self._running is not None:
             await asyncio.wait([self._running])
 
     async def close(self) -> None:
-        """Stop what goes on and close the lab. Never raises."""
+        """Stop everything and close the lab. Never raises."""
         if self._conducted is not None:
             self._conducted.stopped = CLOSED
         if self._sweeping is not None:
@@ -170,7 +174,7 @@ class Bench:
 
     async def _what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
         await self.session.close()
-        with contextlib.suppress(LabUnavailable):  # the run says so
+        with contextlib.suppress(LabUnavailable):  # the next run reports it
             if stale(base.environment, await self.warm()):
                 await self._run(module, step, base.experiment, None)
                 assert self.live is not None
@@ -180,7 +184,7 @@ class Bench:
         await self._run(module, step, experiment, await background.measured(module, step, base))
 
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
-        # The run shows from the first moment, before the lab has said where it is.
+        # Show the run at once, before its environment is known.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
         if base is None:
@@ -193,14 +197,18 @@ class Bench:
             async with conducted:
                 await self._follow(live, conducted)
         except asyncio.CancelledError:
-            pass  # the student's wish
+            pass  # stopped by the student
         except TutorError as error:
             live.problem = str(error)
         live.unsaved = live.unsaved or conducted.unsaved or conducted.packets_unsaved
         await self._finish(live, conducted)
 
     async def _follow(self, live: Live, conducted: ConductedRun) -> None:
-        """Raises TutorError, also for a defect of ours: it must not take the page away from the student."""
+        """Follow the run's events.
+
+        Raises:
+            TutorError: for any failure. A bug here must not close the student's page.
+        """
         try:
             await self.warm()
             live.expectation = await background.expectation(live.run.experiment)
@@ -217,9 +225,9 @@ class Bench:
     def _note(self, live: Live, rates: background.Rates, event: Event) -> None:
         match event:
             case Ready(environment=environment):
-                # The lab chooses its place for each experiment: it may have moved since it was warmed.
+                # The lab chooses an environment per experiment, so it may differ from the one after start-up.
                 self._tell(LabState("ready", environment))
-                if live.state == "starting":  # a replay says twice where it is
+                if live.state == "starting":  # a replay sends Ready twice
                     live.state = "running"
                     with _unsaved(live):
                         base = live.changed_from.id if live.changed_from else ""
@@ -236,18 +244,20 @@ class Bench:
         began = live.state == "running"
         live.state, live.phase = "ended", ""
         if began and conducted.unsaved:
-            # If it can be saved until the app ends; else the next start makes its file of the part.
+            # Retry until the app ends; after that the next start recovers the run from its partial file.
             self._journal.finish_run_later(live.run, conducted.unsaved, lambda: self._saved(live))
         elif began:
             with _unsaved(live):
                 self._journal.finish_run(live.run, conducted.file)
-        with contextlib.suppress(asyncio.CancelledError):  # the app is closing: the report can be made again
+        with contextlib.suppress(
+            asyncio.CancelledError
+        ):  # the app is closing: the report can be computed later
             live.report = await background.report(live.run)
             self.history.add(live)
         self._post(RunFinished(live))
 
     def _saved(self, live: Live) -> None:
-        """It was written at last."""
+        """Clear the warning after a delayed write."""
         live.unsaved = ""
         if live is self.live:
             self._post(RunUpdated(live))
@@ -261,14 +271,14 @@ class Bench:
 
 
 def stale(base: Environment, here: Environment) -> bool:
-    """Whether the seed of a run that was made in `base` gives another history in `here`, where it could repeat it."""
+    """Return True if `here` could repeat the run's seed exactly, but with another history than in `base`."""
     there = base.backend, base.clock, base.snapshot
     return here.clock == "virtual" and there != (here.backend, here.clock, here.snapshot)
 
 
 @contextlib.contextmanager
 def _unsaved(live: Live) -> Iterator[None]:
-    """A run goes on when the journal cannot keep it; the student is told."""
+    """Note a journal failure on the run instead of ending the run."""
     try:
         yield
     except JournalError as error:

@@ -1,4 +1,4 @@
-"""One run as the screen sees it, while it goes on and after. The bench changes it; widgets read it."""
+"""A run as screens see it, during and after. The bench updates it, widgets read it."""
 
 from __future__ import annotations
 
@@ -18,90 +18,90 @@ State = Literal["starting", "running", "ended"]
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """An earlier whole run of the same page with the same settings: what chance made of it."""
+    """Figures of an earlier complete run of the same page with the same settings; only chance differs."""
 
     id: str
     seed: int
     throughput_bps: float
-    """Payload of all flows together in the measured time."""
+    """Payload of all flows in the measured period."""
     points: tuple[tuple[float, float], ...]
-    """Throughput of all flows together: time in s, bit/s; one point a second at most."""
+    """Throughput of all flows over time, (s, bit/s), at most one point a second."""
     mean_rtt_s: float = 0.0
-    """Over all flows; 0 where none was measured."""
+    """Mean over all flows; 0 if unmeasured."""
     retransmits: int | None = 0
-    """Segments sent again, of all flows; None where they are unknown."""
+    """Retransmissions of all flows; None if unknown."""
     jain_index: float | None = None
-    """Of the flows' shares; None for one flow, which has nothing to share."""
+    """Fairness of the flows' shares; None for a single flow."""
     cov: float | None = None
-    """Of a flow's own seconds, the mean over several flows; None for one flow, and for too few seconds."""
+    """Coefficient of variation of per-second throughput, averaged over flows; None for a single flow or a short run."""
 
 
 @dataclass(frozen=True)
 class ComparisonRun:
-    """An earlier run of any settings, chosen to be drawn beside another one: in few numbers, without its samples."""
+    """Figures of an earlier run with any settings, drawn for comparison. Holds no samples."""
 
     id: str
     started: str
-    """ISO 8601, with its zone."""
+    """ISO 8601 with time zone."""
     experiment: Experiment
     window: tuple[tuple[float, float], ...]
-    """Time in s, cwnd in segments: the mean over its flows; empty where no windows are known."""
+    """Mean cwnd over all flows, (s, segments); empty if unknown."""
     points: tuple[tuple[float, float], ...]
-    """Throughput of all flows together: time in s, bit/s."""
+    """Throughput of all flows over time, (s, bit/s)."""
     throughput_bps: float | None
-    """Payload of all flows together in the measured time; None where nothing was measured."""
+    """Payload of all flows in the measured period; None if unmeasured."""
     limited_by: str
-    """The cause in words; empty where nothing was measured."""
+    """Verdict in words; empty if unmeasured."""
 
 
 @dataclass
 class Live:
-    """A run of a step's experiment."""
+    """A run in progress or completed, with its expectation and report."""
 
     module: str
     step: str
     run: Run
     expectation: Expectation | None = None
-    """What the models say; None until it has been computed."""
+    """Model predictions; None until computed."""
     report: Report | None = None
-    """After the run; None when too little arrived to compare."""
+    """Comparison with the models, after the run; None if the run is too short."""
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Throughput of all flows together: time in s, bit/s."""
+    """Throughput of all flows over time, (s, bit/s)."""
     state: State = "starting"
     phase: str = "starting"
-    """What the lab does now."""
+    """Current phase of the experiment."""
     problem: str = ""
-    """Why it ended before its time, one line; empty for a whole run and for one that the student stopped."""
+    """Reason for an early end, one line; empty for a complete run or one the student stopped."""
 
     formula: str = ""
-    """The model that the page is about, which leads the others; empty for none."""
+    """The model the page is about, listed first; empty for no preference."""
 
     earlier: tuple[EarlierRun, ...] = ()
-    """The page's runs before this one, the oldest first; of a what-if the one that it was changed from."""
+    """Earlier runs of the page, oldest first; for a what-if, only its base run."""
 
     changed_from: Run | None = None
-    """The run of which this is a what-if; None for a run of the page's own experiment."""
+    """Base run of a what-if; None for a run of the page's own experiment."""
 
     from_shell: bool = False
-    """Whether it came of what was typed into a shell: nothing that a page asks is about it."""
+    """True for a run detected in a shell session; activities ignore it."""
 
     hides_fault: bool = False
-    """Whether its network has a fault that the student is to find: only what was measured is told."""
+    """True while the student is searching for a fault in this network: the report is withheld."""
 
     comparisons: tuple[ComparisonRun, ...] = ()
-    """Runs of other settings that are drawn with it."""
+    """Runs with other settings, drawn in the same chart."""
 
     unsaved: str = ""
-    """Why the journal could not keep it, one line; empty when it is kept."""
+    """Reason why the journal could not store the run, one line; empty if stored."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether a page is there to run it again from; a file's run has none."""
+        """True if a page can run the experiment again; a run loaded from a file has no page."""
         return bool(self.step) and not self.from_shell and self.changed_from is None
 
     @property
     def measuring(self) -> bool:
-        """Whether anything has arrived that can be drawn."""
+        """True if samples have arrived."""
         return bool(self.run.samples or self.run.udp_samples)
 
     @property
@@ -114,7 +114,7 @@ class Live:
 
     @property
     def spread(self) -> str:
-        """What chance made of the page's runs: "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty without any before."""
+        """Variation among the page's runs, e.g. "5 runs: 8.6 to 9.9 Mbit/s, this one 9.1"; empty for the first run."""
         if self.report is None or not self.earlier or self.changed_from is not None:
             return ""
         this, seed = self.report.throughput_bps, self.run.experiment.seed
@@ -129,16 +129,16 @@ class Live:
         return f"{number}: {_rate_like(low, high)} to {high}, this one {_rate_like(units.rate(this), high)}"
 
     def is_of(self, module: str, step: str) -> bool:
-        """Whether it is a run that the page itself made, of its own experiment."""
+        """Return True if that page started this run with its own experiment."""
         mine = not self.from_shell and self.changed_from is None
         return mine and (self.module, self.step) == (module, step)
 
     def is_what_if_of(self, module: str, step: str) -> bool:
-        """Whether it is a what-if of a run of that page."""
+        """Return True if this is a what-if on a run of that page."""
         return (self.module, self.step) == (module, step) and self.changed_from is not None
 
 
 def _rate_like(rate: str, other: str) -> str:
-    """A rate next to another one, without the unit where that has the same."""
+    """Drop the unit of `rate` if `other` has the same unit."""
     number, unit = rate.split(" ")
     return number if unit == other.split(" ")[1] else rate

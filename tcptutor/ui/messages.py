@@ -1,4 +1,4 @@
-"""Facts that travel upwards. Widgets and the bench post them, screens and the app act on them."""
+"""Messages posted by widgets and the bench, handled by screens and the app."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcptutor.wire.protocol import Event
 
 
 class LabChanged(Message):
-    """The lab came up, or did not."""
+    """The lab's state changed."""
 
     def __init__(self, state: LabState) -> None:
         self.state = state
@@ -21,7 +21,7 @@ class LabChanged(Message):
 
 
 class RunUpdated(Message):
-    """The run has new data or is in a new phase. A newer one takes the place of one not yet handled."""
+    """The run has new data or a new phase. Replaces an older unhandled message."""
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -32,7 +32,7 @@ class RunUpdated(Message):
 
 
 class RunFinished(Message):
-    """The run has ended, whole or cut short, and is in the journal."""
+    """The run has ended, complete or aborted, and is in the journal."""
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -40,7 +40,7 @@ class RunFinished(Message):
 
 
 class SweepUpdated(Message):
-    """The sweep has a new run, or goes on with one. A newer one takes the place of one not yet handled."""
+    """The sweep has a new run or new progress. Replaces an older unhandled message."""
 
     def __init__(self, sweep: LiveSweep) -> None:
         self.sweep = sweep
@@ -51,7 +51,7 @@ class SweepUpdated(Message):
 
 
 class SweepEnded(Message):
-    """The sweep has ended, whole or stopped; its runs are in the journal."""
+    """The sweep has ended, complete or stopped; its runs are in the journal."""
 
     def __init__(self, sweep: LiveSweep) -> None:
         self.sweep = sweep
@@ -59,20 +59,20 @@ class SweepEnded(Message):
 
 
 class SessionUpdated(Message):
-    """The lab in the student's hands began, ended, or has told something: the bench's session knows all of it."""
+    """The shell session began, ended or reported an event."""
 
     def __init__(self, event: Event | None = None) -> None:
         self.event = event
-        """What it has told; None where it began or ended."""
+        """The reported event; None if the session began or ended."""
         super().__init__()
 
 
 class GoalsUpdated(Message):
-    """The goals of a page stand otherwise: the bench's session knows how."""
+    """The state of the page's goals changed."""
 
 
 class ShellUpdated(Message):
-    """A shell shows something else, or has ended. A newer one takes the place of one not yet handled."""
+    """A shell has new output or has ended. Replaces an older unhandled message."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -91,7 +91,7 @@ class HintWanted(Message):
 
 
 class RedrawWanted(Message):
-    """The student asked for an activity once more, with other numbers."""
+    """The student asked to repeat an activity with new numbers."""
 
     def __init__(self, activity: Activity) -> None:
         self.activity = activity
@@ -99,4 +99,4 @@ class RedrawWanted(Message):
 
 
 class RunLoaded(Message):
-    """The page's latest whole run is there: it can be marked against."""
+    """The page's latest complete run is loaded, so responses can be marked."""

@@ -1,4 +1,4 @@
-"""What the student has done in one step: kept in the journal, and in memory should the journal fail."""
+"""A student's work on one page, stored in the journal and mirrored in memory in case the journal fails."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from tcptutor.run import Run
 _T = TypeVar("_T")
 
 MANY_QUESTIONS = 4
-"""From so many on they are counted."""
+"""A page with at least this many questions shows a tally."""
 
 
 @dataclass(frozen=True)
 class MarkedResponse:
-    """A response as it stands on the page."""
+    """A response as the page shows it."""
 
     given: Given
     mark: Mark | None
-    """None while the sitting does not tell."""
+    """None while the sitting withholds marks."""
     explanation: str
-    """Empty while there is none to show."""
+    """Empty while the sitting withholds explanations."""
     final: bool
-    """Whether it stays as it is."""
+    """True if the response can no longer change."""
     can_redraw: bool = False
-    """Whether it may be asked once more, with other numbers."""
+    """True if the question can be posed again with new numbers."""
     can_withdraw: bool = False
-    """Whether it is locked, and may be taken back."""
+    """True if the response is locked and can still be withdrawn."""
     read: str = ""
-    """Where to read about it, after a wrong answer: "page 4, “Four flows”"; empty for nowhere."""
+    """Where to read up after a wrong answer, e.g. "page 4, “Four flows”"; empty if no page explains it."""
 
 
 class Tally(NamedTuple):
-    """How far a page of questions is."""
+    """Progress through a page of questions."""
 
     done: int
-    """Of them, those that are right; where marks come at the end, those that are answered."""
+    """Questions answered correctly, or answered at all while the sitting withholds marks."""
     total: int
     counts_right: bool
-    """Whether it is the right ones."""
+    """True if `done` counts correct answers only."""
 
 
 class Study:
-    """One step, as this student does it. Owns the state that the page's widgets only draw."""
+    """State of one page for this student; the page's widgets only draw it."""
 
     def __init__(
         self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
@@ -66,31 +66,31 @@ class Study:
         self._journal = journal
         self._key = module.id, step.id
         self.trouble = ""
-        """Why the last thing could not be stored; empty when all is saved."""
+        """Reason why the last write failed; empty if everything is saved."""
         self._unstored: set[str] = set()
-        """Activities of which the journal does not have everything."""
+        """Ids of activities whose record is only partly in the journal."""
         self.run: Run | None = None
-        """The latest whole run of this page."""
+        """The latest complete run of this page."""
         self.baseline: Run | None = None
-        """Of a challenge: the latest one with none of its knobs turned."""
+        """The latest run of a challenge with all knobs at their initial values."""
         self.curve: MeasuredCurve | None = None
-        """What this page's sweep measured, once all of it is there."""
+        """Result of this page's sweep, once every point has been measured."""
         self.reading = False
-        """Whether that run is being read from its file."""
+        """True while `run` is being loaded from its file."""
         self.ended = False
-        """Whether the sitting is over."""
+        """True once the sitting is over."""
         self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
         earlier = self.record
         if sitting.afresh:
-            # What was run is not put aside: it may be asked about.
+            # A new sitting keeps the finished sweep, since questions may refer to its runs.
             swept = {each.id: self.record.activity(each.id) for each in step.of(SweepActivity)}
             self.record = msgspec.structs.replace(self.record, activities=swept)
         self._enrolled = self._store(lambda: self._journal.record.enrolment)
         self._store(lambda: self._journal.visit(*self._key))
         self._draws: dict[str, dict[str, str]] = {}
-        """The numbers that activities are asked with, by their ids, of those that draw any."""
+        """The numbers drawn for each question that uses random numbers, by activity id."""
         self._levels: dict[str, int] = {}
-        """Levels of hints that were shown with these numbers, of the same."""
+        """The highest hint level shown with the current numbers, by activity id."""
         for activity in step.activities:
             if activity.drawn(""):
                 before = earlier.activity(activity.id)
@@ -98,22 +98,21 @@ class Study:
                 self._levels[activity.id] = 0 if before.right or sitting.afresh else before.hints
 
     def record_of(self, activity: Activity) -> ActivityRecord:
-        """What was done of it."""
         return self.record.activity(activity.id)
 
     @property
     def context(self) -> MarkContext:
-        """What responses are marked against now."""
+        """Runs and curve to mark responses against."""
         return MarkContext(run=self.run, start=self.baseline, curve=self.curve)
 
     # Drawn numbers
 
     def posed(self, activity: Activity) -> Activity:
-        """As it is asked now: with the numbers that were drawn for it."""
+        """Return the activity with its drawn numbers filled in."""
         return activity.posed(self._draws.get(activity.id, {}))
 
     def redraw(self, activity: Activity) -> Activity:
-        """Ask it with other numbers; as it is asked then."""
+        """Draw new numbers for the activity and return it with those."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
         attempts = self.record_of(activity).attempts
         self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
@@ -121,26 +120,25 @@ class Study:
         return self.posed(asked)
 
     def can_redraw(self, activity: Activity) -> bool:
-        """Whether it was answered and can be asked with other numbers."""
+        """Return True if the activity is answered and can be posed again with new numbers."""
         response = self.response(activity) if activity.id in self._draws else None
         return response is not None and response.can_redraw
 
     def was_right(self, activity: Activity) -> bool:
-        """Whether it was answered with other numbers than it is asked with now."""
+        """Return True if an earlier answer, to other numbers, was correct and the current numbers are unanswered."""
         right = self.record_of(activity).right
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
     def _draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """The numbers of before until it is right, so that a mistake can be found; then others."""
+        """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw new ones."""
         latest = earlier.latest
         if latest is not None and not latest.correct and not self.sitting.afresh:
-            with contextlib.suppress(UsageError):  # of a lesson that has been edited since
+            with contextlib.suppress(UsageError):  # the lesson was edited since
                 activity.posed(latest.draw)
                 return latest.draw
         return self._different_draw(activity, earlier.attempts, latest.draw if latest is not None else {})
 
     def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
-        """Numbers that differ from those before, where a few draws find any."""
         drawn = before
         for more in range(personal.DRAWS_AGAIN):
             drawn = activity.drawn(self._seed(activity, attempts, more))
@@ -149,30 +147,34 @@ class Study:
         return drawn
 
     def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
-        """It stays while nothing is answered, whoever turns pages meanwhile; each student has others."""
+        """Return a seed that differs per student and stays the same until the next answer."""
         identity = self._store(lambda: self._journal.identity) or ""
         return personal.question_seed(identity, *self._key, activity.id, attempts, more)
 
-    # What is asked
+    # Due and revealed activities
 
     def reveals(self, activity: Activity) -> bool:
-        """Whether it is asked yet."""
+        """Return True if the sitting already shows the activity."""
         return self.sitting.reveals(activity, self.step.has_run(self.record))
 
     def is_due(self, activity: Activity) -> bool:
-        """Whether a response is wanted now."""
+        """Return True if the activity still needs a response."""
         return self.reveals(activity) and self.sitting.is_due(activity, self.record_of(activity), self.ended)
 
     @property
     def due_before_run(self) -> Activity | None:
-        """What is to be done before the page's experiment may be run, such as the prediction."""
+        """The activity to complete before the page's experiment may run, such as a prediction."""
         before = (activity for activity in self.step.activities if activity.stage is Stage.BEFORE_RUN)
         return next((activity for activity in before if self.is_due(activity)), None)
 
     # Responses
 
     def respond(self, activity: Activity, given: Given) -> None:
-        """Mark a response and record it. Raises UsageError for one that cannot be marked: it is no attempt."""
+        """Mark a response and record it.
+
+        Raises:
+            UsageError: if the response cannot be marked. It then does not count as an attempt.
+        """
         if not self.reveals(activity):
             raise UsageError("this is about your run: r runs it first")
         if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
@@ -188,7 +190,7 @@ class Study:
         self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def _why_impossible(self, activity: Activity, given: Given) -> str:
-        """Why nothing that the page measures can have that value; empty where it can."""
+        """Return why the page's measure cannot take this value; empty if it can."""
         if not isinstance(activity, Predict):
             return ""
         sweep = self.step.sweep
@@ -196,31 +198,39 @@ class Study:
         return activity.impossible(given, measure, self.step.asked_of(activity))
 
     def doubt(self, activity: Activity, given: Given) -> str:
-        """Why it should be asked about before it is locked; empty for no reason. Raises UsageError."""
+        """Return why to ask the student for confirmation before locking the response; empty if it is plausible.
+
+        Raises:
+            UsageError: if the page's measure cannot take this value.
+        """
         if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
         return activity.doubt(given, self.step.asked_of(activity))
 
     def skip(self, activity: Activity) -> None:
-        """Leave it out, for good."""
+        """Record an empty response, which is final."""
         self.respond(activity, activity.reference().empty)
 
     def can_withdraw(self, activity: Activity) -> bool:
-        """Whether it is locked and no run has begun that answers it."""
+        """Return True if the response is locked and no run has started since."""
         if not (activity.locked and self.record_of(activity).attempts and self.sitting.retries) or self.ended:
             return False
-        # Runs are begun beside this study, those of a sweep and of another window as well.
+        # Other windows and sweeps start runs that this object has not seen.
         stored = self._store(lambda: self._journal.page(*self._key)) or self.record
         return not (stored.runs or self.record.runs)
 
     def withdraw(self, activity: Activity) -> bool:
-        """Take back what was locked; return whether it was, which a run in another window may have prevented."""
+        """Withdraw a locked response.
+
+        Returns:
+            False if a run in another window has made the response final.
+        """
         record = ActivityRecord(hints=self.record_of(activity).hints)
         self._change(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
         return not self.record_of(activity).attempts
 
     def response(self, activity: Activity) -> MarkedResponse | None:
-        """The response that counts, with what is told of it now."""
+        """Return the response that counts, with the feedback to show now."""
         record = self.record_of(activity)
         response = self.sitting.counting(activity, record)
         drawn = self._draws.get(activity.id)
@@ -230,7 +240,7 @@ class Study:
             return None
         mark = self._mark_now(activity, response)
         if record.latest and response.correct and not mark.correct:
-            # The lesson was edited since it was right: what was given after that may be right now.
+            # The lesson was edited since the correct answer: a later response may match its new version.
             response = record.latest
             mark = self._mark_now(activity, response)
         tells = self.sitting.tells_mark(self.ended)
@@ -247,7 +257,7 @@ class Study:
         )
 
     def record_measured(self, activity: Activity) -> None:
-        """The run has been made that what was predicted is measured by: keep what it measured, the first time."""
+        """Record the measured value for a prediction, once its run is complete. Later runs do not change it."""
         record = self.record_of(activity)
         if record.measured is not None or record.first is None or record.first.value is None:
             return
@@ -267,7 +277,7 @@ class Study:
 
     @property
     def tally(self) -> Tally | None:
-        """Of a page that only asks; None for any other, and where there is little to count."""
+        """Progress on a page without runs and with at least `MANY_QUESTIONS` questions; otherwise None."""
         questions = self.step.of(Question)
         if len(questions) < MANY_QUESTIONS or any(each.stage is Stage.RUN for each in self.step.activities):
             return None
@@ -277,30 +287,30 @@ class Study:
         return Tally(sum(each is not None for each in done), len(questions), counts_right)
 
     def _mark_now(self, activity: Activity, response: Response) -> Mark:
-        """What it is told now: the lesson may have been edited since it was given."""
+        """Mark the response again, since the lesson may have been edited."""
         try:
             mark = activity.mark(response.given, self.context)
         except UsageError:
             return Mark(correct=response.correct)
         if mark.correct == response.correct or not activity.against_run:
             return mark
-        # Another run has been made since: the mark that was given of the one before stays.
+        # A newer run would mark the response differently: keep the original mark.
         before = "" if response.correct else "That was marked against an earlier run: answer again."
         return Mark(correct=response.correct, feedback=before)
 
-    # Hints, runs, the end
+    # Hints, runs, end of the sitting
 
     def hints_left(self, activity: Activity) -> bool:
-        """Whether a level is left to show."""
+        """Return True if another hint level is available."""
         shown = self.hints_shown(activity)
         return self.sitting.hints and self.reveals(activity) and shown < len(activity.hints)
 
     def hints_shown(self, activity: Activity) -> int:
-        """The level that was shown last, from 1; with other numbers they begin again. 0 for none."""
+        """Return the highest hint level shown for the current numbers, from 1; 0 if none."""
         return self._levels.get(activity.id, self.record_of(activity).hints)
 
     def hint(self, activity: Activity) -> None:
-        """Show one level more."""
+        """Record the next hint level as shown."""
         level = self.hints_shown(activity) + 1
         if activity.id in self._levels:
             self._levels[activity.id] = level
@@ -308,11 +318,11 @@ class Study:
         self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
-        """Return the seed of the page's next draw.
+        """Return the seed of the page's next run.
 
-        Seeds count on from `own`, or in a course that grades from the student's first one. A last seed that is none of
-        these draws was another student's: the draws then begin anew, as whoever grades would refuse it
-        (`grading.evidence.honesty.seed_problem`).
+        Seeds count up from `own`, or from the student's first seed in a graded course. If the last seed is not in
+        that sequence, it belongs to an earlier enrollment, and the sequence starts over: grading would refuse any
+        other seed (`grading.evidence.honesty.seed_problem`).
         """
         last = self.record.last_seed
         if last is None or self.draw_number(last, own) is None:
@@ -320,7 +330,7 @@ class Study:
         return (last + 1) % personal.SEEDS
 
     def draw_number(self, seed: int, own: int) -> int | None:
-        """Return which of the page's draws has that seed, from 1; None for a seed of none of them."""
+        """Return the position of the seed in the page's sequence, from 1; None if it is not in the sequence."""
         number = (seed - self._first_seed(own)) % personal.SEEDS + 1
         return number if number <= self.record.whole_runs else None
 
@@ -328,35 +338,43 @@ class Study:
         return personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
 
     def run_files(self, step: str = "") -> Iterator[str]:
-        """The files of the runs that are kept, the latest first, whole or cut short. Raises JournalError.
+        """Iterate over the files of complete and aborted runs, latest first.
 
-        `step` is another page of the module.
+        Args:
+            step: another page of the module; by default this page.
+
+        Raises:
+            JournalError: if the journal cannot be read.
         """
         return self._journal.run_files(self.module.id, step or self.step.id)
 
     def reload(self) -> None:
-        """Something of this page was recorded by another part of the program."""
+        """Reload the record after another part of the program has changed it."""
         self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
 
     def what_if_files(self) -> Iterator[tuple[str, str]]:
-        """Those of the page's what-ifs, the latest first, each with that of the run before. Raises JournalError."""
+        """Iterate over (what-if file, base run file) pairs, latest first.
+
+        Raises:
+            JournalError: if the journal cannot be read.
+        """
         return self._journal.what_ifs(*self._key)
 
     def record_run(self, run: Run) -> None:
-        """A run of this page has ended."""
+        """Record that a run of this page has ended."""
         begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)
         self.record = begun.ran(run.complete, run.experiment.seed)
         if run.complete:
             self.run = run
 
     def end(self) -> None:
-        """The sitting is over: what it had not told is told now."""
+        """End the sitting: reveal all marks."""
         self.ended = True
 
     def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
-        """Store it, and go on with what the journal has then: another window may have locked something before."""
+        """Write to the journal, then use its version: another window may have locked a response first."""
         stored = self._store(store)
-        # What could not be stored is here alone.
+        # Unwritten changes exist only in memory.
         self._unstored |= {activity.id} if stored is None else set()
         if stored is not None and activity.id not in self._unstored and not self.sitting.afresh:
             record = stored.activity(activity.id)
@@ -368,6 +386,6 @@ class Study:
         except JournalError as error:
             self.trouble = str(error)
             return None
-        # What could not be stored before may still wait.
+        # Earlier failed writes may still be waiting.
         self.trouble = self._journal.unsaved
         return result
