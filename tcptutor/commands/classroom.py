@@ -57,7 +57,7 @@ def show_class(asked: ClassRequest) -> int:
     elif targets:
         print_lines(f"wrote {target}" for target in targets)
     elif not asked.as_text and on_terminal():
-        from tcptutor.ui.classroom import show_class as show_on_screen  # noqa: PLC0415  # Textual takes its time
+        from tcptutor.ui.viewers import show_class as show_on_screen  # noqa: PLC0415  # Textual takes its time
 
         ended = show_on_screen(named, anonymous=asked.anonymous)
         return ended or exit_code(graded)

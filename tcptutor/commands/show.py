@@ -24,7 +24,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
         return _show_sweep(path, as_json)
     run, path = open_run(name, warn)
     if not (as_json or as_text or all_flows) and on_terminal():
-        from tcptutor.ui.show import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
+        from tcptutor.ui.viewers import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
 
         return show_on_screen(run, path)
     result = report(run)

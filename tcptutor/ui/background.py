@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
 from tcptutor.base.errors import TutorError
-from tcptutor.run import FlowResult, Run, Sample
+from tcptutor.run import Environment, FlowResult, Run, Sample
 from tcptutor.runs import store
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
@@ -142,6 +143,32 @@ def expected(experiment: Experiment) -> Expectation:
     from tcptutor.analysis import expect, window_courses  # noqa: PLC0415
 
     return replace(expect(experiment), trajectory=window_courses(experiment))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of one experiment."""
+
+    experiment: Experiment
+    expectation: Expectation
+    seconds: float | None
+    """That the run takes here, about; None where the lab is not up, or plays recordings."""
+
+
+async def forecast(experiment: Experiment, here: Environment | None) -> Forecast:
+    """Worked out in a thread; `here` is where it would run, None while the lab is starting."""
+    return await in_thread(_forecast, experiment, here)
+
+
+def _forecast(experiment: Experiment, here: Environment | None) -> Forecast:
+    from tcptutor.fleet.place import run_seconds  # noqa: PLC0415  # with the analysis, which no first frame needs
+
+    expectation = expected(experiment)
+    seconds = None
+    if here is not None and here.backend != "replay":
+        throughput = expectation.binding.throughput_bps if experiment.total_streams else 0.0
+        seconds = run_seconds(experiment, here.clock, throughput)
+    return Forecast(experiment, expectation, seconds)
 
 
 def _report(run: Run) -> Report:

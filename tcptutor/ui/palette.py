@@ -14,7 +14,7 @@ from tcptutor.course.glossary import Term, readable_glossary
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor
-from tcptutor.ui.screens.term import TermScreen
+from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
 
 _OF_SCREENS = ("lesson.", "workbench.")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.run import Run, load
-from tcptutor.ui.show import ShowApp
+from tcptutor.ui.viewers import ShowApp
 from tcptutor.ui.widgets.bench.chart import LEAST
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tests.ui.screen import text, until, until_text

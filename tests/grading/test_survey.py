@@ -17,7 +17,7 @@ from tcptutor.grading.batch import Asked
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.survey import QuestionRow, Survey, survey
 from tcptutor.grading.views import bar, spread, views
-from tcptutor.ui.classroom import ClassApp
+from tcptutor.ui.viewers import ClassApp
 from tests.command import here as tcptutor
 from tests.grading.evidence.doer import Doer, able
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in

@@ -83,4 +83,4 @@ def make_app(course: Course, journal: Journal, lab: FakeLab) -> Callable[..., Tu
 def _nothing_passes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture has nothing that is shown for a moment only."""
     if "snap_compare" in request.fixturenames:
-        monkeypatch.setattr("tcptutor.ui.screens.saving._SAVED_FOR", 0.01)
+        monkeypatch.setattr("tcptutor.ui.screens.base._SAVED_FOR", 0.01)

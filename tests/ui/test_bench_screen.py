@@ -10,7 +10,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.runs.conduct import finish
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.screens.command_line import CommandLineScreen
+from tcptutor.ui.screens.dialogs import CommandLineScreen
 from tcptutor.ui.screens.workbench import WorkbenchScreen
 from tcptutor.ui.widgets.workbench.panel import WorkbenchPanel
 from tests.journal.conftest import predict

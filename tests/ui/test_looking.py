@@ -15,7 +15,7 @@ from tcptutor.analysis import Instants, insight
 from tcptutor.run import SampleTable, UdpSample, UdpTable
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.looking import ARROWS, BINDINGS
-from tcptutor.ui.show import ShowApp
+from tcptutor.ui.viewers import ShowApp
 from tcptutor.ui.widgets.bench import axes, look
 from tcptutor.ui.widgets.bench.cursor import Cursor, near
 from tcptutor.ui.widgets.bench.history import History

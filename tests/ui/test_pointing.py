@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tcptutor.ui.screens.confirm import ConfirmScreen
+from tcptutor.ui.screens.dialogs import ConfirmScreen
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 from tests.journal.conftest import answers, predict

@@ -8,7 +8,7 @@ from msgspec.structs import replace as changed
 
 from tcptutor.run import AckSample, AckTable, ResentSample, ResentTable, Run
 from tcptutor.ui.live import Live
-from tcptutor.ui.show import ShowApp
+from tcptutor.ui.viewers import ShowApp
 from tcptutor.ui.widgets.bench import look
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History

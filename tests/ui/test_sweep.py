@@ -18,7 +18,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.screens.cell import CellScreen
+from tcptutor.ui.screens.stored import CellScreen
 from tests.journal.conftest import predict
 
 from .fakes import SweptLab, swept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
-from textual import events
+from textual import _styles_cache, events
 from textual.binding import Binding, BindingType
 from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
@@ -19,7 +19,6 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import bindings
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.forgetting import forget_pages
 from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.live import Live
@@ -35,6 +34,10 @@ WIDE = 100
 """From here on two columns."""
 TALL = 32
 """From here on there is room for the table of models."""
+NOT_SAVED = "NOT SAVED"
+SAVED = "saved"
+_SAVED_FOR = 2.0
+"""Seconds for which it says that something was written."""
 
 
 class WhatIfBase(NamedTuple):
@@ -193,7 +196,7 @@ class TutorScreen(Screen[None]):
         self.show_lab()
 
     def on_unmount(self) -> None:
-        forget_pages()
+        _free_drawn_lines()
 
     def on_resize(self, event: events.Resize) -> None:
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
@@ -226,3 +229,45 @@ class TutorScreen(Screen[None]):
             seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
             return f"{place_of(live.run.environment)} · running {seconds}"
         return bench.state.headline_of(self.lab_shown)
+
+
+class SavingScreen(TutorScreen):
+    """NOT SAVED stays for as long as it is so; "saved" is shown after each write, and goes again."""
+
+    _written = 0
+    """How many events the journal had when that was last shown."""
+
+    def show_saved(self) -> None:
+        written = self.tutor.journal.written
+        if not self.tutor.is_saved:
+            self._show_right(NOT_SAVED)
+        elif written != self._written:
+            self.say_saved()
+        else:
+            self._forget(NOT_SAVED)
+        self._written = written
+
+    def say_saved(self) -> None:
+        """Something was written just now."""
+        self._show_right(SAVED if self.tutor.is_saved else NOT_SAVED)
+        self.set_timer(_SAVED_FOR, lambda: self._forget(SAVED))
+
+    def _forget(self, shown: str) -> None:
+        for bar in self.query(KeyBar):
+            if bar.right == shown:
+                bar.show_right("")
+
+    def _show_right(self, text: str) -> None:
+        for bar in self.query(KeyBar):
+            bar.show_right(text)
+
+
+def _free_drawn_lines() -> None:
+    """Free the drawn lines of removed widgets.
+
+    Textual's `get_inner_outer` caches two colors for each of its last 1,024 line caches, keyed by the line cache, and
+    so keeps every line of dozens of pages: 3 MB a page.
+    """
+    clear = getattr(_styles_cache.StylesCache.get_inner_outer, "cache_clear", None)
+    if clear is not None:
+        clear()

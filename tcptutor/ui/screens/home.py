@@ -18,7 +18,7 @@ from tcptutor.journal import Progress
 from tcptutor.ui import bindings, pages, words
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.pages import few_squares, squares
-from tcptutor.ui.screens.saving import SavingScreen
+from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WELCOME = (

@@ -29,13 +29,12 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES, SIDES
-from tcptutor.ui.screens.base import TALL, WIDE
-from tcptutor.ui.screens.confirm import ConfirmScreen
+from tcptutor.ui.screens.base import TALL, WIDE, SavingScreen
+from tcptutor.ui.screens.dialogs import ConfirmScreen
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
-from tcptutor.ui.screens.saving import SavingScreen
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
 from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal

@@ -15,8 +15,8 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import background, sweep_runner
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.messages import RunLoaded
-from tcptutor.ui.screens.cell import CellScreen
 from tcptutor.ui.screens.side import LOADING, Side
+from tcptutor.ui.screens.stored import CellScreen
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
 from tcptutor.ui.widgets.sweep.picture import progress
 

@@ -98,6 +98,24 @@ class StoredScreen(LookingScreen):
         return place(self._run.environment)
 
 
+class CellScreen(StoredScreen):
+    """A run of a sweep, over its page; Esc returns to the curve."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", id="cell.back", tooltip="back to the curve"),
+    ]
+    FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
+
+    def run_file(self, run: Run) -> Path | None:
+        return LookingScreen.run_file(self, run)
+
+    def action_back(self) -> None:
+        if self.looks:
+            self.action_stop_looking()
+        else:
+            self.dismiss()
+
+
 def _facts(run: Run) -> Content:
     """Which experiment, when, on what, and whether it is believed."""
     experiment, environment = run.experiment, run.environment

@@ -21,10 +21,10 @@ from tcptutor.course.overrides import same_settings
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
 from tcptutor.ui import background, bindings
+from tcptutor.ui.background import forecast
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.forecast import forecast
 from tcptutor.ui.live import Live
-from tcptutor.ui.screens.command_line import CommandLineScreen
+from tcptutor.ui.screens.dialogs import CommandLineScreen
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.workbench_keys import BINDINGS, FOOTER, TYPED, TYPING
 from tcptutor.ui.screens.workbench_lists import BesideList, StartList

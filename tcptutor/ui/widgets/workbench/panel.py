@@ -7,7 +7,7 @@ from functools import partial
 
 from textual import events
 
-from tcptutor.ui.forecast import Forecast
+from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench.drawn import DrawnPanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph

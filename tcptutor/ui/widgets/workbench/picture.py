@@ -13,7 +13,7 @@ from tcptutor.base import units
 from tcptutor.run import Environment, Run
 from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui import words
-from tcptutor.ui.forecast import Forecast
+from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench import chart
 from tcptutor.ui.widgets.bench.beside import curves_beside, told_beside

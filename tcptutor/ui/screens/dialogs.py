@@ -1,0 +1,99 @@
+"""Small dialogs: a confirmation, an equivalent command line, the explanation of a term."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tcptutor.course.glossary import Term
+from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.page.text import paragraphs
+
+
+def _key_bar(*entries: FooterKey) -> KeyBar:
+    bar = KeyBar()
+    bar.show_keys(entries)
+    return bar
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """A question before an action that cannot be undone. Enter means no, since it is often pressed unread."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "yes", id="confirm.yes"),
+        Binding("escape,n,enter", "dismiss(False)", "no", id="confirm.no"),
+    ]
+
+    def __init__(self, question: str, reason: str, yes: str) -> None:
+        super().__init__()
+        self._question, self._reason, self._yes = question, reason, yes
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="confirm") as box:
+            box.border_title = self._question
+            yield Static(self._reason, markup=False)
+            yield _key_bar(
+                FooterKey((("y", "y"),), self._yes),
+                FooterKey((("Esc", "escape"), ("Enter", "enter")), "go back"),
+            )
+
+
+class CommandLineScreen(ModalScreen[None]):
+    """The command that does in a shell what the screen does.
+
+    Enter copies it by OSC 52, which some terminals ignore.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,c", "copy", "copy", id="command.copy"),
+        Binding("escape,space,a", "dismiss", "close", id="command.close"),
+    ]
+
+    def __init__(self, line: str, remark: str = "") -> None:
+        super().__init__()
+        self._line, self._remark = line, remark
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="command") as box:
+            box.border_title = "As a command"
+            with VerticalScroll():
+                yield Static(Content(self._line), id="command-line", markup=False)
+            yield Static(self._remark, id="command-said", markup=False)
+            yield _key_bar(
+                FooterKey((("Enter", "enter"),), "copies it"), FooterKey((("Esc", "escape"),), "back")
+            )
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self._line)
+        self.query_one("#command-said", Static).update(
+            "Sent to your terminal's clipboard. If it did not arrive, select the line with the mouse."
+        )
+
+
+class TermScreen(ModalScreen[bool]):
+    """The explanation of a term, over the current page. Dismissed with True to open the page about the term."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "dismiss(True)", "read on", id="term.read"),
+        Binding("escape,space", "dismiss(False)", "close", id="term.close"),
+    ]
+
+    def __init__(self, term: Term, page: str) -> None:
+        super().__init__()
+        self._term, self._page = term, page
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="confirm") as box:
+            box.border_title = self._term.title
+            yield Static(paragraphs(self._term.text), markup=False)
+            yield _key_bar(
+                FooterKey((("Esc", "escape"),), "back"),
+                FooterKey((("Enter", "enter"),), f"read on: {self._page}"),
+            )
