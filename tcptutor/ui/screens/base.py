@@ -238,7 +238,7 @@ class SavingScreen(TutorScreen):
     """How many events the journal had when that was last shown."""
 
     def show_saved(self) -> None:
-        written = self.tutor.journal.written
+        written = self.tutor.journal.event_count
         if not self.tutor.is_saved:
             self._show_right(NOT_SAVED)
         elif written != self._written:
