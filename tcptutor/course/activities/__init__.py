@@ -1,6 +1,6 @@
-"""The kinds of things a student does, a file each. A file in this folder is all that the course needs of a kind.
+"""Kinds of activities, one module each; a new module here is all the course needs for a new kind.
 
-Each module lists in TABLES what lesson files hold of it.
+Each module lists its lesson-file tables in TABLES.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLES: tuple[type[ActivityTable], ...] = tuple(
 
 
 def front_matter() -> list[tuple[str, Any, Any]]:
-    """Key, type and default of each table that the front matter of a step may have, in the order of a page."""
+    """Return key, type and default of each front-matter table of a step, in page order."""
     kinds: dict[str, list[type[ActivityTable]]] = {}
     for table in TABLES:
         kinds.setdefault(table.table, []).append(table)

@@ -1,4 +1,4 @@
-"""Choose: one alternative that is right, or all that are."""
+"""Choice: pick the right alternative, or all right ones."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MIN_CHOICES = 3
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[question.choice]]`"""
+    """One choice of a question: `[[question.choice]]`."""
 
     text: str
     correct: bool = False
     feedback: str
-    """Why it is right or wrong; shown when it was chosen."""
+    """Reason it is right or wrong, shown after it was chosen."""
 
 
 class ChoiceQuestion(Question, frozen=True, kw_only=True):
-    """What single and multiple choice have in common. A response has the numbers of the chosen ones, from 0."""
+    """Base of single and multiple choice. A response is the chosen indexes, from 0."""
 
     several: ClassVar[bool]
-    """Whether several may be chosen."""
+    """True if several may be chosen."""
 
     choices: tuple[Alternative, ...] = msgspec.field(default=(), name="choice")
 
@@ -83,13 +83,13 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
 
 
 class SingleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="single"):
-    """One is right."""
+    """Question with one right choice."""
 
     several: ClassVar[bool] = False
 
 
 class MultipleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="multiple"):
-    """All that hold are right, together."""
+    """Question whose right answer is the set of all correct choices."""
 
     several: ClassVar[bool] = True
 

@@ -1,13 +1,13 @@
-"""Explore: a challenge. A property to reach with the knobs that the page offers, judged on the student's own runs.
+"""Explore: a challenge to reach targets with the page's knobs, judged on the student's own runs.
 
 [explore]
 ask = "Fill the link, and let nothing wait."
 name = "large-window"            # the experiment
-set = { duration = "5 s" }       # its fixed settings, and the knobs as they are at first
-par = 1                          # the fewest knobs that have to be changed
-solution = { window = "100 kB" } # not shown: the linter and the tests try it
+set = { duration = "5 s" }       # its fixed settings, and the initial values of the knobs
+par = 1                          # the fewest knobs that must change
+solution = { window = "100 kB" } # not shown: tried by the linter and the tests
 hints = ["…", "…"]
-explanation = "…"                # shown once it is reached
+explanation = "…"                # shown once the targets are reached
 
 [[explore.knob]]                 # course.knob.Knob
 name = "window"                  # a parameter
@@ -17,9 +17,9 @@ high = "400 kB"
 [[explore.goal]]                 # course.goals.target.Target
 text = "At least 95 % of the link is used"
 when = { run.used = ">= 95 %" }  # quantities of course.goals.terms
-per = "start"                    # instead as ratios to the run with nothing changed
+per = "start"                    # values are ratios to the run with nothing changed
 
-What comes of a challenge is kept as any response is: the knobs' values as text, and as its value how many were changed.
+A response is stored like any other: the knobs' values as text, and as its value the number of changed knobs.
 """
 
 from __future__ import annotations
@@ -58,14 +58,18 @@ _PARTED, _SET = "; ", " = "
 
 @dataclass(frozen=True)
 class Variants:
-    """The page's experiment with other settings. What follows from them, as a queue in BDP, follows."""
+    """Factory for the page's experiment with other settings; values in BDP follow them."""
 
     name: str
     settings: Mapping[str, Setting]
     make: NamedExperiment = field(compare=False)
 
     def __call__(self, values: Mapping[str, str]) -> Experiment:
-        """Raises UsageError, one line, for settings that contradict each other."""
+        """Build the experiment with these settings.
+
+        Raises:
+            UsageError: The settings contradict each other.
+        """
         try:
             return self.make(self.name, {**self.settings, **values})[1]
         except ContentError as error:
@@ -74,7 +78,7 @@ class Variants:
 
 
 class ExploreActivity(Activity, frozen=True, kw_only=True):
-    """A challenge. The response are the knobs' values of a run; it is marked by that run."""
+    """A challenge. A response is the knobs' values of a run, marked by that run."""
 
     table: ClassVar[str] = "explore"
     stage: ClassVar[Stage] = Stage.RUN
@@ -86,7 +90,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     name: str
     """Full name, `module/experiment`."""
     experiment: Experiment
-    """As it is at first."""
+    """With the initial values of the knobs."""
     variants: Variants
     knobs: tuple[Knob, ...]
     goals: tuple[Target, ...]
@@ -97,42 +101,46 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[AskedTarget, ...]:
-        """The targets, read. Whole for a page that was loaded."""
+        """Parsed targets. A loaded page has no unreadable ones."""
         read = (read_target(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(each for each in read if isinstance(each, AskedTarget))
 
     @property
     def compares(self) -> bool:
-        """Whether a run with nothing changed has to be there as well."""
+        """True if a run with the initial values is needed for comparison."""
         return any(goal.per for goal in self.goals)
 
     # The knobs
 
     @property
     def start(self) -> dict[str, str]:
-        """The knobs' values at first, by name."""
+        """Initial values of the knobs by name."""
         return self.values(self.experiment)
 
     def values(self, experiment: Experiment) -> dict[str, str]:
-        """The knobs' values in it, by name."""
+        """Return the knobs' values in `experiment` by name."""
         return {knob.name: knob.text(experiment) for knob in self.knobs}
 
     def changed(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Those of them that are not as at first."""
+        """Return those of `values` that differ from the initial ones."""
         start = self.start
         return {name: value for name, value in values.items() if value != start.get(name, value)}
 
     def variant(self, values: Mapping[str, str]) -> Experiment:
-        """The experiment with the knobs so. Raises UsageError, one line, where they contradict each other."""
+        """Return the experiment with these knob values.
+
+        Raises:
+            UsageError: The values contradict each other.
+        """
         # All of them: one that was given in BDP would follow another.
         return self.variants({**self.start, **values})
 
     def given(self, experiment: Experiment) -> str:
-        """The response that a run of `experiment` is."""
+        """Return the response that a run of `experiment` represents."""
         return _PARTED.join(f"{name}{_SET}{value}" for name, value in self.values(experiment).items())
 
     def knobs_of(self, given: Given) -> dict[str, str]:
-        """The knobs' values of a response; those that it does not have are as at first."""
+        """Return the knobs' values of a response; missing ones have their initial values."""
         parts = (part.partition(_SET) for part in str(given).split(_PARTED))
         found = {name: value for name, _, value in parts}
         return {name: found.get(name, value) for name, value in self.start.items()}
@@ -140,9 +148,11 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     # What was reached
 
     def judge(self, run: Run, start: Run | None = None) -> tuple[TargetState, ...]:
-        """How each target stands by `run`, a whole one. `start`: the student's run with nothing changed.
+        """Judge each target on a complete run, with the cost of `analysis.report` if one asks for a cause.
 
-        As slow as `analysis.report` where a target asks for a cause.
+        Args:
+            run: Complete run with the student's knob values.
+            start: The student's run with the initial values.
         """
         return tuple(judge_run(self.asked, run, start))
 
@@ -166,7 +176,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         return page.activity(self.id).right is not None
 
     def standing(self, record: ActivityRecord) -> str:
-        """ "open", "reached with 3 changes, par is 2", "reached at par: 2 changes"."""
+        """Return "open", "reached with 3 changes, par is 2", or "reached at par: 2 changes"."""
         if record.right is None:
             return "open"
         changes = round(record.best if record.best is not None else record.right.value or 0)
@@ -233,22 +243,22 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
 
     @property
     def solved(self) -> Experiment:
-        """The experiment as the solution has it."""
+        """Experiment with the solution's knob values."""
         return self.with_solution(tuple(self.solution))
 
     def with_solution(self, names: tuple[str, ...]) -> Experiment:
-        """The experiment with those knobs as the solution has them."""
+        """Return the experiment with only these knobs set as in the solution."""
         knobs = {knob.name: knob for knob in self.knobs}
         return self.variant({name: knobs[name].read(self.solution[name], self.experiment) for name in names})
 
 
 def count_of(number: int, what: str = "change") -> str:
-    """ "1 change", "2 changes"."""
+    """Return "1 change", "2 changes"."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 class ExploreTable(ActivityTable, frozen=True, kw_only=True):
-    """`[explore]`"""
+    """Front matter of a challenge: `[explore]`."""
 
     table: ClassVar[str] = ExploreActivity.table
     stage: ClassVar[Stage] = ExploreActivity.stage

@@ -1,4 +1,4 @@
-"""Calculate: a number with its unit, marked with a tolerance. The numbers it is worked out from may be drawn."""
+"""Calculate: a number with its unit, marked with a tolerance; its inputs may be drawn at random."""
 
 from __future__ import annotations
 
@@ -19,53 +19,52 @@ from tcptutor.course.record import Given
 from tcptutor.spec import Experiment
 
 MAX_TOLERANCE = 0.25
-"""Relative; a question that takes more than a quarter off asks for nothing."""
+"""Largest useful relative tolerance."""
 MIN_TOLERANCE_DRAWN = 0.01
-"""A drawn answer is rarely a round number."""
+"""Smallest relative tolerance for drawn answers, which are rarely round numbers."""
 SAMPLE_DRAWS = 100
-"""Draws that the linter works out."""
+"""Draws the linter evaluates."""
 _DRAWS_WITH_TEXTS = 10
-"""Of these, those whose texts it fills in as well, which takes longer."""
+"""Sampled draws whose texts are filled in as well, which takes longer."""
 
 
 class KnownSlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[question.slip]]`: a wrong value that is often given."""
+    """Common wrong value: `[[question.slip]]`."""
 
     value: str
-    """With its unit; where numbers are drawn, an expression."""
+    """Number with its unit; with drawn numbers, an expression."""
     feedback: str
-    """Told instead of the question's own."""
+    """Replaces the question's feedback."""
 
 
 class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
-    """A response is the number as typed."""
+    """Question whose response is a typed number."""
 
     answer: str
-    """The right value with its unit; where numbers are drawn, an expression that gives it in the base unit."""
+    """Right value with its unit; with drawn numbers, an expression for it in the base unit."""
     unit: AnswerUnit
     tolerance: float = 0.05
     """Relative difference that still counts."""
     feedback: str = ""
-    """What a wrong value is told."""
+    """Shown for a wrong value."""
     slips: tuple[KnownSlip, ...] = msgspec.field(default=(), name="slip")
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
-    """What is drawn anew each time the question comes back."""
+    """Numbers to draw anew for each attempt."""
 
     @property
     def example(self) -> str:
-        """How an answer is written."""
+        """Format of an answer."""
         return units.EXAMPLES[self.unit]
 
     @property
     def plain_unit(self) -> str:
-        """The unit of a number without one; the same on every page, so that it tells nothing of the answer."""
+        """Unit of a number without one; the same on every page, so that it reveals nothing."""
         return units.FIELD_UNITS[self.unit]
 
     # Drawn numbers
 
     @property
     def example_draw(self) -> dict[str, str]:
-        """One of the draws."""
         return self.drawn("example")
 
     def drawn(self, seed: str) -> dict[str, str]:
@@ -122,7 +121,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     @property
     def _values(self) -> Iterator[tuple[str, str]]:
-        """Key and text of the right value and of the slips."""
+        """Keys and texts of the right value and of the slips."""
         yield "answer", self.answer
         for number, each in enumerate(self.slips, start=1):
             yield f"slip[{number}].value", each.value
@@ -169,7 +168,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
                 yield f"slip[{number}].value", "is within the tolerance of the answer: nobody is told it"
 
     def _problems_of_draws(self) -> Iterator[Problem]:
-        """What is wrong in one of a hundred draws, each thing once."""
+        """Yield the distinct problems found in the sampled draws."""
         if self.unit != "count" and self.tolerance < MIN_TOLERANCE_DRAWN:
             yield "tolerance", f"{self.tolerance:g} asks for more digits than a drawn answer is written with"
         texts = (
@@ -193,7 +192,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             for level, hint in enumerate(self.hints, start=1)
             for each in draws.placeholders(hint)
         }
-        """Placeholders of hints that were the answer in every draw so far."""
+        """Placeholders in hints that equaled the answer in every draw so far."""
         for number in range(SAMPLE_DRAWS):
             draw = self.drawn(str(number))
             for problem in self._problems_of_draw(draw, with_texts=number < _DRAWS_WITH_TEXTS):
@@ -250,7 +249,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         return Reference(right=self.posed(self.example_draw).answer, empty="")
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
-        """Of a question that draws numbers and was not posed with any, by its example draw."""
+        """Mark a response; a question with draws that has no numbers yet uses its example draw."""
         if self.draw:
             return self.posed(self.example_draw).mark(given)
         value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
@@ -263,7 +262,6 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         return Mark(correct=False, feedback=f"{slip(value, right, self.unit)}{self.feedback}".strip())
 
     def _slip(self, value: float) -> KnownSlip | None:
-        """The nearest known one, if `value` is one."""
         near = [
             (abs(value - wrong), number)
             for number, each in enumerate(self.slips)

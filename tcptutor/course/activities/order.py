@@ -1,4 +1,4 @@
-"""Order: events that happen one after the other are put in their order."""
+"""Order: put events into their sequence."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MIN_EVENTS = 3
 
 
 class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[question.event]]`"""
+    """One event of the sequence: `[[question.event]]`."""
 
     text: str
     feedback: str
-    """Why it stands where it does; shown while it stands elsewhere."""
+    """Reason for its position, shown while it is misplaced."""
 
 
 class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
-    """A response has the numbers of all events, from 0 as the lesson file has them, in the order they were put in."""
+    """Question whose response lists all event indexes in the student's order."""
 
     events: tuple[OrderedEvent, ...] = msgspec.field(default=(), name="event")
-    """In the right order; the page mixes them."""
+    """In the right order; the page shuffles them."""
 
     def contradiction(self) -> Problem | None:
         if len(self.events) < 2:
@@ -52,15 +52,15 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """How the events stand before they are put in order: the same on every machine, and never right."""
+        """Initial order on the page: the same on every machine, and never the right one."""
         order = list(range(len(self.events)))
         random.Random(self.id).shuffle(order)
         return tuple(order if order != sorted(order) else order[1:] + order[:1])
 
     def misplaced(self, given: tuple[int, ...]) -> frozenset[int]:
-        """The fewest events that would have to move: those outside of a longest part that is in order."""
+        """Return the fewest events to move: those outside a longest increasing subsequence."""
         ends: list[int] = []
-        """Of the ordered parts of each length, the smallest last event."""
+        """Smallest last event of an increasing subsequence, by length."""
         before: dict[int, int | None] = {}
         for event in given:
             at = bisect_left(ends, event)

@@ -1,4 +1,4 @@
-"""Predict: a number that the student commits to before the run, and what it is told after it."""
+"""Predict: a number the student commits to before the run, and the feedback after it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 _PLAIN_RANGE = (1, 1000)
-"""Numbers as they are written in a unit that fits: in another unit, a slip has one of these and means none."""
+"""Range of numbers in a well-chosen unit; a typed number outside it suggests a slip in the unit."""
 
 _MOST_OF_LINK = 10
-"""Times the link's rate from which a prediction is asked about."""
+"""Multiple of the link's rate above which a prediction needs confirmation."""
 
 _ROUND_TRIPS = 100
-"""A prediction of less than a segment in so many round trips is asked about."""
+"""A prediction below one segment in this many round trips needs confirmation."""
 
 _BITS = 8
 
 
 class Predict(Activity, frozen=True, kw_only=True):
-    """`[predict]`. The empty response is a run that was knowingly started without a prediction."""
+    """Prediction of a number: `[predict]`. The empty response is a run started without a prediction."""
 
     table: ClassVar[str] = "predict"
     stage: ClassVar[Stage] = Stage.BEFORE_RUN
@@ -51,19 +51,19 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     ask: str
     unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
-    """The kind of quantity."""
+    """Kind of quantity."""
     plain: str = ""
-    """The unit of a number without one, which the field shows; by default Mbit/s, ms, % or kB."""
+    """Unit of a number without one, shown in the input; defaults to Mbit/s, ms, % or kB."""
     measure: MeasureName = "throughput"
-    """On the page of one run: what of it is predicted."""
+    """Predicted quantity of a single run."""
     tolerance: float = 0.1
-    """Relative difference from model or run up to which it is called right."""
+    """Relative difference from model or run that counts as right."""
     hints: tuple[str, ...] = ()
     of: Literal["", "knee", "at"] = ""
-    """On the page of a sweep: its knee, or what is measured at the value `at`."""
+    """On a sweep page: the knee, or the value measured at `at`."""
     at: str = ""
     shapes: tuple[Shape, ...] = msgspec.field(default=(), name="shape")
-    """Where it is no number, but one of some drawings."""
+    """Drawings to choose from instead of typing a number."""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         if self.shapes:
@@ -72,7 +72,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     @property
     def plain_unit(self) -> str:
-        """The unit of a number without one."""
+        """Unit of a number without one."""
         return self.plain or units.FIELD_UNITS[self.unit]
 
     def contradiction(self) -> Problem | None:
@@ -102,7 +102,7 @@ class Predict(Activity, frozen=True, kw_only=True):
         return Reference(right=units.EXAMPLES[self.unit], empty="")
 
     def written(self, given: str) -> str:
-        """`given` with its unit: "9" in a field of Mbit/s is "9 Mbit/s"."""
+        """Return `given` with its unit: "9" in a field of Mbit/s is "9 Mbit/s"."""
         with contextlib.suppress(UnitError):  # an edited lesson may ask for something else than it did
             return f"{given} {self.plain_unit}" if units.is_plain(given) else given
         return given
@@ -113,16 +113,26 @@ class Predict(Activity, frozen=True, kw_only=True):
         return ""
 
     def value(self, given: str) -> float:
-        """In the base unit. Raises UnitError."""
+        """Parse a prediction into the base unit.
+
+        Raises:
+            UnitError: The text is not a quantity of this kind, or negative.
+        """
         value = units.parse(given, self.unit, self.plain_unit)
         if value < 0:
             raise UnitError(f"{given!r} is below 0: write it like {units.EXAMPLES[self.unit]!r}")
         return value
 
     def impossible(self, given: Given, measure: MeasureName | None, experiment: Experiment | None) -> str:
-        """Return why nothing measured can have that value, one line; empty where it can. Raises UsageError.
+        """Return why no measurement can have that value, or an empty string.
 
-        `measure`: what of `experiment` is predicted; None for a value of a sweep's axis.
+        Args:
+            given: The response.
+            measure: Predicted quantity of `experiment`; None for a value of a sweep's axis.
+            experiment: Experiment of the page, if it has one.
+
+        Raises:
+            UsageError: The response is not a number of the right kind.
         """
         text = typed_text(given, units.EXAMPLES[self.unit])
         if not text:
@@ -141,7 +151,7 @@ class Predict(Activity, frozen=True, kw_only=True):
         return f"{name}{of} lies between {known.written(low)} and {known.written(high)}: {text} cannot be"
 
     def doubt(self, given: Given, experiment: Experiment | None) -> str:
-        """What makes it look like a slip, by its own unit and what the page tells of the path; never by the answer."""
+        """Return why it looks like a slip, judged by its unit and the path but never by the answer."""
         text = typed_text(given, units.EXAMPLES[self.unit])
         if not text or not (value := self.value(text)):
             return ""
@@ -199,7 +209,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
 
 def _is_by_eight(factor: float) -> bool:
-    """Whether units a `factor` apart are bits and bytes, whatever their prefixes."""
+    """Return True if units a `factor` apart are bits and bytes, with any prefixes."""
     for eight in (factor / _BITS, factor * _BITS):
         power = math.log10(eight) / 3
         if abs(power - round(power)) < 1e-9:

@@ -1,4 +1,4 @@
-"""Read off: an instant or a value on the student's own run, marked against that run's samples."""
+"""Read off: an instant or a value on the student's own run, marked against its samples."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tcptutor.spec import Experiment
 
 _CWR = CA_STATES.index("cwr")
 RATE_AROUND = 0.5
-"""s before and after an instant, over which a rate is taken: a sender sends in bursts."""
+"""Half-width in s of the interval for a rate at an instant, because senders send in bursts."""
 
 
 class Span(NamedTuple):
-    """The part of a run that is asked about, s since the traffic began. For an instant both ends are one."""
+    """Interval of a run, s since the traffic began; for an instant start and end are equal."""
 
     start: float
     end: float
 
 
 class FlowSamples:
-    """The samples of one flow of a run, by column. Raises UsageError for a flow without any."""
+    """Samples of one flow of a run, by column. Raises UsageError for a flow without samples."""
 
     def __init__(self, run: Run, flow: int) -> None:
         self.run = run
@@ -46,12 +46,12 @@ class FlowSamples:
         return [whole[row] for row in self._rows]
 
     def within(self, name: str, span: Span) -> Sequence[float]:
-        """The values between the ends of `span`; never empty, the nearest stands for one that has none."""
+        """Return the values within `span`, or the nearest value if there are none."""
         first = min(bisect_left(self.t, span.start), len(self.t) - 1)
         return self.column(name)[first : max(bisect_right(self.t, span.end), first + 1)]
 
     def at(self, name: str, t: float) -> float:
-        """The value at `t`, straight between the samples beside it."""
+        """Interpolate the value at `t` linearly."""
         column = self.column(name)
         after = bisect_left(self.t, t)
         if after == 0 or after == len(self.t):
@@ -61,14 +61,14 @@ class FlowSamples:
 
 
 def slow_start_end(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
-    """When the flow first was in another phase than slow start, s."""
+    """Return the time in s when the flow left slow start."""
     states = zip(flow.t, *map(flow.column, ("cwnd", "ssthresh", "ca_state")), strict=True)
     ends = (t for t, cwnd, ssthresh, state in states if state >= _CWR or SSTHRESH_INFINITE > ssthresh <= cwnd)
     return _first(ends, "this flow never left slow start")
 
 
 def first_loss(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
-    """When the sender first took a segment for lost, or cut its window for a mark, s."""
+    """Return the time in s of the first loss event or ECN response."""
     states = zip(
         flow.t, *map(flow.column, ("ca_state", "retransmits", "total_rto", "delivered_ce")), strict=True
     )
@@ -77,22 +77,22 @@ def first_loss(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
 
 
 def largest_cwnd(flow: FlowSamples, span: Span) -> float:
-    """Segments."""
+    """Return the largest cwnd in segments."""
     return max(flow.within("cwnd", span))
 
 
 def smallest_rtt(flow: FlowSamples, span: Span) -> float:
-    """s, of the smoothed RTT that the line under the chart shows."""
+    """Return the smallest smoothed RTT in s, as shown under the chart."""
     return min(_measured_rtts(flow, span))
 
 
 def largest_rtt(flow: FlowSamples, span: Span) -> float:
-    """s, of the smoothed RTT."""
+    """Return the largest smoothed RTT in s."""
     return max(_measured_rtts(flow, span))
 
 
 def min_rtt(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
-    """s, of the fastest single answer, as the kernel keeps it."""
+    """Return the minimum of the single RTT samples in s, as kept by the kernel."""
     measured = [each for each in flow.column("min_rtt") if each > 0]
     if not measured:
         raise UsageError("this flow measured no RTT: run it again")
@@ -100,18 +100,18 @@ def min_rtt(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
 
 
 def mean_rtt(flow: FlowSamples, span: Span) -> float:
-    """s."""
+    """Return the mean smoothed RTT in s."""
     rtts = _measured_rtts(flow, span)
     return sum(rtts) / len(rtts)
 
 
 def cwnd_at(flow: FlowSamples, span: Span) -> float:
-    """Segments."""
+    """Return cwnd in segments at the start of the span."""
     return flow.at("cwnd", span.start)
 
 
 def throughput(flow: FlowSamples, span: Span) -> float:
-    """Payload acknowledged within the span, bit/s."""
+    """Return the rate of acknowledged payload within the span, bit/s."""
     end = min(span.end, flow.t[-1])
     if end <= span.start:
         raise UsageError("this run is too short for it: run it again, to its end")
@@ -119,19 +119,19 @@ def throughput(flow: FlowSamples, span: Span) -> float:
 
 
 def rate_at(flow: FlowSamples, span: Span) -> float:
-    """Payload acknowledged within half a second before and after the instant, bit/s."""
+    """Return the rate of acknowledged payload within half a second of the instant, bit/s."""
     return throughput(flow, Span(max(span.start - RATE_AROUND, 0.0), span.start + RATE_AROUND))
 
 
 def losses(flow: FlowSamples, span: Span) -> float:
-    """Loss events within the span, however many segments each of them took."""
+    """Return the number of loss events within the span, each of one or more segments."""
     names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
     columns = [[int(each) for each in flow.column(name)] for name in names]
     return sum(span.start <= flow.t[at] <= span.end for at in cuts_at(*columns).losses)
 
 
 def queue_peak(flow: FlowSamples, span: Span) -> float:
-    """The most that waited at the bottleneck within the span, bytes."""
+    """Return the largest backlog of the bottleneck queue within the span, bytes."""
     queue = flow.run.queue
     waiting = [
         waits
@@ -158,18 +158,18 @@ def _first(instants: Iterator[float], otherwise: str) -> float:
 
 
 class RunQuantity(NamedTuple):
-    """Something that can be read off a run."""
+    """Quantity a student can read off a run."""
 
     measure: Callable[[FlowSamples, Span], float]
     unit: Literal["time", "rate", "size", "number", "count"]
-    """A number is one of segments."""
+    """A number counts segments."""
     tolerance: str
-    """What counts unless the lesson says otherwise: a share, or an amount in the unit."""
+    """Default tolerance: a share, or an amount in the unit."""
     over: Literal["run", "part", "instant", "span"] = "run"
-    """What of the run it is about: all of it; all or the time between `from` and `to`; the instant `at`; or that time,
-    by default the measured part."""
+    """Part of the run: all of it; all or `from` to `to`; the instant `at`; or a span, by default the measured
+    part."""
     adds_up: bool = False
-    """Whether that of all flows together is the sum of theirs."""
+    """True if the total over all flows is the sum."""
 
 
 QUANTITIES = {
@@ -204,23 +204,23 @@ ALL_FLOWS = 0
 
 
 class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-off"):
-    """A response is the value as typed, with its unit; segments have none."""
+    """Question whose response is a typed value with its unit; segments have none."""
 
     against_run: ClassVar[bool] = True
 
     about_run: bool = True
     quantity: QuantityName
     flow: int = 1
-    """Counted from 1, as the chart's lines are; 0 for all together."""
+    """Counted from 1, as in the chart; 0 for all flows together."""
     at: str = ""
     start: str = msgspec.field(default="", name="from")
-    """By default the end of the warm-up."""
+    """Defaults to the end of the warm-up."""
     end: str = msgspec.field(default="", name="to")
-    """By default the end of the run."""
+    """Defaults to the end of the run."""
     tolerance: str = ""
-    """A share, "10 %", or an amount, "0.5 s"; by default what the quantity has."""
+    """A share, "10 %", or an amount, "0.5 s"; defaults to the quantity's."""
     feedback: str = ""
-    """What a wrong value is told: where to look."""
+    """Shown for a wrong value: where to look."""
 
     @property
     def _asked(self) -> RunQuantity:
@@ -228,12 +228,12 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     @property
     def example(self) -> str:
-        """How an answer is written."""
+        """Format of an answer."""
         return units.EXAMPLES[self._asked.unit]
 
     @property
     def plain_unit(self) -> str:
-        """The unit of a number without one; instants are read off in seconds."""
+        """Unit of a number without one; instants are in seconds."""
         instant = self._asked.unit == "time" and not self.quantity.endswith("rtt")
         return "s" if instant else units.FIELD_UNITS[self._asked.unit]
 
@@ -299,7 +299,11 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: say from when on"
 
     def measured(self, run: Run) -> float:
-        """The right value: s, bit/s, bytes, segments or a count. Raises UsageError for a run that does not have it."""
+        """Return the right value in s, bit/s, bytes, segments or as a count.
+
+        Raises:
+            UsageError: The run lacks the value.
+        """
         start = self.at or self.start
         whole = self._asked.over in ("run", "part")
         default = 0.0 if whole else run.experiment.flows.warmup
@@ -331,7 +335,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return Mark(correct=False, feedback=f"{slip(value, right, self._asked.unit)}{self.feedback}".strip())
 
     def _tolerance(self) -> tuple[float, float]:
-        """Relative, and absolute in the unit. Raises UnitError."""
+        """Return the relative tolerance, and the absolute one in the base unit. Raises UnitError."""
         text = self.tolerance or self._asked.tolerance
         if text.rstrip().endswith("%"):
             return units.parse(text, "ratio"), 0.0

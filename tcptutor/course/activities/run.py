@@ -1,4 +1,4 @@
-"""Run: an experiment in the lab, to its end."""
+"""Run: an experiment in the lab, from start to end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tcptutor.theory.models import ThroughputModel
 
 
 class RunActivity(Activity, frozen=True, kw_only=True):
-    """An experiment to run on this page."""
+    """Experiment to run on this page."""
 
     table: ClassVar[str] = "experiment"
     stage: ClassVar[Stage] = Stage.RUN
@@ -33,11 +33,11 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     name: str
     """Full name, `module/experiment`."""
     experiment: Experiment
-    """With the step's overrides in it."""
+    """Includes the step's overrides."""
     beside: str = ""
-    """Another step of the module whose run stands beside this one's; empty for none."""
+    """Step of the module whose run is shown for comparison; empty for none."""
     formula: str = ""
-    """The model that the page is about, by its name in `analysis.ThroughputModel`: it leads the others."""
+    """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
@@ -49,7 +49,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
         return Reference(right=() if context.run else None, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
-        """The whole run is the response: nothing is given beside it."""
+        """Mark the activity right once a complete run exists; the response itself is empty."""
         return Mark(correct=context.run is not None)
 
     def is_done(self, page: PageRecord) -> bool:
@@ -57,7 +57,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
 
 
 class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
-    """`[experiment]`: which one, what is different here, which page's run stands beside, and which model leads."""
+    """Front matter of a run: `[experiment]`."""
 
     table: ClassVar[str] = RunActivity.table
     stage: ClassVar[Stage] = RunActivity.stage

@@ -1,4 +1,4 @@
-"""Predict a shape: which of three or four small drawings will it look like?"""
+"""Predict a shape: choose the small drawing that the result will resemble."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ MAX_ROWS, MAX_COLUMNS = 5, 24
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[predict.shape]]`"""
+    """One drawing to choose: `[[predict.shape]]`."""
 
     draw: str
-    """In plain characters, at most MAX_ROWS of MAX_COLUMNS."""
+    """Plain characters, at most MAX_ROWS of MAX_COLUMNS."""
     text: str
-    """A sentence that says the same: what is heard instead of the drawing."""
+    """Description of the drawing for screen readers."""
     correct: bool = False
     feedback: str
-    """Told after the run to who chose it."""
+    """Shown after the run if it was chosen."""
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The drawing, without empty rows around it and blanks at the ends."""
+        """Rows of the drawing, without empty rows around it and trailing blanks."""
         rows = [row.rstrip() for row in self.draw.strip("\n").split("\n")]
         while rows and not rows[-1]:
             rows.pop()
@@ -49,8 +49,10 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ShapePrediction(Activity, frozen=True, kw_only=True):
-    """`[predict]` with shapes. A response has the number of the chosen one, from 0; the empty response is a run that
-    was knowingly started without a prediction."""
+    """Prediction among drawings: `[predict]` with shapes.
+
+    A response is the index of the chosen drawing; the empty response is a run started without a prediction.
+    """
 
     table: ClassVar[str] = "predict"
     stage: ClassVar[Stage] = Stage.BEFORE_RUN
@@ -63,7 +65,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
 
     @property
     def right(self) -> int:
-        """The number of the correct one, from 0."""
+        """Index of the correct drawing."""
         return next(number for number, shape in enumerate(self.shapes) if shape.correct)
 
     def contradiction(self) -> Problem | None:
@@ -100,7 +102,11 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         return Reference(right=(self.right,), empty=())
 
     def chosen(self, given: Given) -> Shape | None:
-        """None for a run without a prediction. Raises UsageError for what is none of them."""
+        """Return the chosen drawing, or None for a skipped prediction.
+
+        Raises:
+            UsageError: The response is not one of the drawings.
+        """
         indexes = chosen_indexes(given, "one of the drawings")
         if not indexes:
             return None
@@ -122,4 +128,4 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
 
 
 TABLES: tuple[type[ActivityTable], ...] = ()
-"""None of its own: `[predict]` is read in predict."""
+"""Empty: `[predict]` is declared in `predict`."""

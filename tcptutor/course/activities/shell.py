@@ -1,12 +1,12 @@
-"""Shell: the page's network in the student's hands, with goals that the kernel ticks.
+"""Shell: hands-on work on the page's network, with goals ticked by the state of the kernel.
 
 [shell]
-name = "random-loss"             # the experiment whose network it is; without it one that is not shaped
-set = { loss = "0 %" }           # what is different
-pairs = 1                        # of a network without an experiment
-hosts = ["h1", "h2", "s1"]       # where a terminal is offered, the first one first; by default all
+name = "random-loss"             # the experiment that sets up the network; by default an unshaped one
+set = { loss = "0 %" }           # overrides
+pairs = 1                        # host pairs of a network without an experiment
+hosts = ["h1", "h2", "s1"]       # hosts with a terminal, the first is open; by default all
 order = "any"                    # or "sequence": each goal is due once those before it are ticked
-broken = "small-bucket"          # what is wrong with it from the beginning: the name of one of lab.traps.TRAPS
+broken = "small-bucket"          # the fault built in from the start: a name of agent.traps.TRAPS
 hints = ["…", "…"]
 
 [[shell.command]]                # shown, to be typed by a key or copied
@@ -16,9 +16,10 @@ run = "sudo tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms"
 [[shell.goal]]                   # course.goals.goal.Goal
 id = "delay"
 text = "The path delays data by 20 ms"
-when = { path.delay = "20 ms" }  # quantities of course.goals.terms; a value, a bound ">= 5 MB", a range "8 ms to 9 ms"
-on = "s1-eth2"                   # the interface that does it
-once = true                      # it stays reached when its state is left
+when = { path.delay = "20 ms" }  # quantities of course.goals.terms; a value, a bound ">= 5 MB", a range "8 ms
+to 9 ms"
+on = "s1-eth2"                   # the interface that must cause it
+once = true                      # it stays ticked after the state changes
 """
 
 from __future__ import annotations
@@ -56,53 +57,52 @@ from tcptutor.wire.kernel_state import HostState, SessionState
 MAX_GOALS = 8
 _MOST_PAIRS = 4
 _NARROW = 1.05
-"""Bounds of a figure that are closer than that are met by chance."""
+"""Ratio of bounds below which a measured figure meets them only by chance."""
 _RATE, _DELAY = 1e8, 0.02
-"""Of a path that is not shaped: what one sets there as a rule, bit/s and s."""
+"""Typical rate (bit/s) and delay (s) students set on an unshaped path."""
 
 
 class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[shell.command]]`"""
+    """Suggested command: `[[shell.command]]`."""
 
     host: str
     run: str
-    """As it is typed, without a line's end."""
+    """Command line without a newline."""
 
 
 class ShellActivity(Activity, frozen=True, kw_only=True):
-    """A network to work on by hand. The response are the goals that were reached together, by their numbers from 0.
+    """Network to work on by hand. A response is the indexes of the goals reached together.
 
-    It is given by who watches the session (`course.goals.watch.GoalWatch`), once all are ticked: a student types it
-    nowhere.
+    `course.goals.watch.GoalWatch` creates the response once all goals are ticked; students cannot type it.
     """
 
     table: ClassVar[str] = "shell"
     stage: ClassVar[Stage] = Stage.BY_HAND
 
     name: str
-    """Full name, `module/experiment`; empty for a network that is not shaped."""
+    """Full name, `module/experiment`; empty for an unshaped network."""
     experiment: Experiment
-    """What the lab is set up as."""
+    """Initial setup of the lab."""
     hosts: tuple[str, ...]
-    """Where a terminal is offered, the first one first."""
+    """Hosts with a terminal; the first is open."""
     goals: tuple[Goal, ...]
     commands: tuple[ShownCommand, ...] = ()
     in_order: bool = False
-    """Whether each goal is due only once those before it are ticked."""
+    """True if each goal is due only once those before it are ticked."""
     hints: tuple[str, ...] = ()
     broken: str = ""
-    """What is wrong with the network, for the student to find: a name of `TELLTALES`; empty for nothing. Nothing that a
-    student sees has it: `experiment` is what the network should be."""
+    """Fault for the student to find, a name of `TELLTALES`; empty for none. It is not part of `experiment`,
+    which describes the intended network, nor of anything shown."""
 
     @property
     def asked(self) -> tuple[AskedGoal, ...]:
-        """The goals, read, for a `GoalWatch`. Whole for a page that was loaded."""
+        """Parsed goals, for a `GoalWatch`. A loaded page has no unreadable ones."""
         read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(goal for goal in read if isinstance(goal, AskedGoal))
 
     @property
     def needs(self) -> Experiment:
-        """An experiment that takes of a kernel what work by hand here takes: netem, tbf, fq, and what goals ask for."""
+        """Experiment with the kernel requirements of this page: netem, tbf, fq, and the goals' values."""
         path, hosts = self.experiment.path, self.experiment.hosts
         asked = [each for goal in self.asked for each in goal.conditions]
 
@@ -166,7 +166,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         yield from self._too_easy_or_never()
 
     def _too_easy_or_never(self) -> Iterator[Problem]:
-        """Goals that are ticked before anything is done, and those that chance alone ticks."""
+        """Yield the goals ticked from the start, and those that only chance can tick."""
         # What nobody has changed in the lab's kernel.
         usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
         first = SessionState(self.experiment, hosts=usual)
@@ -193,7 +193,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                     yield name, f"{each.wanted.text} is hardly ever measured: give a bound, or a range"
 
     def _never_together(self) -> Iterator[Problem]:
-        """Goals that cannot be ticked at one time, so that the page is never done."""
+        """Yield the pairs of goals that exclude each other, so that the page can never be done."""
         for (_, one), (place, other) in combinations(enumerate(self.asked, 1), 2):
             if one.goal.once or (other.goal.once and not self.in_order) or one.about_run != other.about_run:
                 continue
@@ -223,7 +223,7 @@ def _key(name: str, place: int, entries: tuple[object, ...]) -> str:
 
 
 class ShellTable(ActivityTable, frozen=True, kw_only=True):
-    """`[shell]`: where it starts, where terminals are offered, commands to try, and goals."""
+    """Front matter of hands-on work: `[shell]`."""
 
     table: ClassVar[str] = ShellActivity.table
     stage: ClassVar[Stage] = ShellActivity.stage

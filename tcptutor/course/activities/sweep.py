@@ -1,4 +1,4 @@
-"""Sweep: an experiment at several values of one parameter; what is measured is drawn against it.
+"""Sweep: an experiment at several values of one parameter, with a measured quantity plotted against it.
 
 [sweep]
 name = "random-loss"
@@ -6,10 +6,10 @@ axis = "streams"                 # one parameter
 values = ["1", "2", "4", "8"]    # at most 8, rising; names in any order
 seeds = 1                        # runs at each value
 measure = "throughput"           # or rtt loss-rate jain cov share1 udp-loss
-formula = "mathis-periodic"      # the model that leads
+formula = "mathis-periodic"      # the leading model
 set = { duration = "6 s" }
-with = { queue = ["1 BDP", …] }  # parameters that go along, n-th with n-th
-knee = "10 %"                    # what more of the axis has to add to be worth it
+with = { queue = ["1 BDP", …] }  # parameters that change with the axis, by index
+knee = "10 %"                    # the gain that makes a larger value worth it
 [sweep.published]                # points of a document: course.published.PublishedCurve
 """
 
@@ -49,13 +49,13 @@ from tcptutor.theory.models import ThroughputModel
 MAX_VALUES = 8
 MAX_SEEDS = 5
 MAX_RUNS = 24
-"""Runs of a whole sweep: more take longer than a student waits."""
+"""Most runs of a sweep; more take longer than a student waits."""
 _LINEAR_UP_TO = 20
-"""Of positive values, the ratio of the last to the first up to which equal steps of the chart are equal differences."""
+"""Largest ratio between positive end values for a linear axis."""
 
 
 class SweepActivity(Activity, frozen=True, kw_only=True):
-    """A sweep to run on this page. The response is the whole sweep: nothing is given beside it."""
+    """Sweep to run on this page. A response is the complete sweep and has no content of its own."""
 
     table: ClassVar[str] = "sweep"
     stage: ClassVar[Stage] = Stage.RUN
@@ -64,51 +64,51 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
     """Full name, `module/experiment`."""
     axis: str
     values: tuple[str, ...]
-    """As the page writes them."""
+    """As written on the page."""
     experiments: tuple[Experiment, ...]
-    """One for each value, with the first seed."""
+    """One per value, with the first seed."""
     seeds: int = 1
     measure: MeasureName = "throughput"
     formula: str = ""
-    """The model that the page is about, by its name in `analysis.ThroughputModel`: it leads the others."""
+    """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
     settings: dict[str, str] = msgspec.field(default_factory=dict)
-    """What is set differently in all of them."""
+    """Overrides of all runs."""
     along: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """What goes along with the axis, by parameter."""
+    """Values of the parameters that change with the axis."""
     knee: str = "10 %"
-    """What more of the axis has to add, relative, to be worth it: where it does not, there is the knee."""
+    """Relative gain below which a larger axis value is not worth it."""
     spacing: Literal["linear", "log", "names"] = "linear"
     published: PublishedCurve | None = None
 
     @property
     def kind(self) -> units.Kind:
-        """Of the axis' values: "number" where all are multiples of the BDP."""
+        """Kind of the axis' values; "number" if all are multiples of the BDP."""
         return _kind(self.axis, self.values)
 
     @property
     def share(self) -> float:
-        """`knee`, read. Raises UnitError."""
+        """Parsed `knee`. Raises UnitError."""
         return units.parse(self.knee, "ratio")
 
     @property
     def xs(self) -> tuple[float, ...]:
-        """The axis' values in base units; the numbers 0, 1 ... where they are names."""
+        """Axis values in base units; 0, 1 ... for names."""
         return _positions(self.axis, self.values, self.experiments)
 
     @property
     def title(self) -> str:
-        """What is measured against what: "throughput against streams"."""
+        """Title of the chart: "throughput against streams"."""
         return f"{MEASURES[self.measure].label} against {self.axis.replace('_', ' ')}"
 
     def with_seed(self, seed: int) -> SweepActivity:
-        """With that as the first seed at each value."""
+        """Return the sweep with `seed` as the first seed at each value."""
         experiments = tuple(msgspec.structs.replace(each, seed=seed) for each in self.experiments)
         return msgspec.structs.replace(self, experiments=experiments)
 
     def cells(self, rounds: int = 1) -> tuple[tuple[int, Experiment], ...]:
-        """Each run of it with the index of its value, all values once before any comes again.
+        """Return each run with the index of its value, in passes over all values.
 
-        More than one of the `rounds` repeat the sweep, each run with its own random numbers.
+        Each of the `rounds` repeats the sweep with new random numbers.
         """
         return tuple(
             (at, msgspec.structs.replace(experiment, seed=(experiment.seed + number) % SEEDS))
@@ -123,12 +123,12 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         sound: Sequence[int] | None = None,
         **more: object,
     ) -> MeasuredCurve:
-        """Return what was measured at each value, for those who mark predictions of it.
+        """Build the measured curve, for marking predictions.
 
         Args:
-            measured: At each value one number a run.
-            expected: What the leading model has at each value; empty without one.
-            sound: The indexes of the values whose runs are believed; the others are left out. None for all.
+            measured: Measured numbers by axis value, one per run.
+            expected: Leading model's value at each axis value; empty without a model.
+            sound: Indexes of the values with valid runs, the others are left out; None for all.
             more: Other members of `MeasuredCurve`.
         """
         kept = range(len(self.values)) if sound is None else sound
@@ -179,7 +179,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
             yield from ((f"published.{key}", reason) for key, reason in self.published.problems())
 
     def prediction_problems(self, predict: Predict) -> Iterator[Problem]:
-        """What is wrong with a prediction on the page of this sweep."""
+        """Yield the mistakes of a prediction on this sweep's page."""
         measure = MEASURES[self.measure]
         match predict.of:
             case "knee":
@@ -206,7 +206,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
 
 
 class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
-    """`[sweep]`: an experiment, one axis with its values, and what of each run is drawn."""
+    """Front matter of a sweep: `[sweep]`."""
 
     table: ClassVar[str] = SweepActivity.table
     stage: ClassVar[Stage] = SweepActivity.stage
@@ -221,7 +221,7 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
     along: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict, name="with")
     knee: str = "10 %"
     spacing: Literal["", "linear", "log"] = ""
-    """By default logarithmic where the values reach over more than a factor of 20."""
+    """By default logarithmic if the values span more than a factor of 20."""
     published: PublishedCurve | None = None
 
     def activity(self, experiment: NamedExperiment) -> Activity:
@@ -249,7 +249,7 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
 
 
 def _kind(axis: str, values: Sequence[str]) -> units.Kind:
-    """The unit of an axis; "name" for values that have no order."""
+    """Return the kind of an axis; "name" for values without an order."""
     known = spec.PARAMETERS.get(axis)
     if known is None:  # a sysctl
         return "count" if all(value.isdigit() for value in values) else "name"
@@ -261,7 +261,7 @@ def _kind(axis: str, values: Sequence[str]) -> units.Kind:
 
 
 def _positions(axis: str, values: Sequence[str], experiments: Sequence[Experiment]) -> tuple[float, ...]:
-    """The values in the base unit of their kind; for "none" infinity, for names the numbers 0, 1 ..."""
+    """Return the values in base units; infinity for "none", and 0, 1 ... for names."""
     match _kind(axis, values):
         case "name":
             return tuple(map(float, range(len(values))))

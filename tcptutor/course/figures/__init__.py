@@ -1,1 +1,1 @@
-"""Figures of a run, or of an experiment before it, by the names that claims and goals use."""
+"""Figures of an experiment or a run, which claims and goals refer to."""

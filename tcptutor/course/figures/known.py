@@ -1,4 +1,4 @@
-"""What is known of an experiment before it runs, by the formulas of the pages and of the analysis."""
+"""Figures known before a run, from the formulas on the pages and in the analysis."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tcptutor.theory.models import ThroughputModel
 
 
 class KnownValue(NamedTuple):
-    """Something known before the run. `of` raises UsageError for an experiment that does not have it."""
+    """Figure known before the run. `of` raises UsageError for an experiment without it."""
 
     kind: str
     of: Callable[[Experiment], float]
 
 
 def mathis(experiment: Experiment) -> float:
-    """C = √(3/2), of all flows together, bit/s."""
+    """Return Mathis's throughput of all flows together, bit/s, with C = √(3/2)."""
     path = experiment.path
     if not path.loss or not path.delay:
         raise UsageError("Mathis's formula needs a loss and a delay")
@@ -30,14 +30,14 @@ def mathis(experiment: Experiment) -> float:
 
 
 def link(experiment: Experiment) -> float:
-    """Payload that the link carries in full segments, bit/s; infinite where it is not shaped."""
+    """Return the goodput of the link with full segments, bit/s; infinite if it is not shaped."""
     payload = experiment.segment
     whole = payload + experiment.headers + experiment.framing
     return (experiment.path.rate or math.inf) * payload / whole
 
 
 def window(experiment: Experiment) -> float:
-    """What the receivers' windows allow all flows together, bit/s."""
+    """Return the throughput the receive windows allow all flows together, bit/s."""
     size, delay = experiment.hosts.window, experiment.path.delay
     if not size or not delay:
         raise UsageError("the formula needs a window and a delay")
@@ -45,35 +45,35 @@ def window(experiment: Experiment) -> float:
 
 
 def mean_window(experiment: Experiment) -> float:
-    """Segments, by Mathis."""
+    """Return the mean window by Mathis's formula, segments."""
     if not experiment.path.loss:
         raise UsageError("Mathis's formula needs a loss")
     return theory.MATHIS_PERIODIC / math.sqrt(experiment.path.loss)
 
 
 def bdp(experiment: Experiment) -> float:
-    """Bytes."""
+    """Return the bandwidth-delay product, bytes."""
     if experiment.bdp is None:
         raise UsageError("a path without a rate or a delay has no BDP")
     return experiment.bdp
 
 
 def queue_delay(experiment: Experiment) -> float:
-    """What the bottleneck's full queue takes to empty, s."""
+    """Return the time to drain the bottleneck's full queue, s."""
     if not experiment.path.rate:
         raise UsageError("a path without a rate has no queue")
     return 8 * experiment.path.queue / experiment.path.rate
 
 
 def binding(experiment: Experiment) -> float:
-    """What the model that binds says of all flows together, bit/s."""
+    """Return the binding model's throughput of all flows together, bit/s."""
     from tcptutor.analysis import expect  # noqa: PLC0415  # the course loads without the analysis
 
     return expect(experiment).binding.throughput_bps
 
 
 def padhye(experiment: Experiment) -> float:
-    """Of all flows together, at most what the link carries, bit/s."""
+    """Return Padhye's throughput of all flows together, at most the link's goodput, bit/s."""
     from tcptutor.analysis import expect  # noqa: PLC0415
 
     for prediction in expect(experiment).predictions:
@@ -96,7 +96,7 @@ KNOWN: dict[Subject, KnownValue] = {
 
 
 def least_limit(experiment: Experiment) -> float:
-    """What the pages' own formulas make of an experiment, bit/s; infinite where none applies."""
+    """Return the smallest limit by the pages' own formulas, bit/s; infinite if none applies."""
     limits = [link(experiment)]
     for formula in (window, mathis):
         try:

@@ -1,4 +1,4 @@
-"""What is measured in a run, or in a part of it: the figures that claims are of."""
+"""Figures measured in a run, or in a part of it, which claims are about."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from tcptutor.theory import jain_index
 
 
 class MeasuredFigure(NamedTuple):
-    """Something measured in a run. `of` raises UsageError for a part of a run that does not have it."""
+    """Figure measured in a run. `of` raises UsageError for a part of a run without it."""
 
     kind: str
     of: Callable[[RunPart], float]
     by_flow: bool = True
-    """Whether one flow has it."""
+    """True if it is defined for a single flow."""
     timed: bool = True
-    """Whether a part of the time has it."""
+    """True if it is defined for a part of the time."""
 
 
 def mean_rtt(part: RunPart) -> float:
-    """s, the mean over the flows."""
+    """Return the mean RTT over the flows, s."""
     return fmean([flow.mean_rtt_s for flow in part.flows if flow.mean_rtt_s] or [0.0])
 
 
 def _rtts(part: RunPart) -> list[float]:
-    """The smoothed RTTs at every sample, s."""
+    """Return the smoothed RTTs of all samples, s."""
     found = [rtt for each in part.intervals for rtt in each.column("rtt") if rtt > 0]
     return found or _none("no RTT was measured")
 
 
 def loss_rate(part: RunPart) -> float:
-    """Loss events per segment sent."""
+    """Return loss events per segment sent."""
     sent = _known(sum_or_none(flow.segments for flow in part.flows))
     return _losses(part) / sent if sent else 0.0
 
@@ -64,32 +64,32 @@ def _grown(part: RunPart, column: str) -> float:
 
 
 def queue_drops(part: RunPart) -> float:
-    """Packets that the bottleneck's queue dropped."""
+    """Return the packets dropped by the bottleneck queue."""
     from tcptutor.analysis.observed.path import Direction  # noqa: PLC0415
 
     return Direction(part.run).drops(part.start, part.end)
 
 
 def largest_cwnd(part: RunPart) -> float:
-    """Segments, of the flow with the largest."""
+    """Return the largest cwnd of any flow, segments."""
     return max(float(max(each.column("cwnd"))) for each in part.intervals)
 
 
 def largest_flight(part: RunPart) -> float:
-    """Bytes of payload sent and not yet acknowledged, of the flow with the most."""
+    """Return the most payload in flight of any flow, bytes."""
     flights = (zip(each.column("unacked"), each.column("mss"), strict=True) for each in part.intervals)
     most = max(float(segments * mss) for flight in flights for segments, mss in flight)
     return most or _none("the run does not tell what was in flight")
 
 
 def _share_of_busy(part: RunPart, column: str) -> float:
-    """Share of the time with data to send, as `ss -ti` prints it."""
+    """Return `column` as a share of the busy time, as `ss -ti` prints it."""
     busy = _grown(part, "busy")
     return _grown(part, column) / busy if busy else 0.0
 
 
 def cov(part: RunPart) -> float:
-    """Coefficient of variation of a flow's throughput from second to second, the mean over the flows."""
+    """Return the coefficient of variation of a flow's per-second throughput, averaged over the flows."""
     from tcptutor.analysis.observed.figures import figures  # noqa: PLC0415
 
     found = [
@@ -101,7 +101,7 @@ def cov(part: RunPart) -> float:
 
 
 def cov_between(part: RunPart) -> float:
-    """Coefficient of variation of the flows' means."""
+    """Return the coefficient of variation of the flows' mean throughputs."""
     from tcptutor.analysis.observed.figures import cov_between as between_flows  # noqa: PLC0415
 
     found = between_flows(part.measured)
@@ -109,19 +109,19 @@ def cov_between(part: RunPart) -> float:
 
 
 def share(part: RunPart) -> float:
-    """Of all flows' throughput, by one."""
+    """Return one flow's share of the total throughput."""
     total = sum(flow.throughput_bps for flow in part.measured.flows)
     return part.flows[0].throughput_bps / total if total else _none("nothing arrived")
 
 
 def first_loss(part: RunPart) -> float:
-    """When the first flow answered a loss, s since the traffic began."""
+    """Return the time of the first loss event of any flow, s since the traffic began."""
     times: list[float] = [trace.column("t")[at] for trace in part.traces for at in trace.cuts.losses[:1]]
     return min(times or _none("nothing was lost in this run"))
 
 
 def slow_start_end(part: RunPart) -> float:
-    """When slow start ended, for BBR STARTUP; s since the traffic began, the mean over the flows."""
+    """Return when slow start (BBR: STARTUP) ended, s since the traffic began, averaged over the flows."""
     from tcptutor.analysis.observed.flow import phases  # noqa: PLC0415
 
     ends = []
@@ -132,13 +132,13 @@ def slow_start_end(part: RunPart) -> float:
 
 
 def completion(part: RunPart) -> float:
-    """How long the flow that took longest had to send all that it had, s."""
+    """Return the completion time of the slowest flow with a fixed amount to send, s."""
     times = [flow.completion_s for flow in part.flows if flow.completion_s is not None]
     return max(times or _none("no flow had a fixed amount to send, or none was done"))
 
 
 def udp_rate(part: RunPart) -> float:
-    """Payload that UDP's receivers got, bit/s."""
+    """Return the rate of payload received over UDP, bit/s."""
     if not part.timed:
         return _known(sum_or_none(flow.received_bps for flow in part.udp))
     pairs = [(first, last) for first, last in part.udp_samples() if last.t > first.t]
@@ -149,7 +149,7 @@ def udp_rate(part: RunPart) -> float:
 
 
 def udp_loss(part: RunPart) -> float:
-    """Share of the datagrams that did not arrive."""
+    """Return the share of lost datagrams."""
     if part.timed:
         pairs = list(part.udp_samples())
         lost = sum(last.lost - first.lost for first, last in pairs)
@@ -210,7 +210,7 @@ MEASURED: dict[Subject, MeasuredFigure] = {
 
 
 def cause(part: RunPart) -> str:
-    """What limited the flows, or one of them; of a part of the time what did so for most of it."""
+    """Return the cause that limited the flows, or one of them; for a part of the time, the dominant one."""
     verdict = part.whole.report.verdict
     mine = [flow for flow in verdict.flows if part.flow in (None, flow.flow + 1)]
     if not part.timed:

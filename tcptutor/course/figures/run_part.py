@@ -1,4 +1,4 @@
-"""A run, and the part of it that a claim is about: one flow or all, the measured time or another."""
+"""Part of a run that a claim is about: one flow or all, and a period of time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 _SLACK = 1e-3
-"""Seconds by which a sample may come beside its time."""
+"""Tolerance in s when comparing sample times."""
 
 
 class MeasuredRun:
-    """A run, and what the analysis makes of it, each worked out once."""
+    """Run with its analysis, each part computed once."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -39,9 +39,9 @@ class MeasuredRun:
 
 
 class RunPart:
-    """What a claim is about of a run: one flow or all, the measured time or another part.
+    """One flow or all flows of a run, over the measured time or another period.
 
-    Its figures raise UsageError, one line, where the run does not have them.
+    Its figures raise UsageError if the run lacks them.
     """
 
     def __init__(
@@ -51,7 +51,14 @@ class RunPart:
         start: float | None = None,
         end: float | None = None,
     ) -> None:
-        """flow: counted from 1. start, end: s since the traffic began."""
+        """Select a part of a run.
+
+        Args:
+            whole: The run.
+            flow: Counted from 1; None for all.
+            start: s since the traffic began; None for the end of the warm-up.
+            end: s since the traffic began; None for the end of the run.
+        """
         self.whole, self.run, self.flow = whole, whole.run, flow
         self.timed = start is not None or end is not None
         experiment = self.run.experiment
@@ -76,7 +83,7 @@ class RunPart:
 
     @property
     def traces(self) -> list[Trace]:
-        """Of the whole run."""
+        """Traces over the whole run."""
         mine = [each for each in self.measured.traces if self.flow in (None, each.flow + 1)]
         return mine or self._nothing()
 
@@ -88,7 +95,7 @@ class RunPart:
         return mine or self._nothing("UDP flow")
 
     def udp_samples(self) -> Iterator[tuple[UdpSample, UdpSample]]:
-        """The last sample of each UDP flow before the part begins, and the last one in it."""
+        """Yield each UDP flow's last sample before the part begins, and its last sample in the part."""
         by_flow: dict[int, list[UdpSample]] = {}
         for row in self.run.udp_samples:
             if self.flow in (None, row.flow + 1) and row.t <= self.end + _SLACK:
@@ -99,7 +106,7 @@ class RunPart:
 
     @property
     def throughput(self) -> float:
-        """Payload that arrived, bit/s."""
+        """Rate of payload received, bit/s."""
         if self.flow is not None:
             return self.flows[0].throughput_bps
         if not self.measured.flows and self.run.experiment.total_streams:
@@ -108,7 +115,7 @@ class RunPart:
 
     @property
     def used(self) -> float:
-        """Throughput over what the link carries."""
+        """Throughput over the link's goodput."""
         from tcptutor.analysis.observed.path import Direction  # noqa: PLC0415
 
         goodput = Direction(self.run).goodput(self.start, self.end)

@@ -1,8 +1,8 @@
-"""Goals of a page that is done with one's hands: read, judged by what the kernel holds, and told how near they are.
+"""Goals of hands-on pages: parsed, judged by the kernel's state, with hints on near misses.
 
-[[shell.goal]]           goal.Goal        what a lesson file says
-  -> conditions          terms, wanted    a quantity, and the values that are asked of it
-a session's events       watch.GoalWatch  states and runs (lab_view, lab_run), each judged when something is told
-  -> what is nearly so   near/            a rule for each kind of near miss
+[[shell.goal]]           goal.Goal        the lesson file's definition
+  -> conditions          terms, wanted    a quantity, and its required values
+a session's events       watch.GoalWatch  states and runs (lab_view, lab_run), each judged on new events
+  -> near misses         near/            a rule for each kind
   -> a board             board.GoalBoard  frozen: shown on the page, printed by `tcptutor check`
 """

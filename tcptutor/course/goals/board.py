@@ -1,4 +1,4 @@
-"""How the goals of a page stand at one moment: frozen, to be shown, kept and told."""
+"""Goal board: frozen snapshot of the goals of a page, for display and storage."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ import msgspec
 
 
 class NearMiss(msgspec.Struct, frozen=True):
-    """Something that was done and is nearly right."""
+    """Student's action that is almost right."""
 
     kind: str
-    """Such as `acks-way`: the same slip has the same name."""
+    """Name of the slip, such as `acks-way`."""
     text: str
-    """What it does, and what to do instead: a sentence or two, in one line."""
+    """Effect of the action and what to do instead: a sentence or two, in one line."""
 
 
 class GoalState(msgspec.Struct, frozen=True, kw_only=True):
-    """One goal."""
+    """State of one goal."""
 
     id: str
     text: str
     ticked: bool = False
     due: bool = True
-    """Whether its turn has come, where goals are reached one after the other."""
+    """False while an ordered page still waits for earlier goals."""
     near: NearMiss | None = None
-    """Of one that is due and not ticked."""
+    """Near miss of a goal that is due and not ticked."""
 
 
 class GoalBoard(msgspec.Struct, frozen=True, kw_only=True):
-    """All goals of a page, in its order."""
+    """States of all goals of a page, in page order."""
 
     goals: tuple[GoalState, ...]
     printed: NearMiss | None = None
-    """What the last error message that a command printed means; None once something came of another."""
+    """Explanation of the last error message a command printed; None once a later command succeeded."""
 
     @property
     def reached(self) -> tuple[int, ...]:
-        """Where the ticked ones stand, from 0."""
+        """Indexes of the ticked goals."""
         return tuple(place for place, goal in enumerate(self.goals) if goal.ticked)
 
     @property
     def done(self) -> bool:
-        """Whether all are ticked."""
+        """True if all goals are ticked."""
         return all(goal.ticked for goal in self.goals)

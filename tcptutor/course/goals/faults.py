@@ -1,4 +1,4 @@
-"""Quantities that say whether a fault is there, beside those of a path and of a sysctl as a whole."""
+"""Quantities that detect faults of a lab, beyond those of a path or a sysctl."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcptutor.course.goals.lab_view import LabView
 
 
 def smallest_bucket(view: LabView) -> float | None:
-    """Bytes that tbf lets through at once, on the way of the data; None without one."""
+    """Return the smallest tbf burst on the data path, bytes; None without tbf."""
     return min(
         (
             float(one.settings["burst"])
@@ -23,13 +23,13 @@ def smallest_bucket(view: LabView) -> float | None:
 
 
 def send_buffer_limit(view: LabView) -> float | None:
-    """Bytes up to which the send buffers of all senders may grow; None while a session does not tell of it."""
+    """Return the smallest send buffer limit of the senders, bytes; None until a session reports it."""
     told = [view.sysctl(host, "tcp_wmem") for host in view.senders]
     return min(float(numbers.split()[-1]) for numbers in told if numbers) if all(told) else None
 
 
 def shared_addresses(view: LabView) -> int | None:
-    """How many addresses more than one interface has; None while a session does not tell of them."""
+    """Return the number of addresses on more than one interface; None until a session reports them."""
     found = Counter(
         address.partition("/")[0] for interface in view.state.interfaces for address in interface.addresses
     )

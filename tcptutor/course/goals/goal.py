@@ -1,4 +1,4 @@
-"""Goals as a page has them: what should be true of the lab, or of a run that was made there by hand."""
+"""Goals of a page: required states of the lab, or required results of a run made there by hand."""
 
 from __future__ import annotations
 
@@ -17,68 +17,68 @@ from tcptutor.course.goals.wanted import Wanted, read_wanted
 from tcptutor.spec import interface_names
 
 Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]
-"""Values by quantity; a quantity of several words may be tables in tables, `path.delay` and `sysctl.h1.tcp_sack`."""
+"""Values by quantity; a dotted quantity may be nested tables, `path.delay` and `sysctl.h1.tcp_sack`."""
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[shell.goal]]`"""
+    """One goal: `[[shell.goal]]`."""
 
     id: str
     text: str
-    """What is to be reached, a sentence."""
+    """Sentence that says what to reach."""
     when: Conditions
-    """All of it has to hold: at one moment, or of one run where something of a run is asked."""
+    """Conditions that must hold together: at one moment, or for one run if any is about a run."""
     on: str = ""
-    """The interface that has to do what is asked of the path; empty for any that has that effect."""
+    """Interface that must cause the effect on the path; empty for any."""
     once: bool = False
-    """Whether it stays reached when its state is left again."""
+    """True if it stays ticked after the state changes."""
 
 
 class Condition(NamedTuple):
-    """A quantity, and what is asked of it."""
+    """Quantity and its required values."""
 
     term: GoalQuantity
     wanted: Wanted
 
     def holds(self, view: LabView) -> bool:
-        """Whether that is so; of several hosts on each."""
+        """Return True if the condition holds; for several hosts, on each."""
         value = self.term.value(view)
         return all(map(self.wanted.holds, value)) if isinstance(value, tuple) else self.wanted.holds(value)
 
 
 class AskedGoal(NamedTuple):
-    """A goal, read."""
+    """Parsed goal."""
 
     goal: Goal
     conditions: tuple[Condition, ...]
 
     @property
     def about_run(self) -> bool:
-        """Whether one run has to show all of it."""
+        """True if one run must satisfy every condition."""
         return any(each.term.about_run for each in self.conditions)
 
     @property
     def at_end(self) -> bool:
-        """Whether only a run that has ended can show it."""
+        """True if only a finished run can satisfy it."""
         return any(each.term.at_end for each in self.conditions)
 
     def asks(self, name: str) -> Condition | None:
-        """The condition on that quantity."""
+        """Return the condition on that quantity, or None."""
         return next((each for each in self.conditions if each.term.name == name), None)
 
     def of_path(self) -> Iterator[tuple[str, Condition]]:
-        """Conditions on the path, by the quantities' own names: "delay"."""
+        """Yield the conditions on the path, by the quantity's own name: "delay"."""
         for each in self.conditions:
             area, _, name = each.term.name.partition(".")
             if area == "path":
                 yield name, each
 
     def unmet(self, view: LabView) -> tuple[Condition, ...]:
-        """Those that do not hold."""
+        """Return the conditions that do not hold."""
         return tuple(each for each in self.conditions if not each.holds(view))
 
     def is_placed(self, view: LabView) -> bool:
-        """Whether what is asked of the path is done where the goal wants it."""
+        """Return True if the required interface causes the effects on the path."""
         return not self.goal.on or all(
             any(map(each.wanted.holds, made(chain(view.state, self.goal.on), name)))
             for name, each in self.of_path()
@@ -87,11 +87,11 @@ class AskedGoal(NamedTuple):
 
 
 PLACED = ("delay", "jitter", "loss", "duplicate", "reorder", "rate", "queue")
-"""Quantities of the path of which it is told which interface makes them."""
+"""Path quantities whose interface is known."""
 
 
 def flat(when: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Setting]]:
-    """Each quantity by its whole name, with its value."""
+    """Yield each quantity by its dotted name, with its value."""
     for key, value in when.items():
         name = f"{before}.{key}" if before else key
         if isinstance(value, dict):
@@ -101,7 +101,7 @@ def flat(when: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Setti
 
 
 def read_goal(goal: Goal, hosts: tuple[str, ...]) -> AskedGoal | Problem:
-    """The goal in a lab with those hosts and switches; key and reason where it cannot be judged."""
+    """Parse a goal for a lab with these hosts and switches; return key and reason if it is invalid."""
     conditions = []
     for name, value in flat(goal.when):
         try:

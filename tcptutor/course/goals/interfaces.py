@@ -1,6 +1,7 @@
-"""What each interface of the lab does to packets, read from what a session reports; where each of them is.
+"""Interfaces of the lab: their place on the path, and the effects of their qdiscs.
 
-One pair: s1-eth1 faces h1, s1-eth2 faces s2. Several: s1-eth1 faces s2. A qdisc acts on what leaves its interface.
+One pair: s1-eth1 faces h1, s1-eth2 faces s2. Several pairs: s1-eth1 faces s2. A qdisc acts on packets that
+leave its interface.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionSta
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
 _BY_RATE = ("netem", "tbf", "htb", "hfsc", "cake", "cbs")
-"""Kinds that hold a rate: tell it of a discipline, or of a class in it."""
+"""Qdiscs that enforce a rate, of the qdisc or of one of its classes."""
 _BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")
-"""Quantities of a path that netem makes; its settings have the same names."""
+"""Path quantities caused by netem; its settings have the same names."""
 
 
 def bottleneck(pairs: int) -> str:
-    """The interface on which the manuals shape the data's way: that of s1 that faces s2."""
+    """Return the interface the manuals shape for data: the one of s1 that faces s2."""
     return "s1-eth2" if pairs == 1 else "s1-eth1"
 
 
 def carries_data(name: str, pairs: int) -> bool:
-    """Whether what leaves by that interface goes from a sender (h1, h3 ...) to its receiver; else it goes back."""
+    """Return True if packets leaving the interface travel from a sender (h1, h3 ...) to its receiver."""
     match = _NAME.fullmatch(name)
     if match is None:
         return False  # a bridge's own: nothing of a flow leaves there
@@ -34,17 +35,17 @@ def carries_data(name: str, pairs: int) -> bool:
 
 
 def is_on_path(name: str) -> bool:
-    """Whether packets of a flow leave there: not by a bridge's own interface."""
+    """Return True unless it is a bridge's own interface, which flows do not use."""
     return _NAME.fullmatch(name) is not None
 
 
 def chain(state: SessionState, name: str) -> tuple[QdiscSettings, ...]:
-    """The disciplines of that interface, from the root down."""
+    """Return the qdiscs of the interface, from the root down."""
     return next((one.qdiscs for one in state.interfaces if one.name == name), ())
 
 
 def made(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
-    """What each of them makes of a path's quantity, in base units; nothing of one that leaves it alone."""
+    """Yield each qdisc's contribution to a path quantity, in base units."""
     for one in qdiscs:
         if quantity in _BY_NETEM and one.kind == "netem" and one.settings.get(quantity):
             yield float(one.settings[quantity])
@@ -56,7 +57,10 @@ def made(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
 
 
 def makers(state: SessionState, quantity: str, data: bool) -> list[tuple[str, float]]:
-    """Interfaces that make something of it on the data's way, or on the way back, with how much; one may be twice."""
+    """Return the interfaces contributing to a quantity on the data or reverse path, with the amounts.
+
+    An interface with several qdiscs may appear more than once.
+    """
     pairs = state_pairs(state)
     return [
         (one.name, value)
@@ -67,10 +71,10 @@ def makers(state: SessionState, quantity: str, data: bool) -> list[tuple[str, fl
 
 
 def state_pairs(state: SessionState) -> int:
-    """Host pairs of the lab: those of the interfaces that are told."""
+    """Return the number of host pairs, counted by the reported interfaces."""
     return max(1, sum(one.name.startswith("h") for one in state.interfaces) // 2)
 
 
 def changed(before: SessionState, now: SessionState) -> list[InterfaceState]:
-    """Interfaces with other disciplines than before, as they are now."""
+    """Return the interfaces whose qdiscs changed, in their current state."""
     return [one for one in now.interfaces if one.qdiscs != chain(before, one.name)]

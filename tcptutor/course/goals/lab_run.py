@@ -1,4 +1,4 @@
-"""A run that came of what was typed, as goals ask about it: while it goes on, and when it has ended."""
+"""Runs detected in a hands-on session, as goals see them during and after the run."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from tcptutor.wire.protocol import Samples
 
 _BUSY = "the machine is too busy"
 _TICK = 0.004
-"""Between two timer interrupts of the lab's kernel (HZ = 250), s."""
+"""Interval between timer interrupts of the lab's kernel (HZ = 250), s."""
 _SLOWEST = 0.2
-"""Below that share of its rate a link says nothing of the one that was asked for."""
+"""Smallest share of its rate at which a link still represents the requested one."""
 _UNSEEN = 0.5
-"""What a session may miss of a flow's time, s: it is found once 16 kB of it have arrived."""
+"""Most time of a flow a session can miss, s: a flow is detected after its first 16 kB."""
 
 
 class LabRun:
-    """Grows with its run's samples. `state` is what the kernel held when it began."""
+    """Run that grows with its samples. `state` is the kernel's state at its start."""
 
     def __init__(self, state: SessionState, experiment: Experiment) -> None:
         self.state = state
         self.experiment = experiment
-        """What it turned out to be an experiment of, so far."""
+        """Experiment inferred from the observations so far."""
         self.ended = False
         self._unseen = _UNSEEN
         self.run: Run | None = None
-        """Once it has ended in order."""
+        """Set once the run has ended in order."""
         self._path: Path | None = state.path
         self._changed: set[str] = set()
         self._carried: dict[int, int] = {}
         self.drops = 0
-        """Packets that the bottleneck's queue has dropped since it began."""
+        """Packets the bottleneck queue has dropped since the run began."""
         self.seconds = 0.0
 
     @classmethod
     def of(cls, run: Run) -> LabRun:
-        """A run that has ended, as if it had been watched."""
+        """Build a finished run as if it had been watched."""
         seen = cls(SessionState(run.experiment), run.experiment)
         seen._unseen = 0.0
         columns = run.samples.column("flow"), run.samples.column("bytes_acked")
@@ -54,7 +54,7 @@ class LabRun:
         return seen
 
     def sampled(self, samples: Samples) -> None:
-        """Take some samples more."""
+        """Add new samples."""
         self.seconds = max(self.seconds, samples.t)
         for row in samples.rows:
             self._carried[row.flow] = max(self._carried.get(row.flow, 0), row.bytes_acked)
@@ -62,28 +62,28 @@ class LabRun:
             self.drops = max(self.drops, samples.queue[-1].drops)
 
     def end(self, run: Run | None) -> None:
-        """It is over; `run` is all of it, None where it could not be summed up."""
+        """Mark the run as ended; `run` is None if it could not be summarized."""
         self.ended, self.run = True, run
         if run is not None:
             self.experiment, self.seconds = run.experiment, run.experiment_s
 
     @property
     def lasted(self) -> float:
-        """How long it went on, s: with what a session may have missed of it."""
+        """Duration in s, including the time a session may have missed."""
         return self.seconds + self._unseen if self.seconds else 0.0
 
     @property
     def carried(self) -> int:
-        """Payload of the flow that carried most, bytes."""
+        """Largest payload of any flow, bytes."""
         return max(self._carried.values(), default=0)
 
     @property
     def changed(self) -> frozenset[str]:
-        """Quantities of the path that somebody changed while it went on."""
+        """Path quantities changed during the run."""
         return frozenset(change.name for change in self.experiment.path.changes) | self._changed
 
     def path_is(self, path: Path) -> None:
-        """Take the path as the kernel holds it while the run goes on."""
+        """Record the kernel's current path during the run."""
         if self._path is None:
             self._path = path
         before = self._path
@@ -93,7 +93,7 @@ class LabRun:
 
     @property
     def fault(self) -> str:
-        """Why nothing is said of it: the lab calls it invalid, or it was cut short; empty for a sound one."""
+        """Reason the run cannot be trusted; empty for none."""
         if self.run is None:
             return "it was cut short" if self.ended else ""
         if self.run.fidelity.status == "invalid":
@@ -105,7 +105,7 @@ class LabRun:
         return RunPart(MeasuredRun(self.run)) if self.run is not None else None
 
     def measured(self, name: str) -> float | None:
-        """A figure of `MEASURED` in base units; None before the end, and where the run does not have it."""
+        """Return a figure of `MEASURED` in base units; None before the end, or if the run lacks it."""
         if not self.ended or self._part is None:
             return None
         try:
@@ -115,10 +115,10 @@ class LabRun:
 
     @cached_property
     def clock_share(self) -> float:
-        """The share of its rate at which a machine that is too busy ran the full link; 1 for one that kept up.
+        """Share of its rate at which an overloaded machine ran the full link; 1 for a machine that kept up.
 
-        Only where the run itself shows both: late or missing samples, and a full link below its rate whose bucket holds
-        a tick of the kernel, so that nothing else slows it.
+        Below 1 only if the run shows both: late or missing samples, and a full link below its rate whose
+        bucket holds a kernel tick, so that no other cause slows it.
         """
         run = self.run
         if run is None or not any(_BUSY in reason for reason in run.fidelity.reasons):
@@ -133,13 +133,13 @@ class LabRun:
         return share if _SLOWEST <= share < 1 - SLACK else 1.0
 
     def in_time(self, name: str) -> float | None:
-        """A figure as `measured`; a throughput as it is in the time of a link that kept its rate."""
+        """Return a figure like `measured`, with throughput corrected for a link below its rate."""
         value = self.measured(name)
         return value / self.clock_share if value is not None and name == "throughput" else value
 
     @property
     def limited_by(self) -> str | None:
-        """The cause that the analysis finds; None before the end."""
+        """Cause found by the analysis; None before the end."""
         if not self.ended or self._part is None:
             return None
         return self._part.whole.report.verdict.limited_by

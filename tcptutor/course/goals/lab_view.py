@@ -1,4 +1,4 @@
-"""What is known of the lab at one moment: what the kernel holds, what it held at first, and a run."""
+"""View of the lab at one moment: current kernel state, initial state, and a run."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import HostState, SessionState
 
 ALGORITHM = "tcp_congestion_control"
-"""The sysctl that new connections take their algorithm from."""
+"""Sysctl that sets the algorithm of new connections."""
 
 
 class LabView(NamedTuple):
-    """All of it. `run` is the one that is asked about; None where the lab is, as it is now."""
+    """Everything a goal is judged by. `run` is None for goals about the current state of the lab."""
 
     state: SessionState
-    """As it was when the run began, where there is one."""
+    """Kernel state; with a run, the state at its start."""
     start: SessionState
-    """As the page gave it to the student."""
+    """Kernel state at the start of the page."""
     before: Mapping[tuple[str, str], str] = {}
-    """What sysctls were before they were changed, by host and name, as far as a session told of it."""
+    """Original values of changed sysctls, by host and name, as reported by sessions."""
     run: LabRun | None = None
     changed: Mapping[str, HostState] = {}
-    """Hosts as they were when the network was last changed, by name: what they count begins anew."""
+    """Hosts at the last change of the network, by name: their counters start from there."""
 
     @property
     def experiment(self) -> Experiment:
-        """What it is an experiment of: of a run, what the flows themselves had."""
+        """Experiment of the run, with the flows' actual settings, or of the current state."""
         return self.state.experiment if self.run is None else self.run.experiment
 
     @property
@@ -38,21 +38,21 @@ class LabView(NamedTuple):
 
     @property
     def bottleneck(self) -> str:
-        """Where the manuals shape the way of the data."""
+        """Interface the manuals shape for data."""
         return bottleneck(self.pairs)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The end hosts."""
+        """End hosts."""
         return tuple(f"h{number}" for number in range(1, 2 * self.pairs + 1))
 
     @property
     def senders(self) -> tuple[str, ...]:
-        """Those from which data goes to the host after them."""
+        """Hosts that send to the host after them."""
         return self.hosts[::2]
 
     def sysctl(self, host: str, name: str) -> str | None:
-        """Its value there; None where no session tells of it, nobody has changed it and the page does not say it."""
+        """Return a sysctl's value; None if it is unreported, unchanged and not set by the page."""
         found = {(one.name, key): value for one in self.state.hosts for key, value in one.sysctls.items()}
         found |= {(one.host, one.name): one.now for one in self.state.sysctls}
         asked = self.start.experiment.hosts.sysctls.get(name)

@@ -1,4 +1,4 @@
-"""Quantities of one host or one interface: MTU, offloads, up or down, addresses, pings, servers, packets kept out."""
+"""Quantities of one host or interface: MTU, offloads, link state, addresses, pings, servers, filters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class _Placed(NamedTuple):
     choices: tuple[str, ...] = ()
     of_interface: Callable[[InterfaceState], Any] | None = None
     of_host: Callable[[HostState, HostState], Any] | None = None
-    """As it is, and as it was when the lab was last changed."""
+    """Function of the current state and the state at the last change of the lab."""
     at_first: Callable[[LabView], Any] = lambda _: None
-    """Where a session has told of no interface yet."""
+    """Value before a session has reported interfaces."""
 
 
 def _offload(name: str) -> _Placed:
@@ -53,17 +53,18 @@ PLACES: dict[str, _Placed] = {
     "filtered": _Placed("count", of_host=lambda now, before: now.filtered - before.filtered),
     "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening))),
 }
-"""`mtu` is that of all hosts, `mtu.h1` that of one, `mtu.s1-eth2` that of an interface; `offload` is on where one of
-tso, gso and gro is. `address.h2` is all that its interface has. `ping.h1` are the answers to the pings of h1,
-`filtered.h2` the packets that rules of h2 dropped: both since the network was last changed. `server.h2` is whether any
-program waits for connections there."""
+"""Quantities by name. `mtu` covers all hosts, `mtu.h1` one host, `mtu.s1-eth2` one interface; `offload` is on
+if any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to
+pings of h1 and `filtered.h2` packets dropped by rules of h2, both since the last change of the network.
+`server.h2` is on if a program listens there."""
 _NAME = re.compile(rf"(?P<what>{'|'.join(PLACES)})(?:\.(?P<where>.+))?")
 
 
 def placed_term(name: str, hosts: tuple[str, ...]) -> GoalQuantity | None:
-    """The quantity of that name in a lab with those hosts and switches; None where it is none of these.
+    """Return the quantity of that name in a lab with these hosts and switches, or None.
 
-    Raises UsageError when there is no such place, or the place is not said.
+    Raises:
+        UsageError: The place is missing or unknown.
     """
     found = _NAME.fullmatch(name)
     if found is None:

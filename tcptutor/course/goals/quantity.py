@@ -1,4 +1,4 @@
-"""What a quantity is that a goal is written in."""
+"""Quantities in which goals are written."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class GoalQuantity(NamedTuple):
     kind: str
     """units.Kind, `algorithm`, `sysctl` or `address`."""
     value: Callable[[LabView], Any]
-    """In base units, None where it has none; of several hosts a tuple."""
+    """Value in base units, or None; a tuple for several hosts."""
     choices: tuple[str, ...] = ()
     about_run: bool = False
     at_end: bool = False
-    """Whether a run has it only when it has ended."""
+    """True if only a finished run has it."""
     host: str = ""
-    """Whose sysctl it is; empty for that of all hosts, and for anything else."""
+    """Host of a sysctl; empty for all hosts and for other quantities."""
 
     @property
     def sysctl(self) -> str:
-        """The sysctl that sets it, by the last part of its name; empty for what none does."""
+        """Name of the sysctl behind the quantity, or empty."""
         found = SYSCTL.fullmatch(self.name)
         return found["name"] if found else ALGORITHM if self.name == "hosts.algorithm" else ""

@@ -1,10 +1,10 @@
-"""A session as evidence: what the kernel held and what was typed until all goals of its page were reached, and the
-runs that came of it; and its goals judged by that once more.
+"""Session records as evidence: kernel states, typed commands and runs up to the moment all goals were
+reached.
 
 log = SessionLog()
-log.take(event, run, digest)                  # each event of the session, with the run that it is of
-record = log.reached(board.reached)           # kept in the journal
-board = judged(asked, in_order, record, find) # by whoever grades
+log.take(event, run, digest)                  # each event of the session, with its run
+record = log.reached(board.reached)           # stored in the journal
+board = judged(asked, in_order, record, find) # when grading
 """
 
 from __future__ import annotations
@@ -24,55 +24,55 @@ from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 MOST_BYTES = 400 << 10
-"""Of a record as JSON: some two hundred changes of the network. A longer one says that it was cut."""
+"""Size limit of a record as JSON, about two hundred network changes; longer ones are marked as cut."""
 _LONGEST_COMMAND = 2000
 _BATCH = 0.2
-"""Seconds of samples that a session tells at once."""
+"""Duration of one batch of samples in a session, s."""
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """Something that the session told."""
+    """One entry of a session record."""
 
     t: float
-    """s since the session began, by the wall clock."""
+    """Wall-clock seconds since the session began."""
     sampled: float = 0.0
-    """Lab time of the latest sample of the run that goes on, s; 0 where none does."""
+    """Lab time of the latest sample of the current run, s; 0 without a run."""
 
 
 class StateEntry(SessionEntry, frozen=True, kw_only=True, tag="state"):
-    """What the kernel held from then on."""
+    """Change of the kernel's state."""
 
     state: SessionState
 
 
 class CommandTyped(SessionEntry, frozen=True, kw_only=True, tag="typed"):
-    """A line was typed and came to its end. It explains, and proves nothing."""
+    """Finished command line. It explains the session and proves no goal."""
 
     host: str
     command: str
     status: int
-    """Its exit code."""
+    """Exit code."""
 
 
 class SessionRunBegun(SessionEntry, frozen=True, kw_only=True, tag="begun"):
-    """Flows began."""
+    """Start of a run."""
 
     run: str
-    """The run's id."""
+    """Id of the run."""
     experiment: Experiment
-    """What it was taken for at first."""
+    """First estimate of its experiment."""
 
 
 class SessionRunEnded(SessionEntry, frozen=True, kw_only=True, tag="ended"):
-    """They ended."""
+    """End of a run."""
 
     run: str
     digest: str = ""
-    """SHA-256 of the run file's text, in hexadecimal; empty where there is none."""
+    """SHA-256 of the run file's text, in hexadecimal; empty without a file."""
 
 
 class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="reached"):
-    """All goals were ticked together."""
+    """Moment when all goals were ticked."""
 
     goals: tuple[int, ...]
 
@@ -81,30 +81,30 @@ Entry = StateEntry | CommandTyped | SessionRunBegun | SessionRunEnded | GoalsRea
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All of it, in order."""
+    """Entries of a session, in order."""
 
     entries: tuple[Entry, ...]
     cut: bool = False
-    """Whether it was so long that some of it was left out."""
+    """True if entries were dropped because the record was too long."""
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """Ids of the runs that came of it, in their order."""
+        """Ids of the session's runs, in order."""
         return tuple(each.run for each in self.entries if isinstance(each, SessionRunBegun))
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of their files, by id."""
+        """Digests of the run files, by run id."""
         return {each.run: each.digest for each in self.entries if isinstance(each, SessionRunEnded)}
 
     @property
     def typed(self) -> tuple[CommandTyped, ...]:
-        """Lines that were typed."""
+        """Command lines of the session."""
         return tuple(each for each in self.entries if isinstance(each, CommandTyped))
 
 
 class SessionLog:
-    """Owns what a session has told so far, after what earlier ones have."""
+    """Log of a session's events, appended to the record of earlier sessions."""
 
     def __init__(self, earlier: SessionRecord | None = None) -> None:
         self._entries: list[Entry] = list(earlier.entries) if earlier is not None else []
@@ -115,7 +115,7 @@ class SessionLog:
         self._cut = earlier is not None and earlier.cut
 
     def take(self, event: Event, run: Run | None = None, digest: str = "") -> None:
-        """What has just been told; `run`: the one that it is of. digest: of its file, at its end."""
+        """Log an event, with its run and, at the run's end, the digest of its file."""
         match event:
             case SessionState() if (settled := _settled(event)) != self._state:
                 self._state = settled
@@ -135,13 +135,13 @@ class SessionLog:
                 self._add(SessionRunEnded(t=self._now, run=run.id, digest=digest))
 
     def reached(self, goals: tuple[int, ...]) -> SessionRecord:
-        """The record up to now, where all of these were ticked together."""
+        """Return the record, ending with these goals reached."""
         last = GoalsReached(t=self._now, sampled=self._sampled, goals=goals)
         return SessionRecord(entries=(*self._entries, last), cut=self._cut)
 
     @property
     def record(self) -> SessionRecord:
-        """The record up to now."""
+        """Record up to now."""
         return SessionRecord(entries=tuple(self._entries), cut=self._cut)
 
     @property
@@ -158,7 +158,7 @@ class SessionLog:
 
 
 def _settled(state: SessionState) -> SessionState:
-    """Return `state` without how long its run has gone on, which changes with each look and which the samples tell."""
+    """Remove the elapsed time of a run, which changes with each look and is known from the samples."""
     flows = msgspec.structs.replace(state.experiment.flows, duration=0.0, warmup=0.0)
     return msgspec.structs.replace(state, experiment=msgspec.structs.replace(state.experiment, flows=flows))
 
@@ -166,7 +166,14 @@ def _settled(state: SessionState) -> SessionState:
 def judged(
     asked: Sequence[AskedGoal], in_order: bool, record: SessionRecord, find: Callable[[str], Run | None]
 ) -> GoalBoard:
-    """How the goals stand at the end of `record`; `find` gives a run by its id, None for one that is not there."""
+    """Return the goal board at the end of `record`.
+
+    Args:
+        asked: Goals of the page.
+        in_order: Whether each goal is due only after those before it.
+        record: Session to replay.
+        find: Function from a run's id to the run, or None if it is missing.
+    """
     replay = _Replay(GoalWatch(asked, in_order, explains=False), find)
     for entry in record.entries:
         replay.take(entry)
@@ -174,14 +181,14 @@ def judged(
 
 
 class _Replay:
-    """Tells a watch what a session told."""
+    """Replay of a recorded session into a GoalWatch."""
 
     def __init__(self, watch: GoalWatch, find: Callable[[str], Run | None]) -> None:
         self.watch = watch
         self._find = find
         self._run: Run | None = None
         self._told = 0
-        """Samples of it that the watch has."""
+        """Samples already replayed."""
         self._told_queue = 0
 
     def take(self, entry: Entry) -> None:
@@ -212,7 +219,7 @@ class _Replay:
                 self.watch.take(samples, self._run)
 
     def _batches(self, run: Run, until: float) -> Iterator[Samples]:
-        """What was sampled and not told yet, as the session told it."""
+        """Yield the samples not replayed yet, in batches like the session's."""
         times, queue = run.samples.column("t"), run.queue.column("t")
         while self._told < len(times) and times[self._told] <= until:
             end = min(until, times[self._told] + _BATCH)

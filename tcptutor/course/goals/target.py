@@ -1,6 +1,6 @@
-"""What a run should reach, in the quantities that goals are written in; judged when the run has ended.
+"""Targets of a challenge, in the quantities of goals, judged after a run.
 
-A target may be relative to another run of the same student: that of the page as it was at first.
+A target may be relative to the student's run with the page's initial settings.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ NUMBERS = ("rate", "time", "ratio", "size", "count", "number")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[explore.goal]]`"""
+    """One target: `[[explore.goal]]`."""
 
     text: str
-    """What is to be reached, a sentence."""
+    """Sentence that says what to reach."""
     when: Conditions
-    """All of it has to hold of one run."""
+    """Conditions that one run must satisfy together."""
     per: Literal["", "start"] = ""
-    """`start`: each value is a plain number, the ratio to the same of the run with nothing changed."""
+    """With `start`, values are ratios to the run with nothing changed."""
 
 
 class TargetState(msgspec.Struct, frozen=True):
-    """One target, and what a run has of it."""
+    """A target, judged on a run."""
 
     text: str
     reached: bool = False
     found: str = ""
-    """What was measured, with units; empty before any run."""
+    """Measured values with units; empty before any run."""
 
 
 class AskedTarget(NamedTuple):
-    """A target, read."""
+    """Parsed target."""
 
     target: Target
     conditions: tuple[Condition, ...]
 
     def state(self, run: LabView, start: LabView | None) -> TargetState:
-        """What those runs have of it."""
+        """Judge the target on a run, and on the run with nothing changed."""
         if self.target.per and start is None:
             return TargetState(self.target.text, found="run it as it was at first, to compare with")
         told, reached = [], True
@@ -64,7 +64,7 @@ class AskedTarget(NamedTuple):
 
 
 def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem:
-    """The target, on a page whose lab has those hosts and switches; key and reason where no run can be judged by it."""
+    """Parse a target for a lab with these hosts and switches; return key and reason if it is invalid."""
     conditions = []
     for name, value in flat(target.when):
         try:
@@ -81,13 +81,13 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
 
 
 def view_of(run: Run) -> LabView:
-    """A whole run, as goals look at it."""
+    """Return a complete run as goals see it."""
     seen = LabRun.of(run)
     return LabView(seen.state, seen.state, run=seen)
 
 
 def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
-    """How each of them stands. `start` is the run with nothing changed, where one is there."""
+    """Judge each target. `start` is the run with nothing changed, if there is one."""
     view = view_of(run)
     needed = start is not None and any(each.target.per for each in targets)
     first = view_of(start) if needed and start is not None else None
@@ -95,7 +95,7 @@ def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> 
 
 
 def _given(condition: Condition, value: Any) -> Any:
-    """Its quantity with that value, whatever it is asked of."""
+    """Return the condition's quantity with a fixed value."""
     return condition.term._replace(value=lambda _: value)
 
 

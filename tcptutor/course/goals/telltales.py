@@ -1,4 +1,4 @@
-"""Words by which a text gives away what is wrong with a network, before a student has found it."""
+"""Telltale words, which reveal a network's fault before the student has found it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ TELLTALES: Mapping[str, re.Pattern[str]] = {
         "duplicate-address": r"duplicate|address|\barp\b|twice|neighbou?r",
     }.items()
 }
-"""By the names of `agent.traps.TRAPS`, which belongs to the lab and is not read here: a test holds the two together."""
+"""Patterns by name of `agent.traps.TRAPS`; a test keeps the two in step, because the agent is not imported.
+"""
 
 
 def telltale(trap: str, text: str) -> str:
-    """The first word in `text` that gives `trap` away; empty for none, and for a name that is no trap."""
+    """Return the first word in `text` that reveals `trap`, or an empty string."""
     found = TELLTALES[trap].search(text) if trap in TELLTALES else None
     return found[0] if found else ""

@@ -1,4 +1,4 @@
-"""The quantities that goals are written in: those of an experiment as the kernel holds it, and those of a run."""
+"""Terms of goals: quantities of the experiment in the kernel, and of a run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _REPORTED = (
     "rate", "delay", "jitter", "loss", "loss_burst", "duplicate", "reorder", "queue", "qdisc", "ecn",
     "reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue",
 )  # fmt: skip
-"""What a session tells of the path. The bucket of the shaper is not among it: a path has a rate, whatever makes it."""
+"""Path parameters a session reports. It omits the shaper's bucket: the rate does not depend on its qdisc."""
 _SHAPED = {"queue": "rate", "qdisc": "rate", "ecn": "rate", "reverse_queue": "reverse_rate"}
-"""Only where that rate is there does it mean anything."""
+"""Quantities that exist only with that rate."""
 
 
 def _of_path(name: str) -> GoalQuantity:
@@ -41,7 +41,7 @@ def _of_path(name: str) -> GoalQuantity:
 
 
 def _algorithms(view: LabView) -> tuple[str | None, ...]:
-    """Of a run those that its flows have; else what the senders' next connections take."""
+    """Return the algorithms of the run's flows, or of the senders' next connections."""
     if view.run is not None:
         own = view.run.experiment.hosts
         return own.algorithms or (own.algorithm,)
@@ -70,7 +70,7 @@ def _measured(name: str) -> GoalQuantity:
 
 
 def _per_mathis(run: LabRun) -> float | None:
-    """The throughput over what Mathis's formula gives for the run's path; None where there is no loss or no delay."""
+    """Return throughput over Mathis's formula; None for a path without loss or delay."""
     measured = run.measured("throughput")
     try:
         return measured / mathis(run.experiment) if measured is not None else None
@@ -97,12 +97,16 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
     )
 }
-"""By name; a sysctl is one as well, `sysctl.tcp_sack` of all hosts and `sysctl.h1.tcp_sack` of one, and what `placed`
-has."""
+"""Quantities by name, in addition to sysctls (`sysctl.tcp_sack`, `sysctl.h1.tcp_sack`) and those of `placed`.
+"""
 
 
 def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:
-    """The quantity of that name in a lab with those `hosts`. Raises UsageError that says what was meant."""
+    """Return the quantity of that name in a lab with these `hosts`.
+
+    Raises:
+        UsageError: The name is unknown; the message lists candidates.
+    """
     if found := SYSCTL.fullmatch(name):
         if found["host"] and found["host"] not in hosts:
             raise UsageError(unknown("host", found["host"], hosts))

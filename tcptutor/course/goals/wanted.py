@@ -1,4 +1,4 @@
-"""What a goal asks of one quantity: "20 ms", ">= 5 MB", "8 Mbit/s to 9.5 Mbit/s", "none", "reno"."""
+"""Required values of a quantity: "20 ms", ">= 5 MB", "8 Mbit/s to 9.5 Mbit/s", "none", "reno"."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from tcptutor.base.errors import ParameterError, UnitError, UsageError, unknown
 from tcptutor.spec.parameters import ALGORITHMS, read_sysctl
 
 _RELATIVE = 0.01
-"""How far a setting may be from what is asked: the kernel rounds, and nobody types a hundredth by mistake."""
+"""Relative tolerance of an exact value: the kernel rounds, and typos are larger."""
 _LEAST = {"time": 1e-6, "rate": 1.0, "size": 0.5, "ratio": 1e-7}
-"""How far from nothing, where nothing is asked; in base units."""
+"""Absolute tolerance around zero, in base units."""
 _COMPARED = re.compile(r"(?P<how>>=|<=|>|<)\s*(?P<value>.+)")
 _BETWEEN = re.compile(r"\sto\s")
 NONE = "none"
-"""What is written for a quantity that should not be there, such as a rate."""
+"""Word for a quantity that must be absent, such as a rate."""
 
 
 class Wanted(NamedTuple):
-    """A value, or those between two, or one of several words. Whole only by `read_wanted`."""
+    """Required value, range, or set of words, built by `read_wanted`."""
 
     text: str
-    """As the lesson file has it."""
+    """As in the lesson file."""
     kind: str
     low: float = -math.inf
     high: float = math.inf
-    """Both are wanted too."""
+    """Both bounds are included."""
     words: tuple[str, ...] = ()
-    """For names, one of them; `none` among the others is a quantity that is not there."""
+    """Accepted names; `none` accepts an absent quantity."""
 
     @property
     def is_named(self) -> bool:
-        """Whether words are asked for."""
+        """True if names are required."""
         return bool(self.words) and self.words != (NONE,)
 
     def holds(self, value: Any) -> bool:
-        """Whether `value`, in base units or a word, is what is asked for; None is a quantity that is not there."""
+        """Return True if `value`, in base units or a word, satisfies it; None is an absent quantity."""
         if value is None:
             return NONE in self.words
         if isinstance(value, str):
@@ -47,16 +47,22 @@ class Wanted(NamedTuple):
         return not self.words and self.low <= value <= self.high
 
     def excludes(self, other: Wanted) -> bool:
-        """Whether nothing is both."""
+        """Return True if no value satisfies both."""
         if self.words or other.words:
             return not set(self.words) & set(other.words)
         return self.high < other.low or other.high < self.low
 
 
 def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Wanted:
-    """`value` of a lesson file for a quantity of that kind (units.Kind, `algorithm`, `sysctl` or `address`).
+    """Parse the required value of a quantity of `kind`.
 
-    Raises UsageError, one line.
+    Args:
+        value: Value from the lesson file.
+        kind: units.Kind, `algorithm`, `sysctl` or `address`.
+        choices: Allowed names of a `name`.
+
+    Raises:
+        UsageError: The value is invalid.
     """
     if isinstance(value, list):
         if kind not in ("algorithm", "name") or not value:

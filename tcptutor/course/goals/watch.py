@@ -1,9 +1,9 @@
-"""Watches a session for the goals of a page: events and printed bytes in, a board out. No I/O.
+"""Goal watch: turns a session's events and printed bytes into a goal board, without I/O.
 
 watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
 async for event in conducted:                 # conduct.ConductedSession
     board = watch.take(event, conducted.run)
-board = watch.printed("h1", data)             # what a terminal has just shown
+board = watch.printed("h1", data)             # output of a terminal
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tcptutor.wire.kernel_state import HostState, SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 _REMEMBERED = 20
-"""States of before that are kept, to see what a command took away."""
+"""Earlier states to keep, for finding the command that undid a setting."""
 
 
 class GoalWatch:
-    """Owns what was seen of the session. A goal is ticked by what the kernel holds and carried, never by what is
-    typed or printed."""
+    """Observer of a session that ticks goals by the kernel's state and traffic, never by typed or printed
+    text."""
 
     def __init__(
         self,
@@ -42,32 +42,38 @@ class GoalWatch:
         explains: bool = True,
         reached: Collection[str] = (),
     ) -> None:
-        """in_order: each goal is due once those before it were ticked together. broken: what is wrong from the
-        beginning is for the student to find, so nothing is said of it. explains: tell what is nearly right.
-        reached: ids of goals that an earlier session has reached; those that stay so begin ticked."""
+        """Start watching.
+
+        Args:
+            asked: Goals of the page.
+            in_order: Whether each goal is due only after those before it were ticked together.
+            broken: Whether the network has a fault to find, so that initial near misses are not explained.
+            explains: Whether to report near misses.
+            reached: Ids of goals reached in an earlier session; those with `once` start ticked.
+        """
         self._explains = explains
         self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
         self._given: set[tuple[int, str]] = set()
-        """Near misses by goal and kind that are there before anything is done, where nothing is said of these."""
+        """Initial near misses by goal and kind, hidden on a page with a fault to find."""
         self._start: SessionState | None = None
         self._states: list[SessionState] = []
-        """The latest first, each another than the one after it."""
+        """Distinct states, latest first."""
         self._before: dict[tuple[str, str], str] = {}
         self._runs: list[LabRun] = []
         self._due: dict[int, int] = {} if in_order else dict.fromkeys(range(len(self._asked)), 0)
-        """Goals whose turn has come, each with the first run that counts for it."""
+        """Goals that are due, with the index of the first run that counts for each."""
         self._changed: dict[str, HostState] = {}
-        """Hosts as they were when something was last changed."""
+        """Hosts at the last change of the network."""
         self._reached = {
             place for place, each in enumerate(self._asked) if each.goal.once and each.goal.id in reached
         }
-        """Of those that stay reached."""
+        """Indexes of goals that stay ticked."""
         self._lines: dict[Hashable, PrintedLines] = {}
         self._printed: NearMiss | None = None
         self._failed: CommandEnded | None = None
-        """The last line that was refused."""
+        """Last rejected command."""
         self._changes = 0
-        """States that were told since that was printed."""
+        """Distinct states since that message was printed."""
         self.board = GoalBoard(
             goals=tuple(
                 GoalState(
@@ -79,18 +85,18 @@ class GoalWatch:
                 for place, each in enumerate(self._asked)
             )
         )
-        """How the goals stand."""
+        """Current state of the goals."""
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Ids of the goals that stay ticked when their state is left."""
+        """Ids of the goals that stay ticked after their state changes."""
         return tuple(each.goal.id for place, each in enumerate(self._asked) if place in self._reached)
 
     def take(self, event: Event, run: Run | None = None) -> GoalBoard:
-        """What the session has told, with the run that it is of, where it is of one.
+        """Process a session event, with its run if it belongs to one.
 
-        The end of a run takes as long as `analysis.report` where a goal asks what it measured; anything else some
-        milliseconds at most.
+        The end of a run costs as much as `analysis.report` if a goal asks for a measurement; any other event
+        takes a few milliseconds.
         """
         match event:
             case SessionState():
@@ -113,7 +119,7 @@ class GoalWatch:
         return self._judge()
 
     def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
-        """What that terminal has just shown: error messages of commands are explained, and nothing is ticked by it."""
+        """Process terminal output: error messages are explained, and no goal is ticked."""
         return self._say(self._lines.setdefault(terminal, PrintedLines()).take(data))
 
     def _command_ended(self, event: CommandEnded) -> GoalBoard:
@@ -156,7 +162,7 @@ class GoalWatch:
             self._going_on.end(run)
 
     def _judge(self, explain: bool = True) -> GoalBoard:
-        """explain: look for near misses; else those of before stay, and goals that no run shows."""
+        """Judge all goals; without `explain`, near misses and goals not about runs stay as they are."""
         if self._start is None:
             return self.board
         states: list[GoalState] = []
@@ -216,7 +222,7 @@ class GoalWatch:
         return LabView(self._states[0], self._start, self._before, changed=self._changed)
 
     def _views(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
-        """What it is judged by: the lab as it is; or the run that goes on, else the last that ended."""
+        """Return the current lab, or for goals about runs the current run and the last finished one."""
         if not asked.about_run:
             return [self._now()]
         going_on = [run for run in runs[-1:] if not run.ended and not asked.at_end]
@@ -225,7 +231,7 @@ class GoalWatch:
 
 
 def _as_it_is(state: SessionState) -> SessionState:
-    """With the path of now: while a run goes on, its experiment has that of its begin, and what was changed since."""
+    """Return the state with the current path: a run's experiment has its initial path and the changes since."""
     path = state.path or state.experiment.path
     for change in path.changes:
         path = path.after(change)
@@ -238,6 +244,6 @@ def _settings(state: SessionState) -> tuple[object, ...]:
 
 
 def _is_sound(attempt: Attempt) -> bool:
-    """A run of which something was measured has to be one that can be believed."""
+    """Return True unless the goal needs measurements from a run that cannot be trusted."""
     run = attempt.view.run
     return run is None or not attempt.asked.at_end or not run.fault

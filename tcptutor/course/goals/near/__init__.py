@@ -1,4 +1,4 @@
-"""Near misses: what was done that is nearly right, and one line on why it is not."""
+"""Near misses: actions that are almost right, with one line on what is wrong."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ SLIPS: tuple[Slip, ...] = (
     *hosts.SLIPS,
     *runs.SLIPS,
 )
-"""In the order in which they are tried: what names a place comes before what names a value."""
+"""Rules in the order of trial: misplaced settings before wrong values."""
 
 
 def near_miss(attempt: Attempt) -> NearMiss | None:
-    """What is nearly right of a goal that is not reached; None for nothing that is known."""
+    """Return the near miss of a goal that is not reached, or None."""
     return _first(attempt, SLIPS)
 
 
 def obstacle(attempt: Attempt) -> NearMiss | None:
-    """What keeps a goal from being reached whose values are all there."""
+    """Return the near miss that blocks a goal whose values all hold, or None."""
     return _first(attempt, tuple(slip for slip in SLIPS if slip.blocks))
 
 

@@ -1,4 +1,4 @@
-"""What was refused and why, where the line and the host that it was typed on say more than what was printed."""
+"""Rejected commands, explained by the command line and its host where the printed message is not enough."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import CommandEnded
 
 _NO_COMMAND = 127
-"""What bash gives for a command that there is not."""
+"""Exit status of bash for an unknown command."""
 _LOOKS = re.compile(r"\b(?:show|ls|list)\b|\s-a\b")
-"""Of a line that only shows something."""
+"""Command lines that only display something."""
 _SEVERAL = re.compile(r"[;|&\n]")
-"""Of a line with several commands it is not known which was refused."""
+"""Separators: in a line with several commands the rejected one is unknown."""
 _ALREADY = re.compile(r"\s*(?:sudo\s+)?(?P<host>[hs]\d)\s")
 _DEVICE = re.compile(r"\b(?P<name>(?P<node>[hs]\d)-eth\d)\b")
 _AT_ROOT = re.compile(
@@ -29,7 +29,7 @@ _WORD = re.compile(r"\s*(?:sudo\s+|[hs]\d\s+)*(?P<name>[\w.+-]+)")
 
 
 def _below_root(ended: CommandEnded, state: SessionState | None) -> str:
-    """A second discipline at the root, where it has to hang below the first one."""
+    """Explain a second qdisc at the root, which must be attached below the first."""
     found = _AT_ROOT.search(ended.command)
     there = chain(state, found["name"]) if found and state is not None else ()
     root = next((one for one in there if one.parent == "root"), None)
@@ -42,7 +42,7 @@ def _below_root(ended: CommandEnded, state: SessionState | None) -> str:
 
 
 def _elsewhere(ended: CommandEnded, _state: SessionState | None) -> str:
-    """An interface of another host or switch."""
+    """Explain an interface that belongs to another host or switch."""
     already = _ALREADY.match(ended.command)
     host = already["host"] if already else ended.host
     names = list(_DEVICE.finditer(ended.command))
@@ -69,15 +69,15 @@ _RULES: tuple[tuple[str, Callable[[CommandEnded, SessionState | None], str]], ..
 
 
 def refused(ended: CommandEnded, state: SessionState | None = None) -> NearMiss | None:
-    """Explain a line that was refused while the kernel held `state`; None for one that was done, and where nothing more
-    is known."""
+    """Explain a command line rejected while the kernel had `state`; None if it succeeded or has no
+    explanation."""
     if not ended.status or _SEVERAL.search(ended.command):
         return None
     return next((NearMiss(kind, text) for kind, says in _RULES if (text := says(ended, state))), None)
 
 
 def is_taken(command: str, state: SessionState | None) -> bool:
-    """Whether tc would refuse to add that discipline, for the place has one already."""
+    """Return True if tc would reject the new qdisc because its place is occupied."""
     found = _ADDED.search(command)
     if found is None or state is None:
         return False
@@ -89,7 +89,7 @@ def is_taken(command: str, state: SessionState | None) -> bool:
 
 
 def mends(ended: CommandEnded, failed: CommandEnded | None) -> bool:
-    """Whether that line did what `failed` did not: the same program, and more than a look."""
+    """Return True if the command succeeded where `failed` did not: the same program, and not only a query."""
     if failed is None or ended.status or _LOOKS.search(ended.command):
         return False
     words = [_WORD.match(one.command) for one in (ended, failed)]

@@ -1,4 +1,4 @@
-"""Near misses of the hosts' settings: another host, another sysctl, one number of three, a connection that is older."""
+"""Near misses in host settings: wrong host, wrong sysctl, one number of three, an older connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _USE = {"tcp_rmem": "what a receiver advertises", "tcp_wmem": "what a sender kee
 
 
 def _unmet(attempt: Attempt) -> Iterator[tuple[Condition, tuple[str, ...]]]:
-    """Unmet conditions on sysctls, with the hosts that they are of."""
+    """Yield the unmet conditions on sysctls, with their hosts."""
     for each in attempt.unmet:
         if each.term.sysctl:
             yield each, _hosts(each, attempt.view)
@@ -26,7 +26,7 @@ def _hosts(each: Condition, view: LabView) -> tuple[str, ...]:
 
 
 def another_host(attempt: Attempt) -> str:
-    """The right value where it changes nothing of what is asked."""
+    """Detect the right value on a host where it has no effect on the goal."""
     for each, hosts in _unmet(attempt):
         right = [
             one.host
@@ -48,7 +48,7 @@ def another_host(attempt: Attempt) -> str:
 
 
 def twin(attempt: Attempt) -> str:
-    """tcp_rmem for tcp_wmem, or the other way round."""
+    """Detect tcp_rmem set instead of tcp_wmem, or vice versa."""
     for each, hosts in _unmet(attempt):
         other = _TWINS.get(each.term.sysctl, "")
         for host in hosts:
@@ -59,7 +59,7 @@ def twin(attempt: Attempt) -> str:
 
 
 def first_of_three(attempt: Attempt) -> str:
-    """One number sets the first of three."""
+    """Detect a single number, which sets only the first of three."""
     for each, hosts in _unmet(attempt):
         largest = each.wanted.words[0].split()[-1:] if each.wanted.words else []
         for host in hosts:
@@ -73,7 +73,7 @@ def first_of_three(attempt: Attempt) -> str:
 
 
 def older_connection(attempt: Attempt) -> str:
-    """Set, and the flow that is asked about was there before."""
+    """Detect a setting made after the flow had started."""
     if not attempt.asked.about_run or attempt.latest is None:
         return ""
     for each in attempt.asked.conditions:

@@ -1,4 +1,4 @@
-"""Near misses of a value: what tc makes of a unit, of a number without one, and of half of what was asked."""
+"""Near misses in values: tc's units, missing units, and half of the requested value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RATES = ("path.rate", "path.reverse_rate", "hosts.maxrate")
 
 
 def _numbers(attempt: Attempt, *names: str) -> list[tuple[Condition, float]]:
-    """Unmet conditions with a number that is there, of those names or kinds."""
+    """Return the unmet conditions of these names or kinds that have a nonzero number."""
     found = []
     for each in attempt.unmet:
         value = each.term.value(attempt.view)
@@ -20,7 +20,7 @@ def _numbers(attempt: Attempt, *names: str) -> list[tuple[Condition, float]]:
 
 
 def bytes_for_bits(attempt: Attempt) -> str:
-    """tc's mbps is bytes."""
+    """Detect tc's mbps, which means bytes per second."""
     for each, value in _numbers(attempt, *_RATES):
         if each.wanted.holds(value / 8):
             return f"{rate(value)} is eight times as much: tc's mbps is bytes a second, mbit is bits"
@@ -30,7 +30,7 @@ def bytes_for_bits(attempt: Attempt) -> str:
 
 
 def prefix(attempt: Attempt) -> str:
-    """A rate without prefix, or with another one."""
+    """Detect a rate with a wrong or missing prefix."""
     for each, value in _numbers(attempt, *_RATES):
         for factor in (1e3, 1e6, 1e-3):
             if each.wanted.holds(value * factor):
@@ -44,7 +44,7 @@ def prefix(attempt: Attempt) -> str:
 
 
 def time_unit(attempt: Attempt) -> str:
-    """A delay without a unit, which tc takes for nanoseconds or microseconds."""
+    """Detect a delay without a unit, which tc reads as nanoseconds or microseconds."""
     for each, value in _numbers(attempt, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
             # Which of the two it takes it for depends on its version.
@@ -59,7 +59,7 @@ def time_unit(attempt: Attempt) -> str:
 
 
 def half(attempt: Attempt) -> str:
-    """A delay on each way was meant, or the RTT on one."""
+    """Detect half of the RTT's delay on the data path."""
     for each, value in _numbers(attempt, "path.delay"):
         if each.wanted.holds(value * 2) and not attempt.view.experiment.path.reverse_delay:
             return (
@@ -70,7 +70,7 @@ def half(attempt: Attempt) -> str:
 
 
 def percent(attempt: Attempt) -> str:
-    """tc takes a loss without a sign for percent."""
+    """Detect a loss rate off by a factor of 100, as tc reads plain numbers as percent."""
     for each, value in _numbers(attempt, "ratio"):
         if each.term.about_run:
             continue
@@ -82,7 +82,7 @@ def percent(attempt: Attempt) -> str:
 
 
 def packets_for_bytes(attempt: Attempt) -> str:
-    """tbf's limit is in bytes, netem's and pfifo's in packets."""
+    """Detect tbf's limit in packets: it is in bytes, unlike netem's and pfifo's."""
     frame = attempt.view.experiment.hosts.mtu + ETHERNET_HEADER
     for each, value in _numbers(attempt, "path.queue"):
         if any(each.wanted.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):

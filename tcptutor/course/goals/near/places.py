@@ -1,4 +1,4 @@
-"""Near misses of where something is done: on the way of the acknowledgements, on both ways, twice on one."""
+"""Near misses in places: settings on the reverse path, on both paths, or twice on one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcptutor.course.goals.interfaces import bottleneck, carries_data, makers
 from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list
 
 _BACK = ("delay", "loss", "rate")
-"""Quantities that the way back has as well."""
+"""Quantities the reverse path has as well."""
 _DOES = {
     "delay": "delays", "loss": "drops", "rate": "holds the rate of", "jitter": "jitters", "duplicate": "doubles",
     "reorder": "reorders", "queue": "holds back",
@@ -23,7 +23,7 @@ def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tup
 
 
 def acks_way(attempt: Attempt) -> str:
-    """What is asked of the data's way was done to the way back, and only there."""
+    """Detect a setting for the data path that was made only on the reverse path."""
     for name, each in _placed(attempt, attempt.unmet):
         back = makers(attempt.view.state, name, data=False)
         new = [one for one in back if one not in makers(attempt.view.start, name, data=False)]
@@ -37,7 +37,7 @@ def acks_way(attempt: Attempt) -> str:
 
 
 def both_ways(attempt: Attempt) -> str:
-    """It was done to the way back as well."""
+    """Detect a setting made on the reverse path as well."""
     path, first = attempt.view.experiment.path, attempt.view.start.experiment.path
     for name, each in _placed(attempt, attempt.asked.conditions):
         back = f"reverse_{name}"
@@ -53,7 +53,7 @@ def both_ways(attempt: Attempt) -> str:
 
 
 def twice(attempt: Attempt) -> str:
-    """Several disciplines on the data's way, of which one alone would do."""
+    """Detect several qdiscs on the data path where one is enough."""
     for name, each in _placed(attempt, attempt.unmet):
         on_way = makers(attempt.view.state, name, data=True)
         if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
@@ -67,7 +67,7 @@ def twice(attempt: Attempt) -> str:
 
 
 def elsewhere(attempt: Attempt) -> str:
-    """It has the effect, and another interface makes it than the page asks for."""
+    """Detect the right effect on another interface than the page requires."""
     on = attempt.asked.goal.on
     if not on:
         return ""
@@ -88,7 +88,7 @@ def elsewhere(attempt: Attempt) -> str:
 
 
 def fq_elsewhere(attempt: Attempt) -> str:
-    """fq where nothing of the flow leaves from."""
+    """Detect fq on an interface from which the flow does not leave."""
     asked = attempt.asked.asks("hosts.maxrate")
     if asked is None or asked.holds(attempt.view):
         return ""

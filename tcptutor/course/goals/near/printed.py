@@ -1,7 +1,7 @@
-"""What error messages mean that tc, sysctl and iperf3 print into a terminal.
+"""Explanations of error messages that tc, sysctl and iperf3 print in a terminal.
 
-A session does not tell of commands that were refused: nothing has changed then. What they print is read where the
-terminal's bytes go by. It explains, and ticks nothing.
+A session does not report rejected commands, because they change nothing; their messages are found in the
+terminal's bytes. They explain, and tick no goal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class _Message(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
     text: str
-    """May have the groups of the pattern."""
+    """May contain the groups of the pattern."""
 
 
 def _message(kind: str, pattern: str, text: str) -> _Message:
@@ -112,11 +112,11 @@ _MESSAGES = (
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _LONGEST = 4096
-"""Characters of a line that are kept: a message is shorter, and what a program floods a terminal with is not read."""
+"""Characters kept of a line: messages are shorter, and longer output is not parsed."""
 
 
 def means(line: str) -> NearMiss | None:
-    """What a printed line means; None for one that is no message that we know."""
+    """Return the explanation of a printed line, or None if it is not a known message."""
     for message in _MESSAGES:
         if found := message.pattern.search(line):
             groups = {name: value for name, value in found.groupdict().items() if value}
@@ -126,13 +126,13 @@ def means(line: str) -> NearMiss | None:
 
 
 class PrintedLines:
-    """The lines of one terminal, as its bytes go by. Owns the one that is not whole yet."""
+    """Line buffer of one terminal."""
 
     def __init__(self) -> None:
         self._begun = ""
 
     def take(self, data: bytes) -> NearMiss | None:
-        """What the last known message among the lines that `data` ends means."""
+        """Return the explanation of the last known message among the lines completed by `data`."""
         *lines, begun = (self._begun + data.decode(errors="replace")).split("\n")
         self._begun = begun[-_LONGEST:]
         found = None
@@ -147,4 +147,4 @@ _SIGNS = (
     "Error", "error", "RTNETLINK", "Cannot find", "What is", "tbf:", "unknown", "sysctl:", "Unreachable", "connect:",
     "Failed", "Parent",
 )  # fmt: skip
-"""One of them is in every line that a message may be in."""
+"""Substrings, at least one of which is in every known message."""

@@ -1,4 +1,4 @@
-"""Near misses of the disciplines themselves: their order, tbf's bucket and buffer, netem's limit, what was undone."""
+"""Near misses in qdiscs: their order, tbf's bucket and buffer, netem's limit, undone settings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tcptutor.spec import ETHERNET_HEADER
 from tcptutor.wire.kernel_state import QdiscSettings
 
 _LATE = 1e-3
-"""How late the kernel may come to serve a queue, s: a bucket that lasts as long loses nothing by it."""
+"""Latency of the kernel in serving a queue, s: a bucket that lasts this long loses nothing."""
 _LEAST_PACKETS = 5
-"""Below so many no window fits: even a flow of its own loses at once."""
+"""Fewest packets of a usable buffer: below, even a single flow loses immediately."""
 
 
 def _chains(attempt: Attempt) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]:
-    """Of the data's way, where somebody has changed them."""
+    """Yield the changed interfaces on the data path with their qdiscs."""
     for one in attempt.view.state.interfaces:
         data = is_on_path(one.name) and carries_data(one.name, attempt.view.pairs)
         if data and one.qdiscs != chain(attempt.view.start, one.name):
@@ -34,7 +34,7 @@ def _frame(attempt: Attempt) -> int:
 
 
 def small_burst(attempt: Attempt) -> str:
-    """A bucket that empties before the kernel looks again, or in which no packet fits."""
+    """Detect a bucket that empties between kernel ticks, or is smaller than a packet."""
     for name, tbf in _shapers(attempt):
         bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
         if bucket < _frame(attempt):
@@ -51,7 +51,7 @@ def small_burst(attempt: Attempt) -> str:
 
 
 def small_limit(attempt: Attempt) -> str:
-    """A buffer in which hardly a packet waits."""
+    """Detect a buffer of only a few packets."""
     for name, tbf in _shapers(attempt):
         packets = float(tbf.settings["limit"]) / _frame(attempt)
         if packets < _LEAST_PACKETS and not _asks_so_little(attempt):
@@ -68,11 +68,11 @@ def _asks_so_little(attempt: Attempt) -> bool:
 
 
 _CLASS_RATES = {"htb": "htb rate ...", "hfsc": "hfsc sc rate ... ul rate ..."}
-"""Disciplines whose classes hold a rate, and how tc is told it."""
+"""Qdiscs whose classes have a rate, with tc's syntax for it."""
 
 
 def unclassified(attempt: Attempt) -> str:
-    """htb or hfsc without a class for the packets: htb sends them at any rate, hfsc drops them."""
+    """Detect htb or hfsc without a class for the packets: htb does not limit them, hfsc drops them."""
     asked = attempt.asked.asks("path.rate")
     path = attempt.view.experiment.path
     if asked is None or path.rate is not None or not all("no class takes" in each for each in path.unread):
@@ -98,7 +98,7 @@ def unclassified(attempt: Attempt) -> str:
 
 
 def netem_inside(attempt: Attempt) -> str:
-    """netem below tbf takes the place of tbf's own buffer."""
+    """Detect netem below tbf, where it replaces tbf's buffer."""
     if not any(True for _ in attempt.asked.of_path()):
         return ""
     for name, qdiscs in _chains(attempt):
@@ -114,7 +114,7 @@ def netem_inside(attempt: Attempt) -> str:
 
 
 def netem_limit(attempt: Attempt) -> str:
-    """netem holds what is on its way, and no more than its limit of it."""
+    """Detect a netem limit below the packets in flight."""
     speed, wanted = attempt.view.experiment.path.rate, attempt.asked.asks("path.delay")
     if not speed or wanted is None:
         return ""
@@ -131,7 +131,7 @@ def netem_limit(attempt: Attempt) -> str:
 
 
 def undone(attempt: Attempt) -> str:
-    """A value that was there until another command took it away."""
+    """Detect a value removed by a later command."""
     now = list(_chains(attempt))
     for quantity, each in attempt.asked.of_path():
         if each.holds(attempt.view) or each.wanted.low <= 0:

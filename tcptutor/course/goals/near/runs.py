@@ -1,4 +1,4 @@
-"""Near misses of a run: its direction, how many streams it has, how long it lasts, what was changed meanwhile."""
+"""Near misses in runs: direction, number of streams, duration, changes during the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tcptutor.course.goals.near.slip import Attempt, Slip, amount
 
 
 def reversed_flow(attempt: Attempt) -> str:
-    """iperf3 -R."""
+    """Detect iperf3 -R."""
     run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
         return ""
@@ -15,7 +15,7 @@ def reversed_flow(attempt: Attempt) -> str:
 
 
 def changed_meanwhile(attempt: Attempt) -> str:
-    """The path of the run was not one path."""
+    """Detect a path that changed during the run."""
     run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.about_run:
         return ""
@@ -26,7 +26,7 @@ def changed_meanwhile(attempt: Attempt) -> str:
 
 
 def streams(attempt: Attempt) -> str:
-    """-P left out, or another number."""
+    """Detect a wrong number of streams."""
     asked = attempt.asked.asks("run.streams")
     if asked is None or attempt.latest is None or asked.holds(attempt.view._replace(run=attempt.latest)):
         return ""
@@ -35,7 +35,7 @@ def streams(attempt: Attempt) -> str:
 
 
 def too_short(attempt: Attempt) -> str:
-    """It ended before it had carried or lasted so much."""
+    """Detect a run that ended before it had carried or lasted enough."""
     run = attempt.latest
     if run is None or not run.ended:
         return ""
@@ -51,7 +51,7 @@ def too_short(attempt: Attempt) -> str:
 
 
 def unsound(attempt: Attempt) -> str:
-    """A run that says nothing of the path."""
+    """Detect a run that cannot be trusted."""
     run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.at_end or not run.ended or not run.fault:
         return ""
@@ -59,13 +59,13 @@ def unsound(attempt: Attempt) -> str:
 
 
 def _next_step(reason: str) -> str:
-    """What to do about a machine that could not keep up."""
+    """Return advice for a machine that could not keep up."""
     too_slow = any(word in reason for word in ("too busy", "too slow", "a processor", "hypervisor"))
     return "; end other programs and send once more" if too_slow else ""
 
 
 def another_value(attempt: Attempt) -> str:
-    """It measured something else than what is asked."""
+    """Report a measured value that does not satisfy the goal."""
     run = attempt.latest
     if run is None or not run.ended or run.run is None:
         return ""

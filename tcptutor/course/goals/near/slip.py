@@ -1,4 +1,4 @@
-"""What a near miss is recognised from, and what each rule says."""
+"""Interface of the near-miss rules: their input, and the form of a rule."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tcptutor.wire.kernel_state import SessionState
 
 
 class Attempt(NamedTuple):
-    """A goal that is due, and all that is known."""
+    """A goal that is due, with everything known about the lab."""
 
     asked: AskedGoal
     view: LabView
-    """What it is judged by."""
+    """View by which the goal is judged."""
     earlier: tuple[SessionState, ...] = ()
-    """What the kernel held before, the latest first."""
+    """Earlier kernel states, latest first."""
     latest: LabRun | None = None
-    """The run that goes on, else the last one."""
+    """The current run, or the last one."""
 
     @property
     def unmet(self) -> tuple[Condition, ...]:
@@ -29,13 +29,13 @@ class Attempt(NamedTuple):
 
 
 class Slip(NamedTuple):
-    """A rule for one kind of near miss."""
+    """Rule for one kind of near miss."""
 
     kind: str
     says: Callable[[Attempt], str]
-    """One line; empty where it is not that."""
+    """Function that returns a one-line explanation, or an empty string."""
     blocks: bool = False
-    """Whether the goal is not reached with it, though each of its values is there."""
+    """True if the slip prevents the goal even when all its values hold."""
 
 
 def rate(value: float) -> str:
@@ -43,11 +43,11 @@ def rate(value: float) -> str:
 
 
 def amount(value: float, kind: str) -> str:
-    """`value` in base units as a message has it."""
+    """Format `value`, in base units, for a message."""
     return units.rounded(value, kind, 3)
 
 
 def and_list(names: list[str]) -> str:
-    """ "h1, h2 and h3", each once."""
+    """Join the distinct names: "h1, h2 and h3"."""
     each = list(dict.fromkeys(names))
     return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
