@@ -1,1 +1,1 @@
-"""What models say of an experiment before it runs: predictions, windows over time, and how sure they are."""
+"""Model predictions of an experiment before its run, with tolerances and window trajectories."""

@@ -1,4 +1,4 @@
-"""What no model here counts, though an experiment may have it: how far off that may put them, and a note on it."""
+"""Effects that no model covers: their influence on the tolerance, and notes about them."""
 
 from __future__ import annotations
 
@@ -14,46 +14,49 @@ from tcptutor.base import units
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 WRITES_A_SECOND = 50_000
-"""Writes that every computer manages: above it the processor, not the network, may set the rate.
+"""Writes per second that any computer can handle; above it, the processor may set the rate.
 
-The guest, whose processor is emulated, does 100,000 to 175,000 writes of 1 to 24 bytes a second.
+The emulated processor of the guest handles 100,000 to 175,000 writes of 1 to 24 bytes per second.
 """
 
 REORDER_WINDOW = 1 / 4
-"""Share of the least RTT by which RACK lets a segment be late before it takes it for lost, at first.
+"""RACK's initial reordering window over the least RTT (RFC 8985, section 6.2).
 
-Each DSACK that tells of a mistake adds as much (RFC 8985, section 6.2), so twice that costs a flow little.
+Each DSACK enlarges the window by the same amount, so delays of up to twice that cost a flow little.
 """
 
 _SPREADS = 2
-"""netem delays a segment by up to `jitter` more or less than the mean."""
+"""netem's delay varies by up to `jitter` on both sides of the mean."""
 
 _JITTER_ERROR, _MISTAKEN_ERROR = 0.1, 0.25
-"""Of late segments that RACK waits for, and of those for which it learns to wait."""
+"""Errors for late segments within RACK's window, and within the window after it has grown."""
 
 OFFLOADS_ERROR = 0.2
-"""Of a law that counts packets of a few segments, beside what their number of segments leaves open."""
+"""Error of a law that counts packets of a few segments, in addition to the uncertain packet size."""
 
 _WHOLE_WINDOWS = 0.2
-"""Windows in all of the time that may be lost whole, above which the timeouts that follow are felt."""
+"""Expected number of fully lost windows above which the timeouts matter."""
 
 
 @dataclass(frozen=True)
 class BlindSpot:
-    """One thing that the models leave out."""
+    """Effect that the models leave out."""
 
     name: str
-    """As a part of a tolerance."""
+    """Key in the tolerance."""
     error: float
-    """Relative; `UNKNOWN` where no prediction is claimed."""
+    """Relative error; `UNKNOWN` if no prediction is made."""
     text: str
-    """A sentence for the student."""
+    """Sentence for the student."""
 
 
 def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> Iterator[BlindSpot]:
-    """Yield what `candidate` leaves out of `case`.
+    """Yield the effects in `case` that `candidate` leaves out.
 
-    losses: what the losses of the path alone would leave the flows, bit/s.
+    Args:
+        case: The case.
+        candidate: The prediction to check.
+        losses: Throughput under the path's losses alone, bit/s.
     """
     path, length, throughput = case.path, case.experiment.flows.length, candidate.throughput
     known = reordering_error(case)
@@ -85,7 +88,7 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
             f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
         )
         yield BlindSpot("writes", UNKNOWN, text)
-    # A packet of several segments is one loss, so flows that single losses do not hold back are not held back here.
+    # A lost packet of several segments is one event, and matters only to flows that single losses hold back.
     counts_losses = candidate.is_lossy or candidate.model is ThroughputModel.MEETING
     if (
         case.experiment.hosts.offloads
@@ -101,7 +104,7 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         yield BlindSpot("offloads", error, text)
     if path.loss_burst > 1 and not case.backward:
         window = _flight(case, throughput, losses)
-        # netem's bad state lasts for a number of packets: the repairs of a window that it took are lost as well.
+        # netem's bad state lasts for a number of packets, so the window's retransmissions are lost too.
         whole = (1 - 1 / path.loss_burst) ** window
         if whole * case.loss_events(throughput) > _WHOLE_WINDOWS:
             text = f"{path.loss_burst:g} losses in a row may take a whole window and its repairs: no model has that"
@@ -113,9 +116,9 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
 
 
 def _flight(case: Case, throughput: float, losses: float) -> float:
-    """Return the segments that a flow has in flight at `throughput` bit/s, those in a queue included.
+    """Return the segments in flight per flow at an aggregate `throughput`, bit/s, including queued ones.
 
-    A flow that the link holds back, and losses would not, fills the queue up to the window that losses leave it.
+    A flow limited by the link, not by losses, fills the queue up to its window under losses.
     """
     window = max(1.0, case.window_of(throughput))
     if case.room is None or throughput < case.room or not math.isfinite(losses):
@@ -125,12 +128,12 @@ def _flight(case: Case, throughput: float, losses: float) -> float:
 
 
 def losses_alone(candidates: Iterable[Candidate]) -> float:
-    """Return what the believed models of random loss leave the flows, bit/s; infinite where there are none."""
+    """Return the throughput of the believed loss models, bit/s; infinite without any."""
     return min((one.throughput for one in candidates if one.best and one.is_lossy), default=math.inf)
 
 
 def widened(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return `candidates` with the blind spots of `case` in their tolerances."""
+    """Return `candidates` with the blind spots of `case` added to their tolerances."""
     losses = losses_alone(candidates)
     return [
         replace(one, sure={**one.sure, **{each.name: each.error for each in blind_spots(case, one, losses)}})

@@ -1,4 +1,4 @@
-"""How many packets a run will keep, and how large their file becomes, by what the models expect of it."""
+"""Expected number of captured packets and size of the capture file."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tcptutor.theory import ACK_EVERY
 from tcptutor.wire import frames
 
 _BLOCK = 32
-"""Bytes of a packet in its file beside those of the packet."""
+"""Bytes of pcapng overhead per packet."""
 _ACK = 66
-"""Bytes of an acknowledgement with its Ethernet header."""
+"""Bytes of an ACK with its Ethernet header."""
 _DATAGRAM = 1448
 """Bytes that iperf3 puts into a datagram."""
 
 
 class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What will be kept of an experiment's packets, about."""
+    """Estimate of an experiment's capture."""
 
     interfaces: int
     packets: int
-    """At all interfaces together, as far as there is room."""
+    """Captured packets at all interfaces, within the available memory."""
     bytes: int
-    """Of the file."""
+    """Size of the capture file."""
     left_out: int
-    """Packets for which there will be no room."""
+    """Packets that exceed the available memory."""
 
     @property
     def sentence(self) -> str:
-        """Such as "about 36000 packets will be kept, in 4.3 MB"."""
+        """Estimate such as "about 36000 packets will be kept, in 4.3 MB"."""
         told = f"about {_rough(self.packets)} packets will be kept, in {units.size(_rough(self.bytes))}"
         if self.left_out:
             told += f"; for the last {_rough(self.left_out)} there is no room: take a larger capture_size"
@@ -41,7 +41,7 @@ class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def capture_size(experiment: Experiment) -> CaptureSize | None:
-    """What `experiment` will keep; None where it keeps no packets."""
+    """Return the estimate for `experiment`; None if it captures no packets."""
     names = experiment.captured_interfaces
     if not names:
         return None

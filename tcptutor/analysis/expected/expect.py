@@ -1,4 +1,4 @@
-"""What every model that applies expects of an experiment, the binding one first."""
+"""Expectation: the predictions of all applicable models, the binding one first."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
 _ROUGH = frozenset({ThroughputModel.WINDOW, ThroughputModel.RELATED})
-"""Models of limits that may be less than they say, in place of one that is well known."""
+"""Models whose value is only an upper bound next to a well-known limit."""
 
 _LEAST = 1.0
-"""Bit/s that is expected of a path that lets nothing through, so that a measurement can be compared with it."""
+"""Rate of a path that lets nothing through, bit/s; above 0 so that ratios exist."""
 
 
 def expect(
@@ -34,11 +34,16 @@ def expect(
     rto: float | None = None,
     on_virtual_clock: bool = False,
 ) -> Expectation:
-    """Return every model's prediction; `mss` in bytes and `rto` in seconds as measured, or what is usual.
+    """Return the predictions of all applicable models for `experiment`.
 
-    The binding prediction is the least of the models that we believe for these algorithms and this path. Where the
-    path changes or flows come later, it is the mean over the time. Never raises for an experiment that `spec.build`
-    made.
+    The binding prediction is the least among the models believed for these algorithms and this path. If the path
+    changes or flows start late, it is the mean over the time. Never raises for an experiment from `spec.build`.
+
+    Args:
+        experiment: The experiment.
+        mss: Measured segment size, bytes; by default the kernel's choice.
+        rto: Measured retransmission timeout, s; by default the usual one.
+        on_virtual_clock: True if the run is known to use the guest's virtual clock.
     """
     stretches = [stretch_of(case) for case in cases(experiment, mss, rto, on_virtual_clock)]
     if not stretches:
@@ -48,7 +53,7 @@ def expect(
     finishing, completion = amount_candidate(whole.case, whole.believed)
     if finishing is not None:
         finishing = widened(whole.case, [finishing])[0]
-        # What is done after a few losses is not at their mean yet, which the time that it takes has in it.
+        # A short transfer may end before the losses reach their mean; its duration includes them.
         whole = (whole.without_losses() if finishing.best else whole).also(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
     link = case.room if alone else None
@@ -72,7 +77,7 @@ def expect(
 
 
 def stretch_of(case: Case) -> Stretch:
-    """Every candidate of one case."""
+    """Return the candidates of one case."""
     candidates = [*limit_candidates(case), *loss_candidates(case)]
     if case.down:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
@@ -91,7 +96,7 @@ def stretch_of(case: Case) -> Stretch:
     least = min((one.throughput for one in believed), default=math.inf)
     if len(case.kinds) == 1 or together >= 0.999 * least:
         return stretch
-    # No one model is the limit of all: each flow has its own.
+    # No single model limits all flows: each flow has its own limit.
     sure = max(
         (one.sure for one in believed), key=lambda sure: sure.get("model", 0.0), default={"model": 0.3}
     )
@@ -102,7 +107,7 @@ def stretch_of(case: Case) -> Stretch:
 
 
 def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
-    """Each flow's mean over the time that it is there, bit/s."""
+    """Return each flow's mean over its lifetime, bit/s."""
     if binding.model is ThroughputModel.COMPLETION:
         return binding.each
     bits: dict[int, float] = {}
@@ -120,15 +125,15 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
 
 
 def _settling(case: Case, one: Candidate) -> dict[str, float]:
-    """The candidate's own errors, and what the flows' start takes of the mean; losses end slow start early."""
+    """Return the candidate's errors, plus the bias of the start; losses end slow start early."""
     share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
     return {**one.sure, "slow start": share} if share > 0 else dict(one.sure)
 
 
 def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:
-    """The binding candidate's errors; wider where a limit that is known less well may be the lesser one.
+    """Return the binding candidate's errors, widened if a less certain limit may be the lower one.
 
-    Such are a window near it, in whole segments, and the rough law of an algorithm.
+    Less certain limits are a nearby window in full segments, and the rough law of an algorithm.
     """
     sure = _settling(case, binding)
     rough = [one for one in believed if one.model in _ROUGH and one is not binding]
@@ -138,7 +143,7 @@ def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict
 
 
 def _nothing(experiment: Experiment) -> Expectation:
-    """Without a TCP flow no model of TCP speaks; what UDP sends and the link are still there."""
+    """Return the expectation without TCP flows: the UDP rate, or the link."""
     datagrams = udp_candidate(experiment)
     rate = case_of(experiment).link or experiment.flows.udp_rate
     link = Candidate(ThroughputModel.LINK, "link", rate, "no TCP flow", {"model": 1.0}, "bottleneck")

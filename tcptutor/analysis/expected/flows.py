@@ -1,4 +1,4 @@
-"""What each flow gets: its own limit, or its share of a link that all fill; and how long a fixed amount takes it."""
+"""Throughput of each flow: its own limit, or its share of a full link; and transfer times."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from tcptutor.theory.models import ThroughputModel
 from tcptutor.theory.transfers import Transfer, transfer_time
 
 COMPLETION_ERROR = 0.15
-"""Handshake, the last acknowledgement's delay, and how slow start meets the queue."""
+"""Error from the handshake, the last delayed ACK, and slow start at the queue."""
 
 LOSSY_ERROR = 0.3
-"""Reno's mean; one transfer has a few losses or none."""
+"""Error of Reno's mean for a single transfer with few losses."""
 
 _LOSSY_SPREAD = 0.57
 """Relative standard deviation of Reno's throughput times the square root of its losses."""
 
 OVERFLOW_ERROR = 0.3
-"""Slow start overshoots what path and queue hold by as much again, and repairs it for some round trips."""
+"""Error from the overshoot of slow start, which takes some round trips to repair."""
 
 _OFTEN = 0.04
-"""Chance of a lost last segment from which on it counts: less is left to the runs outside of a tolerance."""
+"""Least probability of losing the last segment that widens the tolerance."""
 
 _SYNCHRONY = 1.5
-"""Between 1, flows that lose by chance, and 2, flows that lose together (Lakshman, Madhow 1997)."""
+"""Exponent between 1, independent losses, and 2, synchronized losses (Lakshman, Madhow 1997)."""
 
 _LOSS_BASED = frozenset({"reno", "cubic"})
 """Algorithms that Ware et al. compared with BBR."""
 
 _BY_CHANCE = 1.0
-"""RED drops by chance, so all flows lose the same share."""
+"""Exponent under RED, whose random drops give all flows the same loss rate."""
 
 
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
-    """The least of each flow's own limits, bit/s; infinite for a flow that only the link stops."""
+    """Return the least of each flow's own limits, bit/s; infinite for a flow with none."""
     each = [one.each for one in believed if one.each]
     return tuple(min((limits[place] for limits in each), default=math.inf) for place in range(case.number))
 
 
 def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[float, ...]:
-    """Of `total` bit/s what each flow gets; empty where no closed form says how flows share a link.
+    """Return each flow's part of `total`, bit/s; empty if no closed form covers these flows.
 
-    Flows that stay below their part of the link keep their own limit; the others divide the rest equally if they
-    are alike or the queue serves them in turn, and Reno flows of several round trips as 1/rtt^1.5, at RED as 1/rtt.
-    Reno or CUBIC flows beside BBR get what Ware's model leaves them.
+    Flows below their share of the link keep their own limit. The rest of the link is divided equally if the flows are
+    alike or the queue serves them in turn. Reno flows with different RTTs share it as 1/RTT^1.5, under RED as 1/RTT.
+    Reno or CUBIC flows competing with BBR get the remainder of Ware's model.
     """
     limits = own_limits(case, believed)
     if math.fsum(limits) <= total * (1 + 1e-9):
@@ -78,9 +78,9 @@ def _weights(case: Case) -> tuple[float, ...]:
 
 
 def bbr_fraction(case: Case) -> float | None:
-    """Share of the link that BBR flows take together (Ware et al. 2019); None where the model says nothing.
+    """Return the link share of all BBR flows (Ware et al. 2019); None if the model does not apply.
 
-    It is for BBR beside Reno or CUBIC at a queue that drops at its tail, on one round trip, where nothing else limits.
+    The model covers BBR against Reno or CUBIC at a tail-drop queue, with equal RTTs and no further limits.
     """
     bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
     others = case.algorithms - {"bbr"}
@@ -93,7 +93,7 @@ def bbr_fraction(case: Case) -> float | None:
 
 
 def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
-    """Each flow's part of `total` bit/s by `bbr_fraction`; empty where it says nothing."""
+    """Return each flow's part of `total`, bit/s, by `bbr_fraction`; empty if it does not apply."""
     fraction = bbr_fraction(case)
     if fraction is None:
         return ()
@@ -103,17 +103,17 @@ def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
 
 
 def _fights(flows: set[FlowCase], case: Case) -> bool:
-    """Whether it is for the algorithms to fight out what each of `flows` gets."""
+    """Return whether the sharing among `flows` depends on their algorithms."""
     kinds = {(flow.algorithm, flow.rtt) for flow in flows}
     return len(kinds) > 1 and not case.fair and {flow.algorithm for flow in flows} != {"reno"}
 
 
 def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
-    """Return the seconds that each flow takes from its start; empty without a fixed amount.
+    """Return each flow's transfer time from its start, s; empty without a fixed amount.
 
-    Without losses these are slow start and then the least of the flow's limits. With losses sample transfers are
-    played where the sender's law is known. A link is shared as if all flows went on to the end, which the last flow
-    to begin does not feel.
+    Without losses this is slow start followed by the least of the flow's limits. With losses, sample transfers are
+    simulated if the sender's law is known. The link is shared as if all flows lasted to the end, which underestimates
+    the flow that starts last.
     """
     size = case.experiment.flows.bytes
     if size is None:
@@ -139,7 +139,7 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
 
 
 def _lossless_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
-    """Return each flow's own limits without losses, bit/s: a transfer's losses are in its duration already."""
+    """Return each flow's limits without losses, bit/s; the transfer time already includes losses."""
     met = ThroughputModel.MEETING if case.loss_rate > 0 else None
     return own_limits(case, [one for one in believed if not one.is_lossy and one.model is not met])
 
@@ -147,7 +147,7 @@ def _lossless_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, 
 def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer | None:
     """Return the transfer of `size` bytes by `flow`, which its own limits keep to `limit` bit/s.
 
-    None where no sample transfers are played: without losses, by a sender whose law is not known, or of a long one.
+    None if no sample transfers are simulated: without losses, without a law for the sender, or for long transfers.
     """
     if not 0 < case.loss_rate < 1 or flow.algorithm not in theory.LIMITED:
         return None
@@ -167,7 +167,7 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
 
 
 def _overflow(case: Case, size: int) -> float:
-    """What the overflow at the end of slow start adds to the error of a transfer of `size` bytes by each flow."""
+    """Return the error that the overflow at the end of slow start adds to a transfer of `size` bytes."""
     if case.room is None or case.algorithm == "bbr":
         return 0.0
     held = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.number
@@ -175,10 +175,10 @@ def _overflow(case: Case, size: int) -> float:
 
 
 def _may_lose_last(case: Case, size: int) -> bool:
-    """Return whether the queue drops so often that it may well drop a transfer's last segment.
+    """Return whether the queue may well drop the last segment of a transfer.
 
-    Nothing follows that segment to reveal its loss, so the sender waits for a probe or a timeout. A sawtooth with the
-    peak w has a drop in 3/8 w² segments (Mathis et al. 1997).
+    No later segment reveals that loss, so the sender waits for a probe or a timeout. A sawtooth with peak w has a drop
+    every 3/8 w² segments (Mathis et al. 1997).
     """
     if case.room is None or case.algorithm == "bbr" or case.qdisc != "fifo":
         return False
@@ -187,7 +187,7 @@ def _may_lose_last(case: Case, size: int) -> bool:
 
 
 def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:
-    """The mean over the time until the last flow has sent all, and how long the slowest one takes, s.
+    """Return the mean rate until the last flow has sent everything, and the slowest transfer time, s.
 
     The candidate is the best only if all flows finish before the run ends.
     """
@@ -208,7 +208,7 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
             error = math.hypot(error, LOSSY_ERROR)
         error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
-        error += 0.2  # the part of it that the warm-up takes away is the slow one
+        error += 0.2  # the warm-up excludes the slow part
     sure = {"model": error}
     if not played and _may_lose_last(case, size):
         sure["last segment"] = MIN_RTO / span
@@ -224,7 +224,7 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
         throughput=total,
         formula=f"{case.times}{units.size(size)} / {units.seconds(span)}",
         sure=sure,
-        # Most of a short transfer is slow start.
+        # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
         best=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
         each=tuple(8 * size / took for took in times),

@@ -1,4 +1,4 @@
-"""Predictions that need no random loss: the link, and what a short buffer or an AQM leaves of it; windows; pacing."""
+"""Predictions without random loss: the link, short buffers and AQM, windows, and pacing."""
 
 from __future__ import annotations
 
@@ -28,83 +28,83 @@ from tcptutor.theory.limits import write_limited
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 LINK_ERROR = 0.02
-"""ARP, ACKs, and the bursts of the shaper."""
+"""Error from ARP, ACKs, and bursts of the shaper."""
 
 BOTH_WAYS_ERROR = 0.05
-"""Acknowledgements of the flows the other way: 66 bytes for every second segment, and bursts behind queues."""
+"""Error from ACKs of the reverse flows, 66 bytes for every second segment, and their bursts."""
 
 UDP_ERROR = 0.05
-"""What UDP loses at a full queue is TCP's, which no formula has."""
+"""Error from UDP losses at a full queue, which leave TCP more; no formula covers them."""
 
 UNKNOWN = 1.0
-"""The error of a prediction that is not claimed: it is shown for comparison, and no run is marked against it."""
+"""Error of a prediction that is shown for comparison only."""
 
 BBR_ERROR = 0.05
-"""BBR empties the pipe every ten seconds and probes below its estimate."""
+"""Error from BBR's drain every ten seconds and its probing below the estimate."""
 
 ACKS_ERROR = 0.5
-"""The queue of the way back drops acknowledgements too, and each of those that are left then stands for more."""
+"""Error on a full reverse path, whose queue drops ACKs; each remaining ACK covers more data."""
 
 SAWTOOTH_ERROR = 0.05
-"""A drop at the tail often costs more than one segment."""
+"""Error from tail drops, which often cost more than one segment."""
 
 AQM_ERROR = 0.1
-"""Where a queue discipline drops is drawn or timed: its buffer is not a number but an order of magnitude."""
+"""Error under AQM, whose random or timed drops make the effective buffer uncertain."""
 
 AQM_MIX_ERROR = 0.05
-"""Flows that cut at each drop beside flows that do not: the former may leave a part of the link unused."""
+"""Error for a mix of flows that respond to drops and flows that do not, which may leave the link unused."""
 
 WINDOW_ERROR = 0.05
-"""The queue and the hosts lengthen the RTT a little."""
+"""Error from the queueing and host delays in the RTT."""
 
 WRITES_ERROR = 0.1
-"""Six runs were within 1 % of the fit; other settings of the hosts take other numbers of instructions."""
+"""Error of the write cost: six runs were within 1 % of the fit, but other host settings differ."""
 
 PACING_ERROR = 0.05
-"""The kernel paces payload by its own timer, and keeps credit for late packets."""
+"""Error from the kernel's pacing timer and its credit for late packets."""
 
 BUFFER_ERROR = 0.3
-"""How much payload a socket buffer holds depends on the memory that each segment takes."""
+"""Error from the memory overhead per segment in a socket buffer."""
 
 KERNEL_BUFFER_ERROR = 0.5
-"""How large a buffer becomes that the kernel sizes itself."""
+"""Error of the size of an autotuned buffer."""
 
 RECEIVE_SHARE = 157 / 256
 """Window over the receive buffer, tcp_rmem, for segments of 1448 bytes.
 
-Since Linux 6.6 the kernel measures it as payload over memory, in 256ths (`scaling_ratio`: tcp_measure_rcv_mss and
-tcp_win_from_space in net/ipv4). A segment of 1448 bytes takes some 2,360 bytes, so a buffer of 256 KiB advertises
+Since Linux 6.6 the kernel measures payload over memory, in 256ths (`scaling_ratio`: tcp_measure_rcv_mss and
+tcp_win_from_space in net/ipv4). A segment of 1448 bytes takes about 2,360 bytes, so a buffer of 256 KiB advertises
 157 KiB. Before, tcp_adv_win_scale = 1 made it one half.
 """
 
 RECEIVE_SHARE_ERROR = 0.1
 _USUAL_SEGMENTS = range(1400, 1461)
-"""Payload of segments for which RECEIVE_SHARE is measured, bytes."""
+"""Segment sizes for which RECEIVE_SHARE was measured, bytes."""
 
 _SENT_SHARE = 1 / 2
-"""Payload in flight over tcp_wmem: each segment is counted with the memory around it."""
+"""Payload in flight over tcp_wmem, which counts each segment with its overhead."""
 
 SEND_ERROR = 0.1
-"""The buffer's share differs with the pieces that the kernel cuts."""
+"""Error from the varying sizes of segments in the send buffer."""
 
 FEW_SEGMENTS = 16
-"""A window of fewer is counted in whole segments."""
+"""Window in segments below which the formula counts full segments."""
 
 UNCHECKED_ERROR = 1.0
-"""How much more it may take: what is left of a write is added to without a look at the buffer.
+"""Error for writes of partial segments, whose remainder bypasses the buffer check.
 
-With tcp_wmem of 256 KiB and writes of 128 KiB 580 kB were in flight.
+With tcp_wmem of 256 KiB and writes of 128 KiB, 580 kB were in flight.
 """
 
 _AUTOTUNED = 6 << 20
-"""The largest buffer of the lab's hosts unless the BDP asks for more, bytes; half of it is bookkeeping."""
+"""Largest buffer of the lab's hosts unless the BDP requires more, bytes; half of it is overhead."""
 
 _FIRST_RECEIVE_BUFFER = 131072
-"""What their receive buffers begin with, bytes."""
+"""Initial receive buffer of the lab's hosts, bytes."""
 
 
 def limit_candidates(case: Case) -> Iterator[Candidate]:
-    """Every limit of `case` that is there whatever is lost."""
+    """Yield the limits of `case` that do not depend on random loss."""
     yield from _link(case)
     yield from _way_back(case)
     yield from _windows(case)
@@ -113,7 +113,7 @@ def limit_candidates(case: Case) -> Iterator[Candidate]:
 
 
 def _link(case: Case) -> Iterator[Candidate]:
-    """The link, and below it what its buffer leaves when nothing but that buffer loses or marks segments."""
+    """Yield the link, and below it the sawtooth or BBR estimate if they apply."""
     room, rate = case.room, case.rate
     if room is None or rate is None:
         return
@@ -137,7 +137,7 @@ def _link(case: Case) -> Iterator[Candidate]:
 
 
 def _link_errors(case: Case, room: float) -> dict[str, float]:
-    """How far off a full link may be, by what makes it so."""
+    """Return the errors of a full link by source."""
     sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
     if "bbr" in case.algorithms and case.loss > 0:
         sure["model"] = BBR_ERROR + case.loss / 2 if case.loss <= BBR_LOSS_HELD else UNKNOWN
@@ -156,11 +156,10 @@ def _link_errors(case: Case, room: float) -> dict[str, float]:
 
 
 def _behind_reverse_queue(case: Case, room: float) -> float:
-    """Return the share of the link that flows miss since their acknowledgements wait behind data, at most.
+    """Return the largest share of the link that flows miss because their ACKs queue behind data.
 
-    The reverse path's full queue lengthens the round trip: the window that fills the link is larger, it is reached by a
-    segment a round trip from half of what link and queue hold without that wait, and the link's own queue is a
-    smaller part of it.
+    The full queue of the reverse path lengthens the RTT. Then a larger window is needed to fill the link; it grows by a
+    segment per RTT from half of link and queue without that delay, and the link's own queue is small in comparison.
     """
     path = case.path
     rate, queue = (path.rate, path.queue) if case.backward else (path.reverse_rate, path.reverse_queue)
@@ -178,15 +177,15 @@ def _behind_reverse_queue(case: Case, room: float) -> float:
 
 
 def _held(case: Case, room: float) -> float:
-    """Share of what is measured that may have been sent before, or be acknowledged after: a queue of data.
+    """Return the share of the measured data that may belong to the time before or after: a full queue.
 
-    After a loss nothing is acknowledged until it is repaired, and then all that has arrived meanwhile at once.
+    After a loss nothing is acknowledged until the repair, and then everything that arrived meanwhile.
     """
     return min(1.0, 8 * (case.buffer * case.ratio + room * case.rtt / 8) / (room * max(case.seconds, 1e-9)))
 
 
 def _way_back(case: Case) -> Iterator[Candidate]:
-    """Where the way back carries fewer acknowledgements than the data needs, they are the clock of the data."""
+    """Yield the rate at which the reverse path's ACK capacity clocks the data, if it is shaped."""
     acks = case.acks_a_second
     if acks is None:
         return
@@ -204,17 +203,17 @@ def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str
     turns = "" if alone else f", {case.number} flows in turn"
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
     given = sure | {"model": SAWTOOTH_ERROR if dropped else AQM_ERROR}
-    # Of several flows at a plain queue, more lose at a time than one.
+    # At a tail-drop queue several flows may lose at the same time.
     best = case.algorithm == model.algorithm and not (model is ThroughputModel.SHARED and is_known(case))
     made = Candidate.of(case, model, room * used, formula, given, best)
     return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
 
 
 def _bbr(case: Case, room: float) -> Candidate:
-    """BBR under random loss: it paces at its estimate of the rate, and the path takes its share of that.
+    """Return the prediction for BBR under random loss: paced at its estimate, minus the losses.
 
-    Loss before the bottleneck leaves room there, for which the shaper saves credit. BBR takes what that credit lets
-    through at once for the link's rate, so its estimate is too high by the bucket over the BDP.
+    Loss before the bottleneck leaves room there, and the shaper saves credit for it. BBR takes the burst that this
+    credit allows for the link's rate, so its estimate is too high by bucket over BDP.
     """
     before = case.path.loss_by == "netem" or case.backward
     credit = case.bucket / case.bdp if case.bdp else 0.0
@@ -224,7 +223,7 @@ def _bbr(case: Case, room: float) -> Candidate:
         rate, error = room * estimate, BBR_ERROR + case.loss / 2
         formula += f" × (1 + {units.size(case.bucket)} of credit / BDP)" if credit else ""
     else:
-        # The link is full only while BBR probes, and the path takes its share behind it once more.
+        # The link is full only while BBR probes, and the loss behind it applies once more.
         rate, error = bbr_throughput(room, case.loss) * estimate, BBR_ERROR + case.loss
         formula += "²" if not credit else f"² × (1 + {units.size(case.bucket)} of credit / BDP)"
     return Candidate.of(case, ThroughputModel.BBR, rate, formula, {"model": error}, best=rate < room)
@@ -252,8 +251,8 @@ def _windows(case: Case) -> Iterator[Candidate]:
 
 
 def _receive_window(case: Case, window: int) -> Candidate:
-    """A window of few segments is used in whole ones, and of an odd number the last waits for another or ACK_DELAY."""
-    # Only full segments are sent, so up to one finds no room; and where an odd number does, the last one waits.
+    """Return the prediction for a receiver's window; small ones count full segments and delayed ACKs."""
+    # Up to one segment of the window stays unused; with an odd number, the last ACK is delayed.
     error, whole = max(WINDOW_ERROR + case.mss / window, 2 * case.mss / window), window // case.mss
     error = min(0.5, error)
     if not 1 <= whole < FEW_SEGMENTS:
@@ -266,18 +265,18 @@ def _receive_window(case: Case, window: int) -> Candidate:
 
 
 def _kernel_buffer(case: Case) -> int:
-    """Payload that the largest buffers of the hosts hold, bytes: the rest is the kernel's bookkeeping."""
+    """Return the payload that the hosts' largest buffers hold, bytes."""
     experiment = case.experiment
     sysctls = experiment.hosts.sysctls
     payload = []
     for name, share in (("tcp_rmem", RECEIVE_SHARE), ("tcp_wmem", _SENT_SHARE)):
         words = sysctls.get(name, "").split()
         if len(words) == 3 and words[2].isdigit() and int(words[2]) > 0:
-            # However small the send buffer, what is written in large pieces has one of them in it.
+            # Large writes keep one piece in the send buffer, however small it is.
             size = max(int(words[2]), 2 * SEND_CHUNK if name == "tcp_wmem" else 0)
             payload.append(share * size)
     if sysctls.get("tcp_moderate_rcvbuf") == "0":
-        # It stays what it is at first: the second of the three numbers.
+        # Without autotuning the buffer keeps its initial size, the second of the three numbers.
         words = sysctls.get("tcp_rmem", "").split()
         first = int(words[1]) if len(words) == 3 and words[1].isdigit() else _FIRST_RECEIVE_BUFFER
         payload.append(RECEIVE_SHARE * first)
@@ -287,9 +286,9 @@ def _kernel_buffer(case: Case) -> int:
 
 
 def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
-    """What is written at once leaves as one burst, of which a segment waits for half at the bottleneck, on average."""
+    """Return the prediction for a send buffer; each write leaves as a burst that queues at the bottleneck."""
     burst = case.whole_write
-    # Only full segments are sent, so up to one may find no room.
+    # Up to one segment of the buffer stays unused.
     error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
     wait = 4 * (burst or sent) / case.room if case.room else 0.0
     what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
@@ -304,7 +303,7 @@ def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
 def _by_window(
     case: Case, model: ThroughputModel, window: float, error: float, wait: float = 0.0, start: str = ""
 ) -> Candidate:
-    """So many times one flow's, or the sum over the flows' round trips, each `wait` seconds longer."""
+    """Return the prediction for a window, summed over the flows, with RTTs longer by `wait` seconds."""
     each = tuple(window_limited(window, flow.rtt + wait) for flow in case.flows)
     start = start or f"{units.size(window)} / "
     rtts = {flow.rtt for flow in case.flows}
@@ -328,7 +327,7 @@ def _pacing(case: Case) -> Iterator[Candidate]:
 
 
 def _writes(case: Case) -> Iterator[Candidate]:
-    """Yield what small writes leave one flow, where the processor that carries them out is known."""
+    """Yield the rate of small writes by one flow on the virtual clock, whose processor speed is known."""
     length = case.experiment.flows.length
     if length is None or length >= case.full or case.number != 1 or not case.on_virtual_clock:
         return

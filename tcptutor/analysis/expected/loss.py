@@ -1,7 +1,7 @@
-"""Predictions under random loss: Reno, CUBIC, H-TCP and HighSpeed by their own laws, Mathis, Padhye, RFC 9438.
+"""Predictions under random loss: the laws of Reno, CUBIC, H-TCP and HighSpeed, Mathis, Padhye, RFC 9438.
 
-Each model for one flow, and for all flows together: K like flows get K times one (Hacker 2001, eq. 5), unlike ones the
-sum (eq. 3). At most one model is the best.
+Each model covers one flow and aggregates. K like flows get K times the rate of one (Hacker 2001, eq. 5), unlike flows
+the sum (eq. 3). At most one model is the best.
 """
 
 from __future__ import annotations
@@ -19,59 +19,59 @@ from tcptutor.theory.models import MODELLED, ThroughputModel
 from tcptutor.theory.related import RELATED, related_rate
 
 MATHIS_ERROR = 0.05
-"""Seen against a real kernel at 0.1 and 1 %, 20 to 100 ms, where losses were many."""
+"""Error measured with a real kernel at 0.1 and 1 % loss, 20 to 100 ms, and many losses."""
 
 PADHYE_ERROR = 0.1
 
 LAW_ERRORS = {"reno": 0.05, "cubic": 0.06, "htcp": 0.18, "highspeed": 0.2}
-"""Of the senders derived from Linux's code.
+"""Errors of the laws derived from Linux's code.
 
-HighSpeed counts ACKs, and H-TCP drops at each step what the last ACK acknowledged. A host sends one ACK for 2 to 5
-segments, not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
+HighSpeed grows per ACK, and H-TCP drops the ACK's remainder at each step. A host sends one ACK for 2 to 5 segments,
+not always for ACK_STRETCHED: √(3/2) is 1.22, √(3/5) is 0.77.
 """
 
 RELATED_ERROR = 0.3
-"""Of senders of which only growth and cut are known, not what they make of delays: 0.84 to 1.2 of it were seen."""
+"""Error of rough laws from growth and cut alone, without delay signals; measured ratios were 0.84 to 1.2."""
 
 UNMODELLED_ERROR = 1.0
-"""Reno's model for an algorithm that has none, which is no prediction."""
+"""Error of Reno's model for an algorithm without a model, shown for comparison only."""
 
 CORRELATED_ERROR = 1.0
-"""netem's correlated losses are much rarer than their rate says, and no formula has them."""
+"""Error under netem's correlated losses, which are rarer than their rate and not covered by any formula."""
 
 RENO_SPREAD = 0.57
-"""Relative standard deviation of Reno's throughput times the square root of its losses; all are from simulation."""
+"""Relative standard deviation of Reno's throughput times the square root of its losses, from simulation."""
 
 CUBIC_SPREAD = 1.1
-"""Of CUBIC on its curve, which is as steep as HighSpeed's; Reno's where the Reno-friendly window is above it."""
+"""Spread of CUBIC in its cubic region; Reno's applies in the Reno-friendly region."""
 
 _CURVE_BEGINS, _CURVE_RULES = 0.35, 0.65
-"""Share of the curve in the sum of both windows from which on it is felt, and from which on only it is."""
+"""Share of the cubic window in both windows' sum at which its spread begins to count, and dominates."""
 
 HTCP_SPREAD = 0.9
-"""Of H-TCP."""
+"""Spread of H-TCP."""
 
 HIGHSPEED_SPREAD = 0.84
-"""Of HighSpeed's, above the windows at which it is Reno: the exponent of RFC 3649's response function."""
+"""Spread of HighSpeed above its Reno region: the exponent of RFC 3649's response function."""
 
 MOST_LOSS = 0.25
-"""Loss above which most time goes into timeouts that double: no model here holds."""
+"""Loss probability above which repeated timeouts dominate and no model holds."""
 
 ACKS_MATTER = 0.01
-"""Chance that all acknowledgements of a window are lost from which on it counts."""
+"""Probability of losing all ACKs of a window from which it counts."""
 
 
 @dataclass(frozen=True)
 class LossEstimate:
-    """What one model gives one flow."""
+    """Prediction of one model for one flow."""
 
     model: ThroughputModel
     throughput: float
-    """Of one flow, bit/s."""
+    """bit/s"""
     formula: str
-    """What follows "1448 B"."""
+    """Rest of the formula after "1448 B"."""
     error: float
-    """The model's own, relative."""
+    """Relative error of the model."""
     spread: float
     """Relative standard deviation times the square root of the losses."""
     best: bool
@@ -79,7 +79,7 @@ class LossEstimate:
 
 @dataclass(frozen=True)
 class LossyFlow:
-    """One flow on a path with loss."""
+    """Flow on a path with random loss."""
 
     algorithm: str
     mss: int
@@ -89,14 +89,14 @@ class LossyFlow:
     """Loss events per segment."""
     rtt_text: str
     window: int | None
-    """The receiver's, bytes; None for no limit."""
+    """Receiver's window, bytes; None without a limit."""
     paced: bool = False
-    """Whether its segments are spread, be it at a rate that does not limit it."""
+    """True if segments are paced, even at a rate above the flow's."""
 
     @property
     def arriving(self) -> float:
-        """Segments that arrive in a round trip of the empty path, by the sender's own law."""
-        # A timeout as it is measured has backoff in it, which the law has by itself.
+        """Segments that arrive per RTT of the empty path, by the sender's own law."""
+        # The law models backoff itself, so a measured timeout, which includes it, does not fit.
         flow = theory.LimitedFlow(
             algorithm=self.algorithm,
             rtt=self.rtt,
@@ -108,7 +108,7 @@ class LossyFlow:
 
     @property
     def timeout_share(self) -> float:
-        """Share of Mathis's throughput that Padhye's timeouts would take, 0 to below 1; 0 without loss."""
+        """Share of Mathis's throughput that Padhye's timeouts cost, 0 to below 1; 0 without loss."""
         if self.loss <= 0:
             return 0.0
         without = theory.mathis(self.mss, self.rtt, self.loss, theory.MATHIS_PERIODIC)
@@ -116,7 +116,7 @@ class LossyFlow:
 
 
 def loss_candidates(case: Case) -> Iterator[Candidate]:
-    """Every loss model of `case`; none without random loss."""
+    """Yield all loss models of `case`; none without random loss."""
     if case.loss_rate <= 0 or not case.flows:
         return
     kinds = [estimates(_lossy(case, flow)) for flow, _ in case.kinds]
@@ -135,17 +135,17 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
 
 
 def timeouts(case: Case) -> float:
-    """The largest share of Mathis's throughput that Padhye's timeouts would take from a flow; 0 without loss."""
+    """Return the largest share of Mathis's throughput that Padhye's timeouts cost a flow; 0 without loss."""
     return max((_lossy(case, flow).timeout_share for flow, _ in case.kinds), default=0.0)
 
 
 def all_acks_lost(case: Case, window: float) -> float:
-    """Chance that every acknowledgement of a window of so many segments is lost: then only a timeout goes on."""
+    """Return the probability of losing every ACK of a window of `window` segments, which causes a timeout."""
     return math.pow(case.ack_loss, max(1.0, window / theory.ACK_EVERY))
 
 
 def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
-    # A timeout is never shorter than the round trip that it waits for, whatever a damaged run says.
+    # The timeout is at least the RTT, even in a damaged run.
     rto = max(flow.rtt, case.rto + flow.rtt - case.rtt)
     return LossyFlow(
         flow.algorithm,
@@ -162,7 +162,7 @@ def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
 def _summed(
     case: Case, model: ThroughputModel, by_kind: Sequence[LossEstimate | None], best: bool
 ) -> Candidate:
-    """Flows of several kinds; None is a kind that goes on whatever is lost."""
+    """Return the sum over kinds of flows; None is a kind without a loss limit."""
     texts = [
         f"{number} × {units.rate(one.throughput)} ({flow.algorithm}, {case.rtt_text(flow.rtt)})"
         for (flow, number), one in zip(case.kinds, by_kind, strict=True)
@@ -195,7 +195,7 @@ def _candidate(
 
 
 def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:
-    # Twice the standard error is what chance explains.
+    # Chance explains up to two standard errors.
     chance = 2 * spread / math.sqrt(max(case.loss_events(total), 1e-9))
     sure = {"model": error, "losses": chance}
     if not case.backward and case.path.loss_correlation:
@@ -209,20 +209,20 @@ def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, fl
 
 @lru_cache(maxsize=256)
 def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
-    """Every model for `flow`, its own first; at most one is the best, and none is for BBR."""
+    """Return all models for `flow`, its own first; at most one is the best, none for BBR."""
     own = _OWN.get(flow.algorithm)
     return (*(own(flow) if own else ()), *_renos(flow))
 
 
 def law_error(algorithm: str, loss: float) -> float:
-    """How far the derived sender of `algorithm` may be off at `loss`, relative: more where windows are small."""
+    """Return the relative error of the sender's law at `loss`, larger for small windows."""
     return 1.0 if loss > MOST_LOSS else LAW_ERRORS[algorithm] + 1.5 * loss
 
 
 def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """Reno's models; for another algorithm they say what Reno would get.
+    """Yield Reno's models, also for algorithms that are not Reno.
 
-    A tolerance has no bias in it that is known: that of another constant, of timeouts left out or of too many of them.
+    The tolerance leaves out known biases: a different constant, missing timeouts, or too many of them.
     """
     unmodelled = 0.0 if flow.algorithm in MODELLED else UNMODELLED_ERROR
     if flow.algorithm != "reno":
@@ -248,7 +248,7 @@ def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
 
 
 def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """CUBIC's mean window over all gaps between losses, and RFC 9438's, where all are as long."""
+    """Yield CUBIC's mean window over random gaps between losses, and RFC 9438's over even gaps."""
     periodic = theory.cubic_window(flow.loss, flow.rtt)
     spread = spread_of(flow.algorithm, flow.loss, flow.rtt)
     yield _law(flow, ThroughputModel.CUBIC, spread)
@@ -264,7 +264,6 @@ def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
 
 
 def _htcp(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """H-TCP's mean window over all gaps between losses: long ones, in which it comes to grow fast, and short ones."""
     yield _law(flow, ThroughputModel.HTCP, HTCP_SPREAD)
 
 
@@ -273,7 +272,7 @@ def _highspeed(flow: LossyFlow) -> Iterator[LossEstimate]:
 
 
 def spread_of(algorithm: str, loss: float, rtt: float) -> float:
-    """Relative standard deviation of a flow's throughput times the square root of its losses."""
+    """Return the relative standard deviation of a flow's throughput times the square root of its losses."""
     if algorithm == "cubic":
         curve, friendly = theory.cubic_region_window(loss, rtt), theory.reno_window(loss)
         along = (curve / (curve + friendly) - _CURVE_BEGINS) / (_CURVE_RULES - _CURVE_BEGINS)
@@ -286,7 +285,7 @@ def spread_of(algorithm: str, loss: float, rtt: float) -> float:
 
 
 def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate:
-    """What the sender's own law gives, for which there is no short formula."""
+    """Return the prediction of the sender's own law, which has no short formula."""
     arriving = flow.arriving
     throughput = theory.window_limited(arriving * flow.mss, flow.rtt)
     formula = f"× {units.number(arriving)} (mean of a round trip) / {flow.rtt_text}"
@@ -295,7 +294,7 @@ def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate
 
 
 def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """A rough law of a sender that has no exact one here."""
+    """Yield the rough law of a sender without an exact one."""
     rate = related_rate(flow.algorithm, flow.rtt, flow.loss, flow.rtt + MIN_RTO)
     throughput = 8 * rate * flow.mss
     formula = f"× {units.number(rate * flow.rtt)} (mean of a round trip, roughly) / {flow.rtt_text}"

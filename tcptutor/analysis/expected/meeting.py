@@ -1,4 +1,7 @@
-"""Where two limits meet the flows get less than either allows: by how much, from all of them played together."""
+"""Prediction for two limits close to each other: flows get less than either limit allows.
+
+The rate comes from a simulation of all limits at once (`theory.limited_rates`).
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,26 @@ from tcptutor.base import units
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 FELT = 0.02
-"""What all limits together must take from the least of them, relative, to be a model of its own."""
+"""Least relative reduction below the least limit for a prediction of its own."""
 
 MEETING_ERROR = 0.05
-"""Beside the error of the senders' laws: seen over generated experiments (tests/validation/meeting.py)."""
+"""Error in addition to the senders' laws, from generated experiments (tests/validation/meeting.py)."""
 
 _BURSTS_ERROR, _BURST = 0.48, 3
-"""Of a queue of so many frames: it drops a part of the bursts of repairs."""
+"""Error at a queue of `_BURST` frames, which drops part of the retransmission bursts."""
 
 _LOCKED, _LOCKED_SHARE = 4.5, 1 / 10
-"""Frames of a queue, and their share of the BDP, below which repairs may be lost again and again.
+"""Queue in frames, and as a share of the BDP, below which retransmissions may be lost repeatedly.
 
-Reno on 20 Mbit/s and 40 ms, 66 segments, had 0.05 of what the sawtooth says with 2 frames, 0.15 with 3, 0.19 with 4 and
-0.81 with 4.6; CUBIC on 10 Mbit/s and 30 ms, 25 segments, had all of it with 4.
+Reno on 20 Mbit/s and 40 ms, 66 segments, reached 0.05 of the sawtooth's rate with 2 frames, 0.15 with 3, 0.19 with 4
+and 0.81 with 4.6; CUBIC on 10 Mbit/s and 30 ms, 25 segments, reached all of it with 4.
 """
 
 _LONG = 12
-"""BDPs over the queue from which on bursts are longer than those by which `_BURSTS_ERROR` was seen: CUBIC on 50 Mbit/s
-and 60 ms had 0.73 with 6.6 frames."""
+"""BDP over queue from which bursts exceed those behind `_BURSTS_ERROR`.
+
+CUBIC on 50 Mbit/s and 60 ms reached 0.73 with 6.6 frames.
+"""
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
 
@@ -45,7 +50,7 @@ _PARTS: dict[LimitedBy, str] = {
 
 
 def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | None:
-    """What all limits of `case` leave together; None where that is what the least of them says, or is not known."""
+    """Return the rate under all limits of `case`; None if unknown or not below the least of them."""
     finite = [one for one in believed if math.isfinite(one.throughput)]
     if not finite or not is_known(case):
         return None
@@ -72,12 +77,12 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
 
 
 def _never_runs_dry(case: Case) -> bool:
-    """Whether the queue holds a BDP of the longest round trip: half of the largest window still fills the link."""
+    """Return whether the queue holds a BDP of the longest RTT, so that a halved window still fills the link."""
     return case.rate is not None and 8 * case.buffer >= case.rate * max(flow.rtt for flow in case.flows)
 
 
 def is_known(case: Case) -> bool:
-    """Whether the senders of `case` and what its path does to them are known well enough to be played."""
+    """Return whether senders and path of `case` can be simulated."""
     path = case.path
     return (
         bool(case.flows)
@@ -92,9 +97,9 @@ def is_known(case: Case) -> bool:
 
 
 def bursts_error(case: Case) -> float:
-    """What a short queue may drop of the bursts that come after a repair, relative; less the more of them fits.
+    """Return the relative error from retransmission bursts at a short queue; longer queues drop fewer.
 
-    Random losses keep most windows below those whose bursts count.
+    Random losses keep most windows small enough to avoid such bursts.
     """
     frames, product = case.queue / case.frame, (case.bdp or 0.0) / case.frame
     if frames < _LOCKED and frames < _LOCKED_SHARE * product:
@@ -106,7 +111,7 @@ def bursts_error(case: Case) -> float:
 
 
 def _phase(case: Case, total: float) -> float:
-    """What it matters where in its sawtooth the measured time begins: what is unused, less the more teeth there are."""
+    """Return the error from the sawtooth's phase at the start: the unused share, averaged over the teeth."""
     if case.room is None or total >= case.room:
         return 0.0
     window = case.room * case.rtt / 8 / case.mss / case.number
@@ -115,7 +120,7 @@ def _phase(case: Case, total: float) -> float:
 
 
 def _rates(case: Case) -> tuple[float, ...]:
-    """Of each flow, bit/s of payload."""
+    """Return each flow's rate, bit/s of payload."""
     bits = 8 * case.mss
     if case.room is None:
         return tuple(bits * one for one in theory.limited_rates(limited_flows(case)))
@@ -125,7 +130,7 @@ def _rates(case: Case) -> tuple[float, ...]:
 
 
 def limited_flows(case: Case) -> list[theory.LimitedFlow]:
-    """The flows of `case` with the limits that each has of its own."""
+    """Return the flows of `case` with their own limits."""
     return [
         theory.LimitedFlow(
             algorithm=flow.algorithm,
@@ -140,12 +145,12 @@ def limited_flows(case: Case) -> list[theory.LimitedFlow]:
 
 
 def held(case: Case) -> int:
-    """Full segments for which the queue has room."""
+    """Return the number of full segments that fit into the queue."""
     return math.floor(case.buffer * case.ratio / case.mss)
 
 
 def _bbr(case: Case) -> tuple[float, ...]:
-    """BBR's window does not fall, but a receiver's moves on only when a lost segment has been sent again."""
+    """Return BBR's rates; its window ignores losses, but the receiver's waits for retransmissions."""
     share = math.inf if case.room is None else case.room / case.number
     pace = min(share, case.paced_rate or math.inf)
     if case.in_flight is None:
@@ -156,7 +161,7 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
-    """What meets, in 24 characters at most."""
+    """Return a label of at most 24 characters."""
     who = _NAMES.get(case.algorithm, "flows")
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
@@ -169,7 +174,6 @@ def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) 
 
 
 def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
-    """Each limit by itself."""
     terms = [f"loss alone {units.rate(one.throughput)}" for one in lossy[:1]]
     found = dict.fromkeys(one.limited_by for one in sorted(others, key=lambda one: one.throughput))
     for limit in found:
@@ -181,7 +185,7 @@ def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
 
 
 def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate]) -> dict[str, float]:
-    """The laws' own error, chance, and what the limits that meet are sure of themselves."""
+    """Return the errors by source: the laws, chance, and the limits involved."""
     lossy = case.loss_rate > 0
     errors = [
         law_error(one, case.loss_rate) if lossy else 0.0 for one in case.algorithms if one in theory.LIMITED
@@ -196,7 +200,7 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
     if lossy:
         spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
         flat = min((one.throughput for one in others), default=math.inf)
-        # Below a flat limit the deficit grows with the losses, so that chance moves the rate by its share.
+        # Below a flat limit the deficit grows with the losses, so chance moves the rate by its share.
         felt = min(1.0, 2 * max(0.0, flat - total) / total)
         sure["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
     return sure

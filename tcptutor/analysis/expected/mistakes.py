@@ -1,7 +1,7 @@
-"""What a wrong prediction may be: the values that known mistakes give for an experiment, each with its name.
+"""Known mistakes in predictions: the values they give for an experiment, with descriptions.
 
-A name says what the value is, not what the student thought: "the link's rate" is true of 100 Mbit/s on such a link
-however somebody came to it.
+A description states the value, not the student's reasoning: "the link's rate" is true of 100 Mbit/s on such a link
+in any case.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy
 
 _SAME = 0.01
-"""Logarithm of a ratio below which two values are one."""
+"""Absolute log ratio below which two values are equal."""
 
 _SLOW_QUEUE = 0.1
-"""Share of the RTT from which a full queue is worth counting."""
+"""Share of the RTT from which a full queue's delay counts."""
 
 _PEAK = 4 / 3
-"""Reno's peak over its mean, when it halves."""
+"""Reno's peak window over its mean."""
 
 _LINK_IDLE = 0.75
-"""What one Reno flow uses of a link without a queue."""
+"""Link utilization of one Reno flow without a queue."""
 
 
 _ONE_CUT = "losses in a row cut the window once"
@@ -35,38 +35,39 @@ _ONE_CUT = "losses in a row cut the window once"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A value that is not the experiment's throughput, and what it is instead."""
+    """Wrong value of the throughput, and its description."""
 
     kind: str
-    """The mistake, in a word or two; several values may be of one kind."""
+    """Short name; several values may share a kind."""
     value: float
-    """Of all flows, bit/s."""
+    """Aggregate throughput, bit/s."""
     what: str
-    """What the value is, as it stands after "that is"."""
+    """Description to follow "that is"."""
     hint: str = ""
-    """What to look at; a clause, or empty."""
+    """Clause with advice; may be empty."""
 
     @property
     def sentence(self) -> str:
-        """ "that is the link's rate"."""
+        """Clause such as "that is the link's rate"."""
         return f"that is {self.what}"
 
 
 @dataclass(frozen=True)
 class _Law:
-    """What one flow gets by one limit alone, as a function of loss and round trip."""
+    """Throughput of one flow under a single limit."""
 
     limit: LimitedBy
     of: Callable[[float, float], float]
-    """bit/s, from losses per segment and s."""
+    """Function from losses per segment and RTT in s to bit/s."""
     name: str
-    """ "loss", "its window"."""
+    """Name in a sentence, e.g. "loss" or "its window"."""
 
 
 def candidates(experiment: Experiment) -> tuple[Mistake, ...]:
-    """What known mistakes give for `experiment`; none is what the models expect. Pure, some ms.
+    """Return the values of known mistakes for `experiment`, except those near the expected value.
 
-    Where flows differ, or come and go, or the path changes, only what the link gives and slips of units are known.
+    If flows differ, start late, or the path changes, only mistakes about the link and units are included. Takes a few
+    milliseconds.
     """
     case, expectation = case_of(experiment), expect(experiment)
     expected, cause = expectation.binding.throughput_bps, expectation.binding.limited_by
@@ -82,12 +83,12 @@ def candidates(experiment: Experiment) -> tuple[Mistake, ...]:
 
 
 def apart(value: float, other: float) -> float:
-    """How far two rates are from each other, as the logarithm of their ratio; infinite where one is no rate."""
+    """Return the distance of two rates as absolute log ratio; infinite if either is not positive."""
     return abs(math.log(value / other)) if value > 0 and other > 0 else math.inf
 
 
 def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
-    """The link's rate, what it carries, and one flow's share of it."""
+    """Yield the link's rate, its payload capacity, and one flow's share of it."""
     if case.rate is None or case.link is None or case.room is None:
         return
     if cause != "bottleneck":
@@ -111,7 +112,7 @@ def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
 
 
 def _laws(case: Case) -> Iterator[_Law]:
-    """The limits that each flow has for itself. Of loss two, where a page's formula is not the best one."""
+    """Yield the limits of a single flow; for losses also formulas that are not the best model."""
     for of in _loss_laws(case) if case.loss_rate > 0 else ():
         yield _Law("random-loss", of, "loss")
     if (window := case.in_flight) is not None:
@@ -125,7 +126,7 @@ def _laws(case: Case) -> Iterator[_Law]:
 
 
 def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
-    """Throughput of one flow under random loss: as the algorithm's papers have it, and as its losses come."""
+    """Return the throughput of one flow under random loss, by the literature and by random spacing."""
     mss = case.mss
 
     def windowed(window: Callable[[float, float], float]) -> Callable[[float, float], float]:
@@ -146,7 +147,7 @@ def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
 
 
 def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
-    """One limit's own mistakes: taken for another, for one flow, past the link, with a wrong round trip or loss."""
+    """Yield the mistakes about one limit: wrong limit, single flow, above the link, wrong RTT or loss."""
     number, rtt, loss = case.number, case.rtt, case.loss_rate
     one = law.of(loss, rtt)
     together = number * one
@@ -181,7 +182,7 @@ def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
 
 
 def _of_reno(case: Case) -> Iterator[Mistake]:
-    """Of Mathis's formula, C × MSS / (RTT × √p)."""
+    """Yield mistakes with Mathis's formula, C × MSS / (RTT × √p)."""
     if case.algorithm not in ("reno", ""):
         return
     loss, number = case.loss_rate, case.number
@@ -196,7 +197,7 @@ def _of_reno(case: Case) -> Iterator[Mistake]:
 
 
 def _of_units(expected: float) -> Iterator[Mistake]:
-    """Slips that any answer may have."""
+    """Yield unit errors of any answer."""
     answer = f"the models' {units.rate(expected)}"
     for over, times, factor, hint in (
         ("bytes for bits", "bits for bytes", 8, "a byte has 8 bits"),

@@ -1,4 +1,4 @@
-"""The one thing that a student should know of an expectation, in a sentence."""
+"""Note on an expectation: the most important fact for the student, in a sentence."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tcptutor.theory import BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel
 
 WARE_ERROR = 0.3
-"""Share of the link by which one BBR flow stayed below Ware's model in this lab, at most.
+"""Largest shortfall of a BBR flow's link share against Ware's model in this lab.
 
-In runs of 30 to 110 s with 20 Mbit/s and 40 ms CUBIC had 0.14, 0.43 to 0.50, 0.54 to 0.60 and 0.67 to 0.70 of the link
-at 1, 2, 4 and 8 BDP, and the model leaves it 0.03, 0.24, 0.39 and 0.46. The paper has BBR measure the RTT with the
-others' whole share of the queue before it; here that queue has emptied into the path by then.
+In runs of 30 to 110 s with 20 Mbit/s and 40 ms, CUBIC got 0.14, 0.43 to 0.50, 0.54 to 0.60 and 0.67 to 0.70 of the
+link at 1, 2, 4 and 8 BDP; the model leaves it 0.03, 0.24, 0.39 and 0.46. In the paper BBR measures the RTT while the
+others' full share of the queue is present; here that queue has already drained.
 """
 
 
@@ -34,7 +34,7 @@ def note(
     near: Sequence[Candidate],
     completion: float | None,
 ) -> str:
-    """What to know first; empty when there is nothing."""
+    """Return the most important note; empty without any."""
     told = chain(
         _of_time(case, stretches, binding, completion),
         _blind(stretches, binding),
@@ -48,7 +48,7 @@ def note(
 
 
 def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
-    """Yield what the binding model leaves out, as far as it widened that model's tolerance."""
+    """Yield the effects that the binding model leaves out, if they widened its tolerance."""
     for case in stretches:
         for spot in blind_spots(case, binding):
             if binding.sure.get(spot.name, 0.0) > 0:
@@ -73,7 +73,7 @@ def _of_time(
 
 
 def _unmodelled(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
-    """Algorithms for which the experiment's loss is outside of all models."""
+    """Yield notes on algorithms without a model for the experiment's loss."""
     unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
     if unknown and binding.is_lossy:
         yield f"no model of {unknown[0]} under loss here: compared with Reno's"
@@ -111,21 +111,21 @@ def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Ite
     where = f"{near[0].label} ({units.rate(near[0].throughput)}) is near"
     if len(near) > 1:
         where = f"{near[0].label} and {near[1].label} are near"
-    # Random losses blur the border between two regimes; without them the least one simply holds.
+    # Random losses blur the border between two regimes; without them the lower limit simply holds.
     if binding.is_lossy or any(one.is_lossy for one in near):
         yield f"{where}: expect a little less than either alone"
     yield f"{where}: a little more and it is the limit"
 
 
 def _of_path(case: Case) -> Iterator[str]:
-    """What netem does to losses."""
+    """Yield notes on netem's losses."""
     path = case.path
     if path.loss and path.loss_correlation:
         yield "netem's correlated losses are rarer than their rate says: expect more"
 
 
 def _shares(case: Case, binding: Candidate) -> Iterator[str]:
-    """How unlike flows share a full link, as far as a formula says."""
+    """Yield a note on how different flows share a full link, if a formula exists."""
     if binding.limited_by != "bottleneck" or len(case.algorithms) < 2 or case.fair:
         return
     fraction = bbr_fraction(case)

@@ -1,4 +1,4 @@
-"""What the models expect, as frozen data: one model's answer for one case, as it is shown, and all of them together."""
+"""Data types for model predictions: candidate, prediction, and expectation."""
 
 from __future__ import annotations
 
@@ -13,74 +13,74 @@ from tcptutor.base import units
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})
-"""Parts of a tolerance that pull one way, so that they add up; the others are independent of each other."""
+"""Parts of a tolerance with the same sign, which add up; the other parts are independent."""
 
 WindowCourse = tuple[tuple[float, float], ...]
-"""A flow's congestion window over time: (s since the traffic began, segments)."""
+"""Trajectory of cwnd: pairs of (seconds since the traffic began, segments)."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model says about the aggregate throughput of an experiment."""
+    """Aggregate throughput of an experiment according to one model."""
 
     model: ThroughputModel
     label: str
-    """As it stands on the screen, at most 24 characters."""
+    """Text on the screen, at most 24 characters."""
     throughput_bps: float
-    """Payload of all flows together, bit/s."""
+    """Aggregate payload, bit/s."""
     formula: str
-    """The formula with this experiment's numbers in it, one line."""
+    """Formula with this experiment's numbers, one line."""
     tolerance: float
-    """Relative difference that the model's known error and the number of loss events justify."""
+    """Relative difference justified by the model's error and the number of loss events."""
     limited_by: LimitedBy
-    """What limits the flows if this model is right."""
+    """Limiting cause if this model is right."""
     uncapped_bps: float | None = None
-    """What the formula gives by itself, bit/s, where that is more than the link carries; else None."""
+    """Value of the formula, bit/s, if it exceeds the link's capacity; else None."""
     tolerance_from: dict[str, float] = {}
-    """What the tolerance is made of, relative: "model", "losses" (their number), "slow start" (a short warm-up) ..."""
+    """Parts of the tolerance, relative: "model", "losses" (their number), "slow start" (a short warm-up) ..."""
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """Every model that applies to an experiment, before it is run."""
+    """Predictions of all models for an experiment."""
 
     predictions: tuple[Prediction, ...]
-    """The binding one first, the others by rising throughput."""
+    """Binding prediction first, then by rising throughput."""
     cwnd_segments: float | None
-    """Mean congestion window of one flow under the binding model, segments; None where no model gives it."""
+    """Mean cwnd of one flow under the binding model, segments; None without a model for it."""
     loss_events: float
-    """Loss events to be expected in the measured time, all flows together."""
+    """Loss events expected in the measured time over all flows."""
     note: str = ""
-    """What the student should know: regimes near each other, too few losses; one sentence or empty."""
+    """Advice for the student, e.g. on neighboring regimes or too few losses; one sentence or empty."""
     near: tuple[ThroughputModel, ...] = ()
-    """Models of other limits that allow less than a third more than the binding one, the nearest first."""
+    """Models of other limits up to a third above the binding one, the nearest first."""
     flows: tuple[float, ...] = ()
-    """What each flow gets while it is there, bit/s; empty where no closed form says how flows share a link."""
+    """Mean of each flow over its lifetime, bit/s; empty if no closed form exists."""
     completion_s: float | None = None
-    """How long the slowest flow takes for a fixed amount, s from its start; None where flows send until the end."""
+    """Transfer time of the slowest flow, s from its start; None without a fixed amount."""
     trajectory: tuple[WindowCourse, ...] = ()
-    """Each flow's window over time, by `window_courses`; empty until someone who draws it has put it in."""
+    """Trajectories of the flows by `window_courses`; empty until a caller that draws them adds them."""
 
     @property
     def binding(self) -> Prediction:
-        """The model that gives the least, so the one that should be seen."""
+        """Prediction with the least throughput, which a run should confirm."""
         return self.predictions[0]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a model gives for a case, and how far it may be trusted, before it is compared with the others'."""
+    """Value of a model for a case, with its errors, before the comparison with other models."""
 
     model: ThroughputModel
     label: str
     throughput: float
-    """Of all flows, not capped by the link, bit/s; infinite where some flow has no such limit."""
+    """Aggregate without the link's cap, bit/s; infinite if some flow has no such limit."""
     formula: str
     sure: Mapping[str, float]
-    """Relative errors by where they come from: "model", "losses", "slow start" ..."""
+    """Relative errors by source: "model", "losses", "slow start" ..."""
     limited_by: LimitedBy
     best: bool = True
-    """Whether this is the model of its kind that we believe for these flows and this path."""
+    """True for the model of its kind that is believed for these flows and this path."""
     each: tuple[float, ...] = field(default=(), compare=False)
-    """Of each flow, bit/s; empty for what all share."""
+    """Throughput of each flow, bit/s; empty for a shared limit."""
 
     @classmethod
     def of(
@@ -93,24 +93,24 @@ class Candidate:
         best: bool = True,
         each: tuple[float, ...] = (),
     ) -> Candidate:
-        """With the model's own label, once for all flows of `case`, and its own limit."""
+        """Return a candidate with the model's label and limiting cause."""
         assert model.limited_by is not None
         label = f"{case.times}{model.label}"
         return cls(model, label, throughput, formula, sure, model.limited_by, best, each)
 
     @property
     def is_lossy(self) -> bool:
-        """Whether random loss is the limit: the flows end slow start early, and together get at most the link."""
+        """True if random loss is the limit: slow start ends early, and the link caps the aggregate."""
         return self.limited_by == "random-loss"
 
     @property
     def tolerance(self) -> float:
-        """All parts together: independent ones by the root of their squares, biases on top."""
+        """Total tolerance: independent parts by root sum of squares, plus biases."""
         independent = (value for name, value in self.sure.items() if name not in BIASES)
         return math.hypot(*independent) + sum(value for name, value in self.sure.items() if name in BIASES)
 
     def prediction(self, link: float | None) -> Prediction:
-        """As shown: many lossy flows together get at most `link` bit/s (Hacker 2001)."""
+        """Return the prediction, with an aggregate under loss capped at `link`, bit/s (Hacker 2001)."""
         cap = link if link is not None and self.is_lossy and self.throughput > link else None
         return Prediction(
             model=self.model,

@@ -1,4 +1,4 @@
-"""What a path that reorders segments leaves one flow, where the mistakes of its sender are known well enough."""
+"""Prediction for a path that reorders segments, if the sender's spurious retransmissions are predictable."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from tcptutor.theory.reordering import (
 )
 
 LINK_ERROR = 0.2
-"""Of a link that reordering lets a flow fill: 20 drawn runs had 0.94 of it with a standard deviation of 0.045."""
+"""Error of a link that a reordered flow fills; 20 random runs reached 0.94 with a deviation of 0.045."""
 
 WINDOW_ERROR = 0.35
-"""Of a window that reordering keeps small: 13 runs had 1.03 of it with a standard deviation of 0.14."""
+"""Error of a window that reordering keeps small; 13 runs reached 1.03 with a deviation of 0.14."""
 
 _MISTAKES = {"cubic": OVERTAKING_MISTAKES_CUBIC}
 
 FELT = 0.5
-"""The link over the window that reordering allows, above which that window is felt."""
+"""Link capacity over the reordering window above which the window is the limit."""
 
 _SURE_JITTER = 0.7
-"""Jitter over the delay from which RACK's waiting time is too short, whatever waits in the queue.
+"""Jitter over delay from which RACK's waiting time is too short, with any queue.
 
-Below it, and above one half, a queue may lengthen the round trip, and so the waiting time, just enough.
+Between one half and this value, a queue may lengthen the RTT, and with it the waiting time, enough.
 """
 
 
 def mistakes_window(case: Case) -> float | None:
-    """Return the segments a round trip at which mistaken losses keep the flow; None where that is not known.
+    """Return the segments per RTT at which spurious losses keep the flow; None if unknown.
 
-    It is known for one flow that goes by losses, on a path with a link that only reorders.
+    It is known for a single loss-based flow on a path whose only impairment is reordering.
     """
     path = case.path
     known = (
@@ -62,7 +62,7 @@ def mistakes_window(case: Case) -> float | None:
 
 
 def reordering_candidate(case: Case) -> Candidate | None:
-    """Return what reordering leaves the flow; None where it is not known or the link is the limit."""
+    """Return the prediction under reordering; None if unknown or if the link is the limit."""
     window = mistakes_window(case)
     if window is None or case.room is None:
         return None
@@ -84,7 +84,7 @@ def reordering_candidate(case: Case) -> Candidate | None:
 
 
 def reordering_error(case: Case) -> float | None:
-    """Return how far reordering may put the models of `case` off, relative; None where no model counts it."""
+    """Return the relative error of the models under reordering; None if unknown."""
     window = mistakes_window(case)
     if window is None or case.room is None:
         return None
@@ -97,9 +97,9 @@ def reordering_error(case: Case) -> float | None:
 
 
 def _growth(case: Case, window: float) -> float:
-    """Return the share of the measured mean that a flow misses at most while its window grows to `window` segments.
+    """Return the largest share of the mean that a flow misses while growing to `window` segments.
 
-    The first mistakes end slow start early, and then the window grows by a segment a round trip.
+    The first spurious losses end slow start early, and then the window grows by a segment per RTT.
     """
     flows = case.experiment.flows
     needed = window * case.rtt

@@ -1,4 +1,4 @@
-"""What flows do to the queue that they share: the RTT and the losses that follow from how many there are."""
+"""Mean RTT and loss rate of flows at a shared queue."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tcptutor.spec import Experiment
 
 
 class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """Means over the time, and over all flows of the experiment."""
+    """Means over the time and all flows of the experiment."""
 
     rtt_s: float
-    """With the wait in the queue."""
+    """RTT including queueing."""
     loss_rate: float
-    """Loss events per segment: those by chance, and those of a full queue."""
+    """Loss events per segment, random and from the full queue."""
 
 
 def expect_queue(experiment: Experiment) -> SharedQueue | None:
-    """What `theory.limited_link` expects; None where no law is known of a flow, the path or the queue.
+    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
 
-    Slow start is left out: what it loses is a part of the losses only of a short run, or of one without a warm-up.
+    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
     """
     whole = cases(experiment)
     if len(whole) != 1:
@@ -41,7 +41,7 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
     flows = limited_flows(case)
     rate = case.room / (8 * case.mss)
     if math.fsum(flow.pace for flow in flows) > rate:
-        # Pacing that lets more in than the link carries does not limit the flows: their windows grow as without it.
+        # A pacing rate above the link's share does not limit the flows.
         flows = [replace(flow, pace=math.inf) for flow in flows]
     found = theory.limited_link(flows, rate, held(case))
     base = math.fsum(flow.rtt for flow in case.flows) / case.number

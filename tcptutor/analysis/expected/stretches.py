@@ -1,4 +1,4 @@
-"""Experiments whose path or flows change: the stretches of time in which they do not, and all of them as one again."""
+"""Stretches of an experiment without changes of path or flows, and their merged prediction."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tcptutor.theory import sawtooth_mean
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 CHANGE_ROUNDS = 20
-"""Round trips that flows take to settle after the path has changed."""
+"""Round trips that flows need to settle after a change of the path."""
 
 NEAR = 0.25
-"""Relative distance within which two limits act together."""
+"""Relative distance within which two limits interact."""
 
 
 _TERMS = 4
-"""Stretches that a formula lists."""
+"""Most stretches in a formula."""
 
 _BRIEF = 0.01
-"""Share of the time below which a stretch is left out of a formula."""
+"""Least share of the time for a stretch in a formula."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """One case with its candidates: the believed ones by rising throughput, so the binding one first."""
+    """Case with its candidates; the believed ones by rising throughput, the binding one first."""
 
     case: Case
     candidates: tuple[Candidate, ...]
@@ -42,9 +42,9 @@ class Stretch:
 
     @property
     def near(self) -> list[Candidate]:
-        """The other limits that are near enough to be felt, the nearest first; the same limit counts once.
+        """Other limits close enough to matter, one per cause, the nearest first.
 
-        Near to the least of the limits, of which several that meet leave less.
+        Distances refer to the least single limit; several close limits leave less.
         """
         found: dict[str, Candidate] = {}
         single = [one for one in self.believed if one.model is not ThroughputModel.MEETING]
@@ -55,23 +55,23 @@ class Stretch:
         return list(found.values())
 
     def without_losses(self) -> Stretch:
-        """Return this stretch with its models of random loss for comparison only."""
+        """Return this stretch with its random loss models for comparison only."""
 
         def has_losses(one: Candidate) -> bool:
             return one.is_lossy or (one.model is ThroughputModel.MEETING and self.case.loss_rate > 0)
 
-        # Candidates without losses stay the same objects, by which the binding one is recognized.
+        # Candidates without losses stay the same objects, because the binding one is compared by identity.
         candidates = tuple(replace(one, best=False) if has_losses(one) else one for one in self.candidates)
         return Stretch(self.case, candidates, tuple(one for one in self.believed if not has_losses(one)))
 
     def also(self, more: Candidate) -> Stretch:
-        """This one with a candidate more."""
+        """Return this stretch with one more candidate."""
         believed = [*self.believed, more] if more.best else self.believed
         return Stretch(self.case, (*self.candidates, more), by_throughput(believed))
 
 
 def by_throughput(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The least first; of equal ones that which came first."""
+    """Return candidates by rising throughput; equal ones keep their order."""
     return tuple(sorted(candidates, key=lambda one: one.throughput))
 
 
@@ -81,9 +81,9 @@ def cases(
     rto: float | None = None,
     on_virtual_clock: bool = False,
 ) -> tuple[Case, ...]:
-    """The stretches of the measured time, in order, the forward one first; none only where there is no TCP flow.
+    """Return the stretches of the measured time in order, forward first; empty without a TCP flow.
 
-    A stretch begins where the path changes or a flow starts. Before the first flow there is nothing to measure.
+    A stretch begins where the path changes or a flow starts. The time before the first flow is left out.
     """
     whole = case_of(experiment, mss, rto, on_virtual_clock)
     starts = sorted({flow.start for flow in whole.flows})
@@ -97,7 +97,6 @@ def cases(
 
 
 def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
-    """`whole` from `start` to `end`, each way by itself."""
     experiment = whole.experiment
     path, up = _path(experiment, start)
     there = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
@@ -110,7 +109,7 @@ def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
 
 
 def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
-    """The path at `moment`, and whether its link is up."""
+    """Return the path at `moment`, s, and whether its link is up."""
     path, up = experiment.path, True
     for change in experiment.path.changes:
         if change.at > moment + 1e-9:
@@ -123,7 +122,7 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
 
 
 def merged(stretches: Sequence[Stretch]) -> Stretch:
-    """All of them as one: means weighted by time, summed over both ways."""
+    """Return all stretches as one: means weighted by time, summed over both directions."""
     longest = max(stretches, key=lambda one: one.case.seconds * one.case.number).case
     whole = case_of(longest.experiment, longest.mss, longest.given_rto, longest.on_virtual_clock)
     candidates = _candidates(stretches)
@@ -135,9 +134,9 @@ def merged(stretches: Sequence[Stretch]) -> Stretch:
 
 
 def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
-    """Each model over all of the time; where a stretch has it not, the binding one stands in, if it is always the same.
+    """Return each model's mean over the time, with the binding one in stretches that lack the model.
 
-    When the binding ones differ, their mean is a model of its own, and below all the others.
+    If the binding model changes, only models in every stretch are used, and the mean of the binding ones is added.
     """
     weights = [part.case.seconds / _span(parts) for part in parts]
     models = dict.fromkeys(one.model for part in parts for one in part.candidates)
@@ -147,7 +146,7 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
     for model in models:
         given = [next((one for one in part.candidates if one.model is model), None) for part in parts]
         if differ and not all(given):
-            continue  # with another model's figures in it, it would be neither
+            continue  # mixed with a different model's figures it would be neither
         answers = [one or binding for one, binding in zip(given, bindings, strict=True)]
         if all(math.isfinite(one.throughput) for one in answers):
             largest = max((one for one in given if one), key=lambda one: one.throughput)
@@ -170,7 +169,7 @@ def _mean(
         for name in dict.fromkeys(name for one in answers for name in one.sure)
     }
     if "losses" in sure:
-        # Losses of several stretches count together.
+        # Losses of all stretches count as one sample.
         events = [part.case.loss_events(one.throughput) for part, one in zip(parts, answers, strict=True)]
         single = max(
             one.sure.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
@@ -181,14 +180,14 @@ def _mean(
         sure["changes"] = changing
     formula = own.formula
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
-        # A link that is cut has a hair above nothing, so that a measurement can be set beside it.
+        # The rate of a cut link is slightly above 0 so that ratios exist.
         rates = [0.0 if part.case.down else one.throughput for part, one in zip(parts, answers, strict=True)]
         formula = _sum_of(list(zip(weights, rates, strict=True)))
     return replace(own, throughput=total, formula=formula, sure=sure, each=())
 
 
 def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
-    """Write shares of the time times rates: in their order, of many the longest, and none too short to matter."""
+    """Return shares of the time times rates as text; only the longest of many, without very short ones."""
     told = [term for term in terms if term[0] >= _BRIEF] or terms
     if len(told) > _TERMS:
         told = sorted(told, key=lambda term: -term[0])[:_TERMS]
@@ -197,9 +196,9 @@ def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
-    """Share of the time that flows take to settle after changes of the path.
+    """Return the share of the time in which flows settle after changes of the path.
 
-    After a cut the sender waits for a timeout that has doubled, so up to as long again as the cut took.
+    After a cut the sender waits for a timeout that has doubled, so up to the length of the cut again.
     """
     taken = 0.0
     cases = [part.case for part in parts]
@@ -212,10 +211,9 @@ def _settling(parts: Sequence[Stretch]) -> float:
 
 
 def _missed(before: Case, after: Case) -> float:
-    """Seconds' worth of the rate that flows miss while their windows grow to a path that has become larger, at most.
+    """Return the most that flows miss while growing to a larger path, in seconds of the full rate.
 
-    Without losses they grow by a segment a round trip, as Reno does, from about the mean of a sawtooth on the path
-    before.
+    Without losses they grow like Reno by a segment per RTT, from about the mean of a sawtooth on the old path.
     """
     if before.room is None or after.room is None or after.loss_rate > 0 or after.algorithms <= LOSS_BLIND:
         return 0.0
@@ -233,7 +231,7 @@ def _missed(before: Case, after: Case) -> float:
 
 
 def _span(parts: Sequence[Stretch]) -> float:
-    """Seconds of all stretches; those of both ways go by together."""
+    """Return the length of all stretches, s; those of both directions overlap."""
     return max(
         math.fsum(part.case.seconds for part in parts if part.case.backward == backward)
         for backward in (False, True)

@@ -1,4 +1,4 @@
-"""What is expected of UDP: it sends at its own rate, whatever is lost; the link carries what it can of that."""
+"""Expectation for UDP: flows send at their own rate, and the link delivers up to its capacity."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 _ALONE_ERROR = 0.02
-"""The start of the flows, and the bursts of the shaper."""
+"""Error from the flows' start and the shaper's bursts."""
 
 _BESIDE_ERROR = 0.05
-"""What TCP's bursts take of a queue that UDP waits in as well, no formula has."""
+"""Error from TCP's bursts at a shared queue, which no formula covers."""
 
 _TCP_KEEPS = 0.01
-"""Share of the link that TCP keeps, at least, beside UDP that could fill it."""
+"""Least share of the link that TCP gets next to UDP that could fill it."""
 
 _CHANGING = frozenset({"rate", "loss", "link"})
 _JITTERS = {"uniform": 2 / 3, "normal": 2 / math.sqrt(math.pi)}
-"""Mean difference of two independent delays, in units of `jitter`; the heavy-tailed shapes have no short formula."""
+"""Mean difference of two independent delays over `jitter`; heavy-tailed shapes have no short formula."""
 
 
 class UdpExpectation(msgspec.Struct, frozen=True, kw_only=True):
-    """All UDP flows of an experiment together. Rates are of payload."""
+    """Sum of an experiment's UDP flows; rates are of payload."""
 
     sent_bps: float
     received_bps: float
     queue_loss: float
-    """Share of the datagrams that reach the bottleneck and find no room, 0 to 1."""
+    """Share of the datagrams at the bottleneck that its queue drops, 0 to 1."""
     path_loss: float
     """Share of the datagrams that the path or the firewall drops, 0 to 1."""
     jitter_s: float | None
-    """What iperf3 will call jitter, s; None where it is the queue's doing, which no formula has."""
+    """Jitter as iperf3 reports it, s; None if it depends on the queue."""
     tolerance: float
-    """Of `received_bps`, relative."""
+    """Relative error of `received_bps`."""
     formula: str
 
     @property
     def loss(self) -> float:
-        """Share of the datagrams sent that do not arrive, 0 to 1."""
+        """Share of the sent datagrams that do not arrive, 0 to 1."""
         return 1 - self.received_bps / self.sent_bps
 
     @property
@@ -52,7 +52,7 @@ class UdpExpectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def expect_udp(experiment: Experiment) -> UdpExpectation | None:
-    """None without UDP flows, and where rate or loss change while they send."""
+    """Return the expectation; None without UDP, or if rate or loss change while it sends."""
     case, flows, path = case_of(experiment), experiment.flows, experiment.path
     number = experiment.pairs * flows.udp_streams
     if not number or flows.udp_rate <= 0 or _CHANGING & {change.name for change in path.changes}:
@@ -88,7 +88,7 @@ def expect_udp(experiment: Experiment) -> UdpExpectation | None:
 
 
 def _room(case: Case, number: int) -> float:
-    """What the link can carry of the UDP flows, bit/s of frames."""
+    """Return the link capacity for the UDP flows, bit/s of frames."""
     if case.rate is None:
         return math.inf
     if not case.flows:
@@ -104,12 +104,12 @@ def _tolerance(experiment: Experiment, sent: float) -> float:
     datagrams = max(1.0, sent * experiment.flows.duration / 8 / (experiment.flows.length or 1448))
     # Losses in bursts vary more than independent ones.
     spread = math.sqrt(path.loss * (2 * path.loss_burst - 1) / datagrams / max(1e-3, 1 - path.loss))
-    # What netem sends ahead of its turn does not pass the shaper below it.
+    # Packets that netem sends early bypass the shaper below it.
     return math.hypot(known, 2 * spread) + path.reorder
 
 
 def udp_candidate(experiment: Experiment) -> Candidate | None:
-    """The expectation as a prediction of throughput, for an experiment that has nothing but UDP."""
+    """Return the expectation as a throughput candidate; None unless the experiment has only UDP."""
     found = expect_udp(experiment)
     if found is None or experiment.total_streams:
         return None

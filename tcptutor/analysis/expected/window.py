@@ -1,4 +1,4 @@
-"""The congestion window that goes with an expected throughput: its mean, how long it takes to get there, its course."""
+"""Congestion window of a prediction: mean, start-up time, and trajectory."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
 MOST_POINTS = 500
-"""Of one flow's course: a chart is not wider."""
+"""Most points in a trajectory; no chart is wider."""
 
 MOST_ROUNDS = 5000
-"""Round trips of all flows together that are played; some 30 ms."""
+"""Most simulated round trips over all flows, for about 30 ms."""
 
 _BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "application"})
-"""Limits that keep what is in flight below the congestion window, which then says nothing."""
+"""Limits that keep data in flight below cwnd, which is then meaningless."""
 
 
 def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float | None:
-    """Segments of one flow: given by loss models, by a sawtooth over a full link, and by BBR; None elsewhere."""
+    """Return the mean cwnd of one flow, segments; None without a model for it.
+
+    Loss models, a sawtooth on a full link, and BBR have one.
+    """
     queued = binding.model is ThroughputModel.MEETING and case.room is not None
     if not case.flows or case.down or len(case.kinds) > 1 or queued:
         return None
@@ -40,14 +43,18 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
     mean = {"reno": theory.sawtooth_mean(held / product), "cubic": theory.CUBIC_MEAN}.get(case.algorithm)
     if mean is None or case.loss_rate > 0:
         return None
-    # Flows take turns in losing: at each moment about one of them is below its peak.
+    # Flows lose in turn: at any time about one is below its peak.
     return (1 - (1 - mean) / case.number) * (product + held) / (case.mss * case.number)
 
 
 def unsettled(case: Case, throughput: float) -> float:
-    """Share of the measured mean that a flow's start takes at most: slow start, and the way on from where it ends.
+    """Return the largest share of the measured mean that a flow's start-up costs.
 
-    throughput: where it settles, of all flows, bit/s. What is sent meanwhile is counted; 0 when the warm-up is longer.
+    The start-up is slow start, and the growth after it. 0 if the warm-up covers it.
+
+    Args:
+        case: The case.
+        throughput: Steady aggregate throughput, bit/s.
     """
     flows = case.experiment.flows
     settled = max(0.0, flows.warmup - min((flow.start for flow in case.flows), default=0.0))
@@ -68,7 +75,7 @@ def unsettled(case: Case, throughput: float) -> float:
 
 
 def start_seconds(case: Case, throughput: float) -> float:
-    """How long a flow takes to its part of `throughput` bit/s, s: slow start, for CUBIC also what follows HyStart."""
+    """Return the time until a flow reaches its part of `throughput` bit/s, s, including growth after slow start."""
     window = case.window_of(throughput)
     end = min(window, _overflow(case))
     begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
@@ -80,9 +87,9 @@ def start_seconds(case: Case, throughput: float) -> float:
 
 
 def _overflow(case: Case) -> float:
-    """Window at which slow start overflows a queue that is too short for its bursts, segments; infinite elsewhere.
+    """Return the window at which slow start overflows a short queue, segments; infinite otherwise.
 
-    In slow start each ACK lets twice as much go as it acknowledges, so half of a flight waits at the bottleneck.
+    In slow start each ACK releases twice the acknowledged data, so half of a flight queues at the bottleneck.
     """
     if (
         not case.bursts_overflow
@@ -95,12 +102,12 @@ def _overflow(case: Case) -> float:
 
 
 def _cubic_seconds(window: float, start: float) -> float:
-    """How long CUBIC takes from `start` to `window` segments by t³, when it has left slow start at `start`."""
+    """Return the time of CUBIC's growth by t³ from `start` to `window` segments, s."""
     return math.cbrt((window - start) / theory.CUBIC_C)
 
 
 def _after_slow_start(window: float, start: float, settled: float) -> float:
-    """Seconds' worth of the rate that CUBIC misses from `settled` seconds after slow start on."""
+    """Return the deficit of CUBIC from `settled` seconds after slow start, in seconds of the full rate."""
     until = _cubic_seconds(window, start)
     if settled >= until:
         return 0.0
@@ -109,19 +116,18 @@ def _after_slow_start(window: float, start: float, settled: float) -> float:
 
 
 def _after_reno(window: float, start: float, rtt: float, settled: float) -> float:
-    """Seconds' worth of the rate that a sender misses which adds a segment a round trip, from `settled` seconds on."""
+    """Return the deficit of growth by a segment per RTT, in seconds of the full rate."""
     until = (window - start) * rtt
     left = max(0.0, until - settled)
     return left * left / (2 * rtt * window)
 
 
 def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[WindowCourse, ...]:
-    """(s, segments) of each flow, by `theory.trajectories` with losses at even distances; () where it has no law.
+    """Return the trajectory of each flow by `theory.trajectories`, with evenly spaced losses.
 
-    It has none for other algorithms than Reno, CUBIC, H-TCP, HighSpeed and BBR, for a path that changes while the flows
-    go on, since a trajectory has one bottleneck, for flows both ways, and it is not computed where so many round
-    trips go by that a chart would show a band. Like flows that start together are drawn as one that has its part
-    of link and queue, when all of them would take too long to compute. Takes some 50 ms at most.
+    Empty without a law for an algorithm, on a changing path, with flows both ways, or with too many round trips for a
+    readable chart. If computing all of many identical flows would take too long, one flow with its part of link and
+    queue represents them. Takes about 50 ms at most.
     """
     case = case_of(experiment, mss)
     ways = {experiment.reversed(flow.number) for flow in case.flows}
@@ -138,12 +144,12 @@ def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[Wind
         found = _play(case, 1, case.number) * case.number
     else:
         return ()
-    # Rounded once they are few, so that flows which are alike are equal.
+    # Round after thinning, so that identical flows stay equal.
     return tuple(tuple((round(t, 6), round(cwnd, 3)) for t, cwnd in thinned(points)) for points in found)
 
 
 def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]], ...]:
-    """The first `flows` on the given part of the link."""
+    """Return the points of the first `flows` flows on 1/`parts` of the link."""
     room = case.room
     path = theory.Bottleneck(
         rate=None if room is None else room / parts,
@@ -166,9 +172,9 @@ def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]]
 
 
 def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
-    """The kernel's cwnd where a window or pacing holds the flow back before its first loss, segments.
+    """Return the kernel's cwnd before the first loss of a window-limited or paced flow, segments.
 
-    The model's window is what is in flight. In slow start Linux lets cwnd grow to twice that (tcp_is_cwnd_limited).
+    The model's window is the data in flight. In slow start Linux lets cwnd grow to twice that (tcp_is_cwnd_limited).
     """
     source, cwnd = trajectory.source, trajectory.cwnd[place]
     lost = trajectory.losses and trajectory.t[place] >= trajectory.losses[0]
@@ -180,7 +186,7 @@ def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
 
 
 def _most_in_flight(case: Case, rtt: float) -> float | None:
-    """What windows and pacing let a flow have in flight, segments."""
+    """Return the most segments in flight under windows and pacing; None without either."""
     limits = [] if case.in_flight is None else [case.in_flight / case.mss]
     if (rate := case.paced_rate) is not None:
         limits.append(rate * rtt / 8 / case.mss)
@@ -188,7 +194,7 @@ def _most_in_flight(case: Case, rtt: float) -> float | None:
 
 
 def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, float]]:
-    """Up to where a fixed amount has been sent."""
+    """Return the points up to the end of a fixed-size transfer."""
     windows: Sequence[float] = trajectory.cwnd
     if trajectory.source.window is not None:
         windows = [_in_slow_start(trajectory, place) for place in range(len(windows))]
@@ -206,7 +212,7 @@ def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, floa
 
 
 def thinned(points: list[tuple[float, float]], most: int = MOST_POINTS) -> WindowCourse:
-    """At most `most` of them that look the same: lowest and highest of each column, in order of time."""
+    """Return at most `most` points that look the same: the minimum and maximum of each column."""
     if len(points) <= most:
         return tuple(points)
     start, span = points[0][0], points[-1][0] - points[0][0]
