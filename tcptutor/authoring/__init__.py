@@ -1,1 +1,1 @@
-"""Tools for authors: the linter and the runner of claims. Students never load them."""
+"""Authoring tools: the content linter and the checker of claims. Students never load them."""

@@ -1,7 +1,7 @@
-"""The content linter: what a lesson's author should mend before a student reads it.
+"""Content linter: problems a lesson's author should fix before students read it.
 
-`load` refuses what cannot be read or marked; the linter also judges what can: prose that fits its column,
-feedback for every choice, hints in levels, files that nothing uses.
+`load` rejects files that cannot be read or marked; the linter also checks quality: prose that fits its
+column, feedback for every choice, levels of hints, unused files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tcptutor.spec import Experiment
 
 
 def lint(folder: Path | None = None) -> list[str]:
-    """Every problem of the course in `folder` (default: where it is installed), one line each."""
+    """Return every problem of the course in `folder` (default: the installed course), one line each."""
     root = folder or places.lessons()
     course, damage = read_course(root)
     problems = [str(error) for error in (*damage, *damaged())]
@@ -91,7 +91,7 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
 
 
 def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
-    """Whether whoever has one variant of the page has that of the page beside which its run stands."""
+    """Check that a page and the page it is compared with use the same variant."""
     earlier = {each.id: each for each in before}
     first = earlier.get(step.own_as)
     if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
@@ -151,13 +151,12 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
 
 
 STATES = ("after", "explanation", "feedback")
-"""Ends of the keys of texts that state something of the run."""
+"""Key suffixes of texts that report results of the run."""
 OWN = Claim(text="", of="link")
-"""Stands for a claim of what the page itself runs."""
+"""Placeholder claim about the page's own experiment."""
 
 
 def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Path]:
-    """The pages' files by module and step."""
     return {
         (module.id, step): path
         for module in course.modules
@@ -166,7 +165,7 @@ def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Pa
 
 
 def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
-    """What does not go with the sweep of the page."""
+    """Yield the mistakes of predictions and questions on a sweep page."""
     for predict in step.of(Predict):
         if step.sweep is not None:
             yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))

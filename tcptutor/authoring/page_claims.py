@@ -1,4 +1,4 @@
-"""The claims of a course where they stand: page, file and line, with the runs that each needs."""
+"""Claims of a course by page, file and line, with the runs each needs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _HEAD = re.compile(r"\s*\[\[\s*claim\s*\]\]\s*(#.*)?")
 
 
 class PageClaim(NamedTuple):
-    """A claim that can be judged."""
+    """Claim that can be judged."""
 
     module: str
     step: str
     file: Path
-    """Relative to the folder that holds the course."""
+    """Relative to the course's parent folder."""
     line: int
-    """Where its table begins, counted from 1."""
+    """First line of its table, counted from 1."""
     claim: Claim
     compared: tuple[ClaimRun, ...]
-    """What is compared, once for each seed."""
+    """Experiments to compare, once per seed."""
 
     @property
     def page(self) -> str:
@@ -50,34 +50,34 @@ class PageClaim(NamedTuple):
 
     @property
     def runs(self) -> tuple[Experiment, ...]:
-        """What has to run; an experiment may be there twice."""
+        """Experiments to run, possibly with repetitions."""
         return tuple(each for one in self.compared for each in runs(self.claim, one))
 
     @property
     def text(self) -> str:
-        """The words that are judged."""
+        """Words on the page."""
         return self.claim.text
 
     @property
     def is_measured(self) -> bool:
-        """Whether it takes a run to judge it."""
+        """True if judging it takes a run."""
         return is_measured(self.claim)
 
     @property
     def stated(self) -> str:
-        """What the page says, with its tolerance: "90 % within 5 %"."""
+        """Claimed value with its tolerance: "90 % within 5 %"."""
         claim = self.claim
         within = f" within {claim.within}" if claim.within else ""
         relation = f"{claim.relation} " if claim.relation != "about" else ""
         return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
 
     def judged(self, find: FindRun) -> tuple[Judgement, ...]:
-        """What the runs say of it, one for each seed."""
+        """Judge the claim for each seed."""
         return tuple(judge(self.claim, one, find) for one in self.compared)
 
     @property
     def document(self) -> dict[str, object]:
-        """What it states, as plain JSON."""
+        """The claim as plain JSON."""
         claim, first = self.claim, self.compared[0]
         return {
             "text": claim.text,
@@ -92,9 +92,12 @@ class PageClaim(NamedTuple):
 
 
 def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageClaim]:
-    """Those of the pages that can be judged, in the order of the course; `lint` says what is wrong with the others.
+    """Yield the valid claims of the chosen pages, in course order; `lint` reports the invalid ones.
 
-    at_least: so many seeds for each claim of a run, also where it asks for fewer.
+    Args:
+        root: Folder of the course.
+        chosen: Pages to read.
+        at_least: Fewest seeds of each measured claim, even if it requests fewer.
     """
     catalogue = Catalogue(root)
     for module in chosen.modules:

@@ -1,4 +1,4 @@
-"""What a page gives away before it is asked for: the run's result, a question's own answer, the fault of a network."""
+"""Spoilers: texts that reveal a run's result, a question's answer, or a network's fault too early."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tcptutor.course.quantities import in_words, quantities
 from tcptutor.spec import Experiment
 
 NEAR = 0.03
-"""A rate so near to what the page's formulas make of the run is its result, rounded."""
+"""Relative distance below which a rate counts as the rounded result of the page's formulas."""
 
 
 def spoilers(step: Step) -> Iterator[tuple[str, str]]:
-    """Key and reason of each text that says too much too early."""
+    """Yield key and reason of each text that reveals too much."""
     for asked in step.of(Numeric):
         answer = quantities(asked.answer)
         for key, text in texts(asked):
@@ -38,9 +38,9 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _faults(step: Step) -> Iterator[tuple[str, str]]:
-    """Words that say what is wrong with the page's network, where a student reads them before it was found.
+    """Yield the texts that name the network's fault before the student has found it.
 
-    The choices of a question have to name it, and further hints lead to it.
+    Choices of a question must name it, and later hints lead to it; both are allowed.
     """
     if step.shell is None or not step.shell.broken:
         return
@@ -61,7 +61,7 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _asked_about(step: Step) -> Experiment | None:
-    """The experiment whose throughput is to be found out: of a sweep only where the prediction is of one value."""
+    """Return the experiment whose throughput the page asks for; on a sweep page, the predicted value's."""
     if step.sweep is None:
         return step.experiment.experiment if step.experiment else None
     asked = [predict.at for predict in step.of(Predict) if predict.at in step.sweep.values]
@@ -71,7 +71,7 @@ def _asked_about(step: Step) -> Experiment | None:
 
 
 def _prints(text: str, value: float, kind: str, near: float) -> bool:
-    """Whether a quantity of `text` is that value."""
+    """Return True if `text` contains the quantity."""
     return any(
         written.kind == kind and abs(written.value - value) <= near * value
         for written in quantities(in_words(text))

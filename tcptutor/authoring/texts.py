@@ -1,4 +1,4 @@
-"""What a student reads on a page: the texts of its activities, and which of them stand there before the run."""
+"""Texts of a page, by key, and whether they are shown before or after the run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 
 _TEXTS = frozenset({"ask", "hints", "explanation", "feedback", "text"})
-"""Fields of activities, and of what these consist of, that a student reads."""
+"""Visible text fields of activities and their parts."""
 
 
 def texts(activity: Activity) -> Iterator[tuple[str, str]]:
-    """Key and text of all that an activity may show."""
+    """Yield key and text of everything an activity may show."""
     return _texts(activity, "")
 
 
@@ -34,12 +34,12 @@ def _texts(part: msgspec.Struct, key: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """msgspec works them out of the annotations at each call, which was a fifth of what the linter took."""
+    """Cache the fields, which msgspec derives from annotations on each call (a fifth of the linter's time)."""
     return msgspec.structs.fields(kind)
 
 
 def texts_after(step: Step) -> list[tuple[str, str]]:
-    """Key and text of all that a page shows once its run has ended, and not before."""
+    """Return key and text of everything a page shows only after its run."""
     return [
         ("after", step.after),
         *(
@@ -51,7 +51,7 @@ def texts_after(step: Step) -> list[tuple[str, str]]:
 
 
 def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
-    """Key and text of all that a page ever shows."""
+    """Yield key and text of everything a page shows."""
     yield "title", step.title
     yield "prose", step.prose
     yield "after", step.after
@@ -60,13 +60,12 @@ def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def all_texts(step: Step) -> list[str]:
-    """All that a page ever shows."""
+    """Return every text of a page."""
     return [text for _, text in texts_by_key(step)]
 
 
 def _later(activity: Activity) -> Iterator[tuple[str, str]]:
-    """What an activity shows only when the run has ended: all of what is asked then, what a prediction is told, and why
-    a challenge is reached as it is."""
+    """Yield the texts an activity shows only after the run: questions about it, feedback, explanations."""
     told = {Stage.BEFORE_RUN: "feedback", Stage.RUN: "explanation"}.get(activity.stage)
     for key, text in texts(activity):
         if activity.about_run or (told and key.endswith(told)):
@@ -74,12 +73,12 @@ def _later(activity: Activity) -> Iterator[tuple[str, str]]:
 
 
 def where(activity: Activity) -> str:
-    """What its keys begin with: "question how-many: ", "predict."."""
+    """Return the prefix of an activity's keys: "question how-many: ", "predict."."""
     return f"{activity.table} {activity.id}: " if activity.many else f"{activity.table}."
 
 
 def texts_before(step: Step) -> Iterator[tuple[str, str]]:
-    """Key and text of all that a page shows before its run."""
+    """Yield key and text of everything a page shows before its run."""
     yield "title", step.title
     yield "prose", step.prose
     for activity in step.activities:

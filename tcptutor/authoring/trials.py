@@ -1,4 +1,4 @@
-"""The challenges of a course where they stand, with the runs that show that each is reached by its solution alone."""
+"""Trials of challenges: runs that show each challenge needs its whole solution."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 
 SEEDS = 3
-"""Runs of the start and of the solution, each with a seed of its own: none may need luck."""
+"""Runs of the start and of the solution, each with its own seed: none may depend on luck."""
 _HEAD = re.compile(r"\s*\[\s*explore\s*\]\s*(#.*)?")
 
 
 class PageTrial(NamedTuple):
-    """The start, the solution, or a part of the solution of a challenge, to be judged as a claim is."""
+    """Start, solution, or part of the solution of a challenge, judged like a claim."""
 
     module: str
     step: str
     file: Path
-    """Relative to the folder that holds the course."""
+    """Relative to the course's parent folder."""
     line: int
-    """Where the challenge's table begins, counted from 1."""
+    """First line of the challenge's table, counted from 1."""
     challenge: ExploreActivity
     knobs: tuple[str, ...]
-    """Those that are turned as in the solution: none at the start. Only all of them have to reach the targets."""
+    """Knobs set as in the solution, none at the start. Only all of them together may reach the targets."""
     seeds: int = SEEDS
-    """Runs of it, each with a seed of its own."""
+    """Number of runs, each with its own seed."""
 
     @property
     def page(self) -> str:
@@ -44,17 +44,17 @@ class PageTrial(NamedTuple):
 
     @property
     def solves(self) -> bool:
-        """Whether it is all of the solution."""
+        """True if it is the whole solution."""
         return len(self.knobs) == len(self.challenge.solution)
 
     @property
     def experiment(self) -> Experiment:
-        """What it runs, with the first seed."""
+        """Experiment with the first seed."""
         return self.challenge.with_solution(self.knobs)
 
     @property
     def _tries(self) -> tuple[tuple[Experiment, Experiment], ...]:
-        """What is run, and the start of the same seed."""
+        """Experiment and start, by seed."""
         return tuple(
             (another(self.experiment, more), another(self.challenge.experiment, more))
             for more in range(self.seeds)
@@ -62,7 +62,7 @@ class PageTrial(NamedTuple):
 
     @property
     def runs(self) -> tuple[Experiment, ...]:
-        """What has to run; an experiment may be there twice."""
+        """Experiments to run, possibly with repetitions."""
         compares = self.challenge.compares
         return tuple(
             each for tried, start in self._tries for each in ((tried, start) if compares else (tried,))
@@ -70,7 +70,7 @@ class PageTrial(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is judged."""
+        """Description of the trial."""
         what = (
             "the solution"
             if self.solves
@@ -82,16 +82,16 @@ class PageTrial(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
-        """It always takes runs."""
+        """Always true: a trial takes runs."""
         return True
 
     @property
     def stated(self) -> str:
-        """What has to be."""
+        """Expected outcome."""
         return "reaches it" if self.solves else "does not reach it"
 
     def judged(self, find: FindRun) -> tuple[Judgement, ...]:
-        """What the runs say, one for each seed."""
+        """Judge the trial for each seed."""
         return tuple(self._judge(*each, find) for each in self._tries)
 
     def _judge(self, tried: Experiment, start: Experiment, find: FindRun) -> Judgement:
@@ -110,7 +110,7 @@ class PageTrial(NamedTuple):
 
     @property
     def document(self) -> dict[str, object]:
-        """What it states, as plain JSON."""
+        """The trial as plain JSON."""
         return {
             "text": self.text,
             "of": "challenge",
@@ -122,7 +122,7 @@ class PageTrial(NamedTuple):
 
 
 def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTrial]:
-    """Those of the pages, in the order of the course, with `at_least` so many seeds."""
+    """Yield the trials of the chosen pages, in course order, with at least `at_least` seeds."""
     for module in chosen.modules:
         for step in module.steps:
             if step.explore is None or any(step.explore.problems()):

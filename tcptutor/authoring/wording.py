@@ -1,4 +1,4 @@
-"""What the linter has to say of terms and words: where terms stand in bold, how they are spelled, words said twice."""
+"""Wording checks: bold terms, spelling of terms, repeated words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Step
 
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
-"""Blocks and spans of code, and names that only code has, such as fq_codel."""
+"""Code blocks, code spans, and identifiers such as fq_codel."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _JOINT = re.compile(r"[\s\u2010-\u2014-]+|")
-"""What may stand between two words of one term, and also nothing."""
+"""Separator, possibly empty, between two words of one term."""
 _TWICE = re.compile(r"\b([a-z]+)\s+\1\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 MOST_SENTENCES = 3
@@ -33,7 +33,13 @@ class PageText(NamedTuple):
 
 
 def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> Iterator[str]:
-    """Every problem of the course's terms and words, one line each. `files` has the pages' by module and step."""
+    """Yield every problem of terms and words, one line each.
+
+    Args:
+        course: The course.
+        root: Its folder.
+        files: Page files by module and step.
+    """
     try:
         terms = glossary(root)
     except ContentError as error:
@@ -59,7 +65,7 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
 
 
 def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the glossary itself: key and reason."""
+    """Yield key and reason of the glossary's own mistakes."""
     first: dict[str, Term] = {}
     for term in terms:
         key = f"term {term.word!r}"
@@ -77,7 +83,7 @@ def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[
 def _explained(
     terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]], own: LessonFile
 ) -> Iterator[str]:
-    """What stands in bold is a term, on the page that its entry names, once."""
+    """Check that each term is bold exactly once, on the page named in its entry."""
     by_form = {form.casefold(): term for term in terms for form in term.forms}
     where: dict[str, str] = {}
     for page, (step, file) in pages.items():
@@ -101,7 +107,7 @@ def _explained(
 
 
 def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]]) -> Iterator[str]:
-    """No page's prose has an abbreviation before the page that explains it."""
+    """Check that no page uses an abbreviation before the page that explains it."""
     order = list(pages)
     first = {term.short: order.index(term.read) for term in terms if term.short and term.read in pages}
     for number, (step, file) in enumerate(pages.values()):
@@ -113,7 +119,7 @@ def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]
 
 
 class Spelling:
-    """How terms are written: hyphens, blanks and capitals as the glossary has them."""
+    """Spelling of terms: hyphens, spaces and capitals as in the glossary."""
 
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self._forms = {form for term in terms for form in term.forms}
@@ -124,7 +130,7 @@ class Spelling:
         self._most_words = max((len(_WORD.findall(form)) for form in self._forms), default=0)
 
     def misspelt(self, text: str) -> Iterator[tuple[str, str]]:
-        """What stands there, and how it should be written. Code is no matter."""
+        """Yield each misspelled term with its right spelling, ignoring code."""
         text = _CODE.sub(lambda code: " " * len(code[0]), text)
         words = list(_WORD.finditer(text))
         at = 0
@@ -137,7 +143,7 @@ class Spelling:
             at = end + 1
 
     def _longest(self, text: str, words: list[re.Match[str]], at: int) -> tuple[int, str]:
-        """The last word of the longest term that begins with that word, and its right form; empty for none."""
+        """Return the last word and right form of the longest term starting at that word; empty for none."""
         last, found, letters = at, "", ""
         for end in range(at, min(at + self._most_words, len(words))):
             if end > at and not _JOINT.fullmatch(text, words[end - 1].end(), words[end].start()):
@@ -151,7 +157,7 @@ class Spelling:
         return last, found
 
     def _is_right(self, written: str) -> bool:
-        """As one of the forms, or its plural; with a capital at the beginning of a sentence."""
+        """Return True for a form or its plural, possibly capitalized at the start of a sentence."""
         singular = written.removesuffix("s")
         small = {each[:1].lower() + each[1:] for each in (written, singular)}
         return bool(({written, singular} | small) & self._forms)

@@ -1,8 +1,7 @@
-"""Claims: what a page states about a run, each with what it is of, so that it can be checked.
+"""Claims: statements of a page about runs or formulas, checked against them.
 
-`claim` is the format. A claim is of something known before any run (`known`) or of something measured (`measured`);
-`needs` says which runs that takes, `judge` whether they agree. `problems` is what an author should mend, and
-`unclaimed` finds the numbers that no claim is of.
+`course.claim` defines the format, `course.figures` the figures. `needs` selects the runs, `judge` compares
+them with the claim, `problems` finds mistakes, and `unclaimed` finds numbers without a claim.
 """
 
 from tcptutor.authoring.claims.judge import FindRun, Judgement, judge

@@ -1,4 +1,4 @@
-"""Whether a run, or a formula, agrees with what a page states."""
+"""Judging of claims: does a run, or a formula, agree with the page?"""
 
 from __future__ import annotations
 
@@ -21,17 +21,26 @@ FindRun = Callable[[Experiment], MeasuredRun]
 
 
 class Judgement(NamedTuple):
-    """What a run, or a formula, says of a claim."""
+    """Result of comparing a claim with a run or a formula."""
 
     agrees: bool
     found: str
-    """What it has, with its unit; or why it has nothing to say."""
+    """Actual value with its unit, or the reason there is none."""
     value: float | None = None
     """In base units; None for the name of a cause."""
 
 
 def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
-    """`find` gives the whole run of each experiment of `needs.runs`. Raises UnitError for a malformed claim."""
+    """Judge a claim.
+
+    Args:
+        claim: The claim.
+        compared: Its experiments.
+        find: Function that returns the complete run of an experiment.
+
+    Raises:
+        UnitError: The claim is malformed.
+    """
     try:
         if claim.of == CAUSE:
             found = cause(_part(claim, claim.flow, compared.of, find))
@@ -52,13 +61,13 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
 
 
 _HAIR = 1e-9
-"""Relative; what is worked out in binary may miss a decimal bound by so much."""
+"""Relative slack for binary rounding at a decimal bound."""
 
 
 def _figure(
     claim: Claim, subject: Subject, flow: int | None, experiment: Experiment | None, find: FindRun
 ) -> float:
-    """In base units. Raises UsageError where there is none."""
+    """Return the figure in base units. Raises UsageError if there is none."""
     if subject == ARITHMETIC:
         return evaluate(claim.formula)
     assert experiment is not None  # all others are of one
@@ -68,7 +77,7 @@ def _figure(
 
 
 def _part(claim: Claim, flow: int | None, experiment: Experiment | None, find: FindRun) -> RunPart:
-    """Raises UsageError for a run that the lab itself does not believe."""
+    """Return the part of the run the claim is about. Raises UsageError for an invalid run."""
     assert experiment is not None
     whole = find(experiment)
     fidelity = whole.run.fidelity

@@ -1,4 +1,4 @@
-"""Which runs a claim needs: the page's own experiment, or another one, with what is set differently."""
+"""Runs that claims need: the page's own experiment, or another, with overrides."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from tcptutor.spec import Experiment
 
 
 class BuildExperiment(Protocol):
-    """Makes the experiment of a full or short name with settings over it, such as `Catalogue.build`."""
+    """Factory from an experiment's name and overrides, such as `Catalogue.build`."""
 
     def __call__(self, name: str, overrides: Mapping[str, str]) -> Experiment: ...
 
 
 class ClaimRun(NamedTuple):
-    """The experiments that a claim compares, with the seed of one of its runs."""
+    """Experiments a claim compares, with the seed of one of its runs."""
 
     of: Experiment | None
     """None for arithmetic."""
     per: Experiment | None = None
-    """What a ratio is to."""
+    """Denominator of a ratio."""
 
 
 def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExperiment) -> ClaimRun:
-    """With the first seed. Names without a module are those of `module`.
+    """Return the claim's experiments with the first seed; short names belong to `module`.
 
-    Raises UsageError where nothing says what is run, and for a name or a setting that is none.
+    Raises:
+        UsageError: No experiment is given, or a name or setting is invalid.
     """
     if claim.of == ARITHMETIC:
         return ClaimRun(None)
@@ -52,20 +53,20 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
 
 
 NUDGE = 0.0005
-"""Relative change of the delay that makes another run of the same: less than any figure tells."""
+"""Relative change of the delay that gives an independent run, below the precision of any figure."""
 
 
 def seeds(claim: Claim, first: ClaimRun, at_least: int = 1) -> Iterator[ClaimRun]:
-    """What is compared with each of the claim's seeds, and with `at_least` so many; once where nothing has to run."""
+    """Yield the experiments for each seed, at least `at_least`; once if nothing has to run."""
     for more in range(max(claim.seeds, at_least) if is_measured(claim) else 1):
         yield ClaimRun(*(each and another(each, more) for each in first))
 
 
 def another(experiment: Experiment, more: int) -> Experiment:
-    """With its own seed for 0; for each number above, another run of the same.
+    """Return the experiment with its own seed for 0, and an independent repetition for each number above.
 
-    On a path that draws no random numbers the seed changes nothing, and yet chance decides which segments a full queue
-    drops: a delay that is longer by a hair draws anew.
+    On a path without random numbers the seed has no effect, yet chance decides which segments a full queue
+    drops: a minimally longer delay gives an independent outcome.
     """
     path = experiment.path
     drawn = (path.loss, path.jitter, path.duplicate, path.reorder, path.reverse_loss)
@@ -81,17 +82,17 @@ def another(experiment: Experiment, more: int) -> Experiment:
 
 
 def is_measured(claim: Claim) -> bool:
-    """Whether it takes a run to judge it."""
+    """Return True if judging the claim takes a run."""
     return any(subject in MEASURED_SUBJECTS for subject in claim.subjects)
 
 
 def subject_per(claim: Claim) -> Subject:
-    """What a ratio is to."""
+    """Return the subject of a ratio's denominator."""
     return (claim.per.of if claim.per else None) or claim.of
 
 
 def runs(claim: Claim, compared: ClaimRun) -> Iterator[Experiment]:
-    """Those of the experiments that have to run."""
+    """Yield the experiments that have to run."""
     if compared.of is not None and claim.of in MEASURED_SUBJECTS:
         yield compared.of
     if compared.per is not None and subject_per(claim) in MEASURED_SUBJECTS:

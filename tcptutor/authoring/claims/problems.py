@@ -1,4 +1,4 @@
-"""What is wrong with a claim before anything runs: it does not stand on its page, or it could never be judged."""
+"""Mistakes in claims, found before any run: not on the page, or impossible to judge."""
 
 from __future__ import annotations
 
@@ -31,9 +31,15 @@ def problems(
     build: BuildExperiment,
     formulas: bool = True,
 ) -> Iterator[tuple[str, str]]:
-    """Key and reason of each. `texts` are those in which the claim may stand.
+    """Yield key and reason of every mistake.
 
-    formulas: whether to work out what is known before any run, and to say where it is otherwise.
+    Args:
+        claim: The claim.
+        texts: Texts in which the claim may appear.
+        module: Module of the page.
+        page: Experiment and settings of the page, if it runs one.
+        build: Factory of experiments.
+        formulas: Whether to evaluate what is known before a run, and report differences.
     """
     wrong = [*_words(claim, texts), *_keys(claim)]
     yield from wrong
@@ -121,7 +127,7 @@ def _of_flow(flow: int, subject: Subject) -> Iterator[str]:
 
 
 def _of_experiment(claim: Claim, compared: ClaimRun) -> Iterator[tuple[str, str]]:
-    """Flows and times that the experiment does not have."""
+    """Yield flows and times the experiment lacks."""
     other = claim.per.flow if claim.per else None
     pairs = (
         ("flow", claim.flow, compared.of, claim.of),

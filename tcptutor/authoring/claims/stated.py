@@ -1,4 +1,4 @@
-"""What the words of a claim say: a number in base units, and how near a run must come to it."""
+"""Values stated by claims: a number in base units, with its tolerance."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tcptutor.course.figures.measured import MEASURED
 from tcptutor.course.quantities import quantities
 
 ROUNDED = 0.006
-"""Relative difference that another way to round on the way may make."""
+"""Relative difference allowed for intermediate rounding."""
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.(\d+))?")
 
 
 class Stated(NamedTuple):
-    """A value in the base unit of `kind`, and how far from it still agrees, in the same."""
+    """Value in the base unit of `kind`, and its absolute tolerance."""
 
     value: float
     slack: float
@@ -27,7 +27,11 @@ class Stated(NamedTuple):
 
 
 def stated(claim: Claim) -> Stated:
-    """Raises UnitError for what cannot be read."""
+    """Parse the claimed value.
+
+    Raises:
+        UnitError: The value cannot be read.
+    """
     text = (claim.value or claim.text).replace("*", "").strip()
     kind = _kind(claim, text)
     value = units.parse(text, kind)
@@ -39,7 +43,7 @@ def stated(claim: Claim) -> Stated:
 
 
 def _kind(claim: Claim, text: str) -> str:
-    """Of the claimed quantity; a share may be a plain number, and a plain number a share."""
+    """Return the kind of the claimed quantity; shares and plain numbers are interchangeable."""
     if claim.per is not None:
         return "number"
     if claim.of == CAUSE:
@@ -54,7 +58,7 @@ def _kind(claim: Claim, text: str) -> str:
 
 
 def _last_digit(text: str, value: float) -> float:
-    """Half of what one more in the last digit that is written would add, in base units."""
+    """Return half a unit of the last written digit, in base units."""
     written = _DIGITS.search(text)
     if written is None or not value:
         return 0.0

@@ -1,4 +1,4 @@
-"""The quantities that a page states of its run and that nothing checks."""
+"""Quantities a page reports about its run without a claim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcptutor.course.quantities import WrittenQuantity, quantities
 from tcptutor.spec import Experiment
 
 PUBLISHED = "**Published**"
-"""Begins a paragraph with others' figures."""
+"""Start of a paragraph with published figures."""
 _SAME = 1e-6
 _COUNT = re.compile(
     r"(?<![\d,.])\d[\d,.]*+\s(?:segments|packets|datagrams|losses|drops|timeouts|marks|times)\b"
@@ -22,7 +22,7 @@ _COUNT = re.compile(
 
 
 def unclaimed(text: str, claims: Iterable[Claim], settings: Iterable[WrittenQuantity]) -> Iterator[str]:
-    """The quantities of `text` that no claim checks, none of the `settings` is, and no published figure."""
+    """Yield the quantities of `text` that are neither claimed, nor settings, nor published figures."""
     own = "\n\n".join(each for each in text.split("\n\n") if not each.startswith(PUBLISHED))
     own = in_one_line(own)
     covered = [
@@ -43,7 +43,7 @@ def unclaimed(text: str, claims: Iterable[Claim], settings: Iterable[WrittenQuan
 
 
 def settings_of(experiments: Iterable[Experiment], values: Iterable[str] = ()) -> Iterator[WrittenQuantity]:
-    """What is set for a run, and what frames and segments have by themselves. `values`: those of a sweep's axes."""
+    """Yield the settings of experiments, sizes of frames and segments, and a sweep's axis `values`."""
     for experiment in experiments:
         for text in (*spec.settings(experiment).values(), *_constants(experiment)):
             yield from quantities(text)

@@ -1,6 +1,6 @@
-"""Texts of a page as claims read them."""
+"""Normalized page texts for comparison with claims."""
 
 
 def in_one_line(text: str) -> str:
-    """Where an author broke a line, and what stands in bold, is no matter."""
+    """Remove line breaks and bold marks."""
     return " ".join(text.replace("**", "").split())
