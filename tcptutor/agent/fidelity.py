@@ -13,7 +13,7 @@ from tcptutor.agent import counters, hosts, ping, shaping
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface, Network
 from tcptutor.agent.timeliness import Timeliness
-from tcptutor.run import carried
+from tcptutor.run import capacity
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
 
@@ -168,7 +168,7 @@ class Watch(Timeliness):
         """
         path = self.experiment.path
         self.checks["random drops"] = random
-        loss = carried.dropped(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
+        loss = capacity.netem_drop_rate(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
         if any(change.name == "loss" for change in path.changes):
             return
         expected = loss * (kept + random)

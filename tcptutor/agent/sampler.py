@@ -16,9 +16,8 @@ from tcptutor.agent.network import Host
 from tcptutor.agent.tracing import Tracing
 from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt, QueueSample, SenderSample, UdpResult, UdpSample
-from tcptutor.run.doubts import Doubts
 from tcptutor.run.ended import Ended, TimerCounts
-from tcptutor.run.plausible import LATE
+from tcptutor.run.plausible import LATE, Doubts
 from tcptutor.wire import rows
 from tcptutor.wire.protocol import RawSamples
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tcptutor.agent.load import Busy
-from tcptutor.run.doubts import Doubts
+from tcptutor.run.plausible import Doubts
 
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 

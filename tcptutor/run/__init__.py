@@ -13,6 +13,8 @@ from tcptutor.run.record import (
     Run,
     Status,
     UdpResult,
+    mean_of_known,
+    sum_or_none,
 )
 from tcptutor.run.samples import (
     CA_STATES,
@@ -27,7 +29,6 @@ from tcptutor.run.samples import (
     hystart_exits,
 )
 from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
-from tcptutor.run.unknown import mean_of_known, sum_or_none
 
 __all__ = [
     "CA_STATES",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from tcptutor.run import FlowResult, QueueSample, SampleTable, UdpResult, carried
-from tcptutor.run.carried import FlowSpan
-from tcptutor.run.doubts import Doubts
+from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status, UdpResult, capacity
+from tcptutor.run.capacity import FlowSpan
 from tcptutor.run.ended import TimerCounts
+from tcptutor.spec import ETHERNET_HEADER, HEADERS, Experiment
 
 LATE = 0.002
 """How late a sample may be before its timer counts as late, s."""
@@ -26,7 +27,32 @@ _SEGMENTS = 30
 """Segments below which one more or less is a twentieth of the mean, and a start's few round trips are most of it."""
 
 
-class Plausible(Doubts):
+@dataclass
+class Doubts:
+    """Of a run of `experiment`; `verdict` is their sum."""
+
+    experiment: Experiment
+    checks: dict[str, float | int | str | bool] = field(default_factory=dict)
+    suspect: list[str] = field(default_factory=list)
+    invalid: list[str] = field(default_factory=list)
+
+    @property
+    def frame(self) -> int:
+        """Bytes of a full segment on the link."""
+        hosts = self.experiment.hosts
+        # TCP's options are a part of the MSS that an application sets.
+        packet = hosts.mtu if hosts.mss is None else min(hosts.mtu, hosts.mss + HEADERS)
+        return packet + ETHERNET_HEADER
+
+    def verdict(self) -> Fidelity:
+        """The sum of it: valid only where something was looked at."""
+        status: Status = "valid" if self.checks else "unchecked"
+        if self.suspect or self.invalid:
+            status = "invalid" if self.invalid else "suspect"
+        return Fidelity(status=status, reasons=(*self.invalid, *self.suspect), checks=self.checks)
+
+
+class PlausibilityChecks(Doubts):
     """Each rule is a method that looks at one thing and adds a sentence."""
 
     def measured(self, flows: Sequence[FlowResult]) -> None:
@@ -56,10 +82,10 @@ class Plausible(Doubts):
     ) -> None:
         """Did the path carry no more than its rate in the measured time?"""
         path = self.experiment.path
-        if too_much := carried.by_queue(self.experiment, queue):
+        if too_much := capacity.queue_excess(self.experiment, queue):
             remedy = "its bucket lets too much go at once, take a smaller burst or a longer run"
             self.invalid.append(f"{too_much}: {remedy}")
-        elif too_much := carried.by_flows(self.experiment, flows, udp):
+        elif too_much := capacity.flow_excess(self.experiment, flows, udp):
             remedy = "so short a run is done with what the bucket holds, take a longer one"
             if path.reorder:
                 remedy = "what overtakes passes by the bottleneck's queue, take less reorder"
@@ -86,14 +112,14 @@ class Plausible(Doubts):
         path = self.experiment.path
         if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
             return
-        seconds, sent, stretches = carried.full_stretches(queue)
+        seconds, sent, stretches = capacity.busy_periods(queue)
         if seconds < 1:
             return
         rate = 8 * sent / seconds
         self.checks["rate of the full bottleneck"] = round(rate)
         # Frames leave whole: a stretch may have one more than its share, and the next one less.
         whole = 8 * math.sqrt(stretches) * self.frame / seconds
-        if abs(rate - path.rate) > carried.SLACK * path.rate + whole:
+        if abs(rate - path.rate) > capacity.SLACK * path.rate + whole:
             self.suspect.append(
                 f"the full bottleneck sent {rate / 1e6:.3g} Mbit/s, not {path.rate / 1e6:.3g}:"
                 f" {'burst is too small, or ' if path.burst else ''}the machine is too slow"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -12,6 +13,8 @@ from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, 
 from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 2
+
+Figure = TypeVar("Figure", int, float)
 
 Status = Literal["valid", "suspect", "invalid", "unchecked"]
 """What the lab says of a run; `unchecked` when it ended before anybody had looked."""
@@ -205,3 +208,16 @@ TABLES: dict[str, type[Table[Any]]] = {
     if isinstance(field.default_factory, type) and issubclass(field.default_factory, Table)
 }
 """The types of a run's tables, by their names in it."""
+
+
+def sum_or_none(figures: Iterable[Figure | None]) -> Figure | None:
+    """Return the sum, or None where any figure is unknown. An empty sum is 0."""
+    found = list(figures)
+    known = [each for each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def mean_of_known(figures: Iterable[float | None]) -> float | None:
+    """Return the mean of the known figures, or None without any."""
+    known = [each for each in figures if each is not None]
+    return math.fsum(known) / len(known) if known else None

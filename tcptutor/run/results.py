@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import Any
 
 from tcptutor.run import FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
-from tcptutor.run.carried import FlowSpan
+from tcptutor.run.capacity import FlowSpan
 from tcptutor.run.ended import Ended, Finished
-from tcptutor.run.plausible import Plausible, largest_window
+from tcptutor.run.plausible import PlausibilityChecks, largest_window
 from tcptutor.spec import Experiment
 
 _HANDSHAKE = 1
@@ -122,7 +122,9 @@ def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -
     """The end of a run: what the lab says of it, what was measured, and whether that may be believed."""
     seconds = round(ended.seconds, 6)
     samples = until(samples, seconds)
-    doubts = Plausible(ended.experiment, dict(ended.checks), list(ended.suspect), list(ended.invalid))
+    doubts = PlausibilityChecks(
+        ended.experiment, dict(ended.checks), list(ended.suspect), list(ended.invalid)
+    )
     spans = flow_spans(ended.flows, samples, ended.experiment)
     flows = [span.result for span in spans]
     if ended.complete and ended.planned:

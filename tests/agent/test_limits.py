@@ -11,7 +11,7 @@ from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.qdiscs.attributes import U32_MAX, u32
 from tcptutor.base.errors import ParameterError
 from tcptutor.run import QueueSample
-from tcptutor.run.plausible import Plausible
+from tcptutor.run.plausible import PlausibilityChecks
 from tcptutor.spec import default_burst
 from tcptutor.wire import plan
 from tests.conftest import Build
@@ -100,7 +100,7 @@ def test_a_bottleneck_that_carries_more_than_its_rate_is_told(
     build: Build, carried: float, told: int
 ) -> None:
     """Of the measured time: what goes through a full bucket before it does not count."""
-    watch = Plausible(build(rate="10 Mbit/s", duration="4 s", warmup="1 s"))
+    watch = PlausibilityChecks(build(rate="10 Mbit/s", duration="4 s", warmup="1 s"))
     queue = [QueueSample(t / 10, 0, 0, 0, round(4e6 * (t >= 10) + carried * t / 80)) for t in range(10, 51)]
     watch.excess(queue, [], [])
     assert ["were carried, more than the 10" in reason for reason in watch.invalid] == [True] * told

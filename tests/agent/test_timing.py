@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.agent.sampler import Timing
-from tcptutor.run.plausible import Plausible
+from tcptutor.run.plausible import PlausibilityChecks
 from tests.conftest import Build
 
 EVERY = [0.01 * tick for tick in range(401)]
@@ -34,7 +34,7 @@ def _sampled(times: list[float], late: list[float]) -> Timing:
 def test_what_is_told_of_the_samples_times(
     build: Build, times: list[float], late: list[float], told: list[str]
 ) -> None:
-    watch = Plausible(build(rate="10 Mbit/s"))
+    watch = PlausibilityChecks(build(rate="10 Mbit/s"))
     watch.sampling(_sampled(times, late).counts)
     assert watch.verdict().reasons == tuple(f"{one}: the machine is too busy" for one in told)
 
@@ -55,7 +55,7 @@ def test_what_is_told_of_the_samples_times(
 def test_late_timers_are_a_doubt_where_they_change_what_the_path_does(
     build: Build, settings: dict[str, str], late: float, doubted: bool
 ) -> None:
-    watch = Plausible(build(**settings))
+    watch = PlausibilityChecks(build(**settings))
     watch.sampling(_sampled(EVERY, [0.0001] * 350 + [late] * 50).counts)
     reasons = watch.verdict().reasons
     assert bool(reasons) == doubted
@@ -63,7 +63,7 @@ def test_late_timers_are_a_doubt_where_they_change_what_the_path_does(
 
 
 def test_few_late_timers_are_no_doubt(build: Build) -> None:
-    watch = Plausible(build(delay="2 ms"))
+    watch = PlausibilityChecks(build(delay="2 ms"))
     watch.sampling(_sampled(EVERY, [0.0001] * 370 + [0.010] * 30).counts)
     assert watch.verdict().reasons == ()
 

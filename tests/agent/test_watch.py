@@ -21,7 +21,7 @@ from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.backends import host, tools
 from tcptutor.run import FlowResult, QueueSample
-from tcptutor.run.plausible import Plausible
+from tcptutor.run.plausible import PlausibilityChecks
 from tests import patience
 from tests.conftest import Build
 
@@ -68,7 +68,7 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     queue = [
         QueueSample(t / 100, 9 * frame, 9, 0, frame * int(rate * t / 100 / 8 / frame)) for t in range(811)
     ]
-    watch = Plausible(build(rate="20 kbit/s"))
+    watch = PlausibilityChecks(build(rate="20 kbit/s"))
     watch.rate(queue)
     assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
@@ -83,13 +83,13 @@ def _flow(losses: int, retransmits: int) -> FlowResult:
 
 def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
     """It never leaves recovery: of 8,089 retransmissions none began a loss event."""
-    watch = Plausible(build(loss="15 %", algorithm="bbr"))
+    watch = PlausibilityChecks(build(loss="15 %", algorithm="bbr"))
     watch.enough_losses([_flow(losses=0, retransmits=8089)])
     assert watch.suspect == []
 
 
 def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
-    watch = Plausible(build(loss="0.5 %", loss_correlation="60 %"))
+    watch = PlausibilityChecks(build(loss="0.5 %", loss_correlation="60 %"))
     watch.checks["random drops"] = 0
     watch.enough_losses([_flow(losses=2, retransmits=2)])
     assert "loss of 0.5 % was asked for, and the path lost 0 segments" in watch.suspect[0]
@@ -97,7 +97,9 @@ def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None
 
 
 def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -> None:
-    late, lost = (Plausible(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {}))
+    late, lost = (
+        PlausibilityChecks(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {})
+    )
     for watch in (late, lost):
         watch.super_packets([_flow(losses=20, retransmits=120)])
     assert (len(late.suspect), len(lost.suspect)) == (0, 1)
@@ -105,7 +107,7 @@ def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -
 
 @pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
 def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: str) -> None:
-    watch = Plausible(build(loss="0.1 %"))
+    watch = PlausibilityChecks(build(loss="0.1 %"))
     few = FlowResult(
         flow=0, pair=0, throughput_bps=1e6, retransmits=losses, losses=losses, segments=900,
         mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,

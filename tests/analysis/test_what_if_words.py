@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tcptutor.analysis import what_if
 from tcptutor.analysis.compared.whatif_words import limits, rows, sentence
 from tcptutor.run import Run
-from tcptutor.run.changed import changed
+from tcptutor.run.change import apply_change
 
 from .synthetic import empty, experiment, run_of, with_queue
 
@@ -16,7 +16,7 @@ def pair(differs_at: float, changed_at: float | None) -> tuple[Run, Run]:
     """Runs of 10 s; from `differs_at` on one is twice as fast."""
     one = with_queue(run_of(experiment(warmup="0 s"), 8e6))
     other = with_queue(run_of(experiment(warmup="0 s"), lambda t: 8e6 * t + max(0.0, t - differs_at) * 8e6))
-    after = changed(one.experiment, "rate", "7 Mbit/s", changed_at)
+    after = apply_change(one.experiment, "rate", "7 Mbit/s", changed_at)
     return one, replace(other, experiment=after)
 
 

@@ -20,7 +20,7 @@ from tcptutor.analysis.compared.whatif import shared_history
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run
-from tcptutor.run.changed import DURING, changed, told
+from tcptutor.run.change import DURING, apply_change, describe_changes
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
@@ -36,7 +36,7 @@ def drawn(number: int, seed: int) -> tuple[Experiment, Experiment, float]:
         name = DURING[number % len(DURING)]
         at = round(chance.uniform(0.3, one.seconds - 0.7), chance.choice((0, 1, 3)))
         try:
-            return one, changed(one, name, _value(chance, name), at), at
+            return one, apply_change(one, name, _value(chance, name), at), at
         except ParameterError:
             continue
 
@@ -93,7 +93,7 @@ async def main() -> int:
             shared, same = shared_history(one, other), holds(one, other, at)
             outcomes.append(
                 {
-                    "changed": told(before, after),
+                    "changed": describe_changes(before, after),
                     "at": at,
                     "same_until": shared.until,
                     "differs_at": shared.differs_at,
@@ -103,7 +103,8 @@ async def main() -> int:
                 }
             )
             print(
-                f"{each + 1:3} {'same' if same else 'NOT THE SAME'} until {shared.until} s: {told(before, after)}",
+                f"{each + 1:3} {'same' if same else 'NOT THE SAME'} until {shared.until} s:",
+                describe_changes(before, after),
                 flush=True,
             )
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tcptutor.analysis.compared.whatif import FigureChanged, Quantity, WhatIf
 from tcptutor.base import units
 from tcptutor.run import Run
-from tcptutor.run.changed import instant
+from tcptutor.run.change import divergence_time
 from tcptutor.theory.models import CAUSE_NAMES
 
 Row = tuple[str, str, str, str]
@@ -32,7 +32,7 @@ _MEANINGLESS = 100.0
 
 def sentence(what: WhatIf, before: Run, after: Run) -> str:
     """Return how long both runs are equal, and why they differ before the change if they do."""
-    shared, at = what.shared, instant(before.experiment, after.experiment)
+    shared, at = what.shared, divergence_time(before.experiment, after.experiment)
     if shared.differs_at is None:
         if shared.until is None:
             return "Nothing was sampled."

@@ -11,7 +11,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.claim import Subject
 from tcptutor.course.figures.run_part import RunPart
 from tcptutor.run import mean_of_known, sum_or_none
-from tcptutor.run.unknown import Figure
+from tcptutor.run.record import Figure
 from tcptutor.theory import jain_index
 
 

@@ -9,7 +9,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.figures.measured import MEASURED
 from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.run import Run
-from tcptutor.run.carried import SLACK, full_stretches
+from tcptutor.run.capacity import SLACK, busy_periods
 from tcptutor.spec import Experiment, Path
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Samples
@@ -126,7 +126,7 @@ class LabRun:
         path = run.experiment.path
         if path.rate is None or "rate" in self.changed or (path.burst or math.inf) < path.rate * _TICK / 8:
             return 1.0
-        seconds, sent, _ = full_stretches(run.queue)
+        seconds, sent, _ = busy_periods(run.queue)
         if seconds < max(1.0, run.experiment_s / 2):
             return 1.0
         share = 8 * sent / (seconds * path.rate)

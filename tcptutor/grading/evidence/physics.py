@@ -15,8 +15,8 @@ from operator import gt
 from statistics import median
 from typing import Any
 
-from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable, carried
-from tcptutor.run.carried import FlowSpan
+from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable, capacity
+from tcptutor.run.capacity import FlowSpan
 from tcptutor.run.results import flow_spans, until
 
 _COUNTERS = (
@@ -238,9 +238,9 @@ def _spacing(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 
 
 def _path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
-    too_much = carried.by_queue(run.experiment, run.queue)
+    too_much = capacity.queue_excess(run.experiment, run.queue)
     if not too_much and spans:
-        too_much = carried.by_flows(run.experiment, spans, run.udp)
+        too_much = capacity.flow_excess(run.experiment, spans, run.udp)
     if too_much:
         yield too_much
 

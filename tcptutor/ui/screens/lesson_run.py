@@ -16,7 +16,7 @@ from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.run import Environment, Run
-from tcptutor.run.changed import told_shortly
+from tcptutor.run.change import summarize_changes
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.history import MAX_EARLIER, figures_of
@@ -175,7 +175,7 @@ class RunSide(Side):
         """One more of the page; the latest few are shown beside its runs."""
         figures = figures_of(live)
         if figures is not None:
-            name = told_shortly(self.activity.experiment, live.run.experiment)
+            name = summarize_changes(self.activity.experiment, live.run.experiment)
             name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
             self._what_ifs = [*self._what_ifs, (name, figures)][-WHAT_IFS:]
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tcptutor.base.columns import table
 from tcptutor.run import Environment, Run
-from tcptutor.run.changed import told
+from tcptutor.run.change import describe_changes
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, bindings
 from tcptutor.ui.bench import Bench, stale
@@ -162,7 +162,7 @@ class WhatIfScreen(LookingScreen):
 
     def _say(self, sentence: str) -> None:
         line = Content.assemble(
-            (f"What if: {told(self._base.experiment, self._experiment)}", "bold $primary"),
+            (f"What if: {describe_changes(self._base.experiment, self._experiment)}", "bold $primary"),
             f"   the same seed, {self._experiment.seed}\n",
             sentence,
         )

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, TutorError
 from tcptutor.run import Run
-from tcptutor.run.changed import DURING, LINK, changed, offers, present
+from tcptutor.run.change import DURING, LINK, apply_change, current_value, suggested_values
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS, sysctl_name
 from tcptutor.ui.bindings import FooterKey
@@ -97,7 +97,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         since.disabled = bool(self._thing) and self._field != "thing" and self._thing not in DURING
         since.placeholder = "the start" if not since.disabled else "the start: it holds for the whole run"
         if self._field != "thing":
-            now = present(self._run.experiment, self._thing, self._instant())
+            now = current_value(self._run.experiment, self._thing, self._instant())
             value.placeholder = f"now {now}"
         if self._thing == LINK:
             since.placeholder = "say when, like 12 s"
@@ -117,7 +117,9 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def _offers(self) -> list[tuple[str, Content]]:
         if self._field == "value":
             here = self._run.environment.algorithms
-            found = offers(self._run.experiment, self._thing, self._instant(), *([here] if here else []))
+            found = suggested_values(
+                self._run.experiment, self._thing, self._instant(), *([here] if here else [])
+            )
             return [(text, Content(text)) for text in found]
         if self._field == "since":
             return []
@@ -134,7 +136,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         return list(dict.fromkeys([*begins, *has, *sysctl]))
 
     def _row(self, name: str) -> Content:
-        now = present(self._run.experiment, name)
+        now = current_value(self._run.experiment, name)
         return Content.assemble((f"{name:16} ", "bold"), f"{now:16.16} ", _help(name))
 
     def _say(self, problem: str = "") -> None:
@@ -242,7 +244,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def _finish(self) -> None:
         text = self._entries["value"].value.strip()
         try:
-            after = changed(self._run.experiment, self._thing, text, self._since())
+            after = apply_change(self._run.experiment, self._thing, text, self._since())
         except TutorError as error:
             known = isinstance(error, ParameterError)
             self._say(str(error) if known else f"from: {error}")

@@ -32,7 +32,7 @@ class FlowSpan(NamedTuple):
         return self.result.throughput_bps / 8 * (self.end - self.begin)
 
 
-def allowed(experiment: Experiment, start: float, end: float, reverse: bool = False) -> float | None:
+def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: bool = False) -> float | None:
     """Bytes of frames that one direction lets through from `start` to `end`, s since the traffic began; None without a
     rate.
 
@@ -57,7 +57,7 @@ def allowed(experiment: Experiment, start: float, end: float, reverse: bool = Fa
     return found + rate / 8 * max(0.0, end - at) + 2 * frame
 
 
-def by_queue(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
+def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
     """Why the bottleneck carried too much in the measured time, as its own counter has it; empty when it did not."""
     warmup = experiment.flows.warmup
     rows = [row for row in queue if row.t >= warmup]
@@ -67,13 +67,13 @@ def by_queue(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
     if len(rows) < 2:
         return ""
     seconds, sent = rows[-1].t - rows[0].t, rows[-1].sent - rows[0].sent
-    most = allowed(experiment, rows[0].t, rows[-1].t)
+    most = allowed_bytes(experiment, rows[0].t, rows[-1].t)
     if most is None or seconds <= 0 or sent <= most * (1 + SLACK):
         return ""
     return _too_much(8 * sent / seconds, 8 * most / seconds)
 
 
-def by_flows(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[UdpResult]) -> str:
+def flow_excess(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[UdpResult]) -> str:
     """Why more arrived in the measured time than the path lets through; empty when it did not.
 
     What passes by the bottleneck's queue is in no counter of the queue.
@@ -89,13 +89,13 @@ def by_flows(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[Ud
         if udp and not reverse:
             begin, end = min(begin, experiment.flows.warmup), max(end, experiment.seconds)
             payload += sum(flow.received_bps or 0.0 for flow in udp) / 8 * experiment.flows.duration
-        most = allowed(experiment, begin, end, reverse) if begin < end else None
+        most = allowed_bytes(experiment, begin, end, reverse) if begin < end else None
         if most is not None and payload > most * (1 + SLACK):
             return _too_much(8 * payload / (end - begin), 8 * most / (end - begin))
     return ""
 
 
-def dropped(loss: float, duplicate: float) -> float:
+def netem_drop_rate(loss: float, duplicate: float) -> float:
     """The share that netem drops of all packets and copies that it keeps or drops, from the probabilities of both.
 
     It draws for both at once: one that is to be lost and to be doubled goes on alone. Each copy may be lost as well
@@ -110,7 +110,7 @@ def _too_much(carried: float, most: float) -> str:
     return f"{units.rate(carried)} were carried, more than the {units.rate(most)} that the path lets through"
 
 
-def full_stretches(queue: Sequence[QueueSample]) -> tuple[float, int, int]:
+def busy_periods(queue: Sequence[QueueSample]) -> tuple[float, int, int]:
     """Where the queue was never empty: for how many seconds, the bytes that left meanwhile, and in how many pieces."""
     seconds, sent, stretches = 0.0, 0, 0
     last: QueueSample | None = None

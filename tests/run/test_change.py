@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.base.errors import ParameterError
-from tcptutor.run.changed import DURING, changed, instant, offers, present, told, told_shortly
+from tcptutor.run.change import (
+    DURING,
+    apply_change,
+    current_value,
+    describe_changes,
+    divergence_time,
+    suggested_values,
+    summarize_changes,
+)
 from tcptutor.spec import PARAMETERS, Experiment, build
 from tests.each import each
 
@@ -30,16 +38,16 @@ def made(**parameters: str) -> Experiment:
 )
 def test_what_is_another_is_told(name: str, text: str, at: float | None, words: str, short: str) -> None:
     before = made()
-    after = changed(before, name, text, at)
-    assert told(before, after) == words
-    assert told_shortly(before, after) == short
-    assert instant(before, after) == at
+    after = apply_change(before, name, text, at)
+    assert describe_changes(before, after) == words
+    assert summarize_changes(before, after) == short
+    assert divergence_time(before, after) == at
     assert after.seed == before.seed
 
 
 def test_everything_else_stays_to_the_last_digit() -> None:
     before = made(rate="10.1234567 Mbit/s", delay="20.00000123 ms")
-    after = changed(before, "loss", "0")
+    after = apply_change(before, "loss", "0")
     assert after.path.rate == before.path.rate
     assert after.path.delay == before.path.delay
     assert after.path.queue == before.path.queue, "one thing is changed: the queue is as it was"
@@ -47,15 +55,15 @@ def test_everything_else_stays_to_the_last_digit() -> None:
 
 def test_from_an_instant_on_means_to_the_end() -> None:
     before = made(changes="5 s loss=1 %; 8 s loss=2 %; 9 s rate=5 Mbit/s")
-    after = changed(before, "loss", "0", 6.0)
+    after = apply_change(before, "loss", "0", 6.0)
     assert [(one.at, one.name, one.value) for one in after.path.changes] == [
         (5.0, "loss", 0.01),
         (6.0, "loss", 0.0),
         (9.0, "rate", 5e6),
     ]
-    assert told(before, after) == "from 6 s on loss 1 % → 0 %"
-    assert instant(before, after) == 6.0
-    throughout = changed(before, "loss", "0")
+    assert describe_changes(before, after) == "from 6 s on loss 1 % → 0 %"
+    assert divergence_time(before, after) == 6.0
+    throughout = apply_change(before, "loss", "0")
     assert [one.name for one in throughout.path.changes] == ["rate"]
 
 
@@ -75,7 +83,7 @@ def test_from_an_instant_on_means_to_the_end() -> None:
 )
 def test_what_cannot_be_is_refused_in_a_line(name: str, text: str, at: float | None, reason: str) -> None:
     with pytest.raises(ParameterError) as error:
-        changed(made(), name, text, at)
+        apply_change(made(), name, text, at)
     assert reason in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -84,11 +92,11 @@ def test_what_cannot_be_is_refused_in_a_line(name: str, text: str, at: float | N
 @each("at", [None, 5.0])
 def test_every_offer_can_be_run(name: str, at: float | None) -> None:
     before = made(loss="0", rate="20 Mbit/s")
-    for text in offers(before, name, at):
-        assert changed(before, name, text, at) != before
-        assert text != present(before, name, at)
+    for text in suggested_values(before, name, at):
+        assert apply_change(before, name, text, at) != before
+        assert text != current_value(before, name, at)
     if at is not None and name not in DURING:
-        assert not offers(before, name, at)
+        assert not suggested_values(before, name, at)
 
 
 def test_what_has_numbers_has_offers() -> None:
@@ -104,5 +112,5 @@ def test_what_has_numbers_has_offers() -> None:
         "pacing",
         "mtu",
     ):
-        assert offers(made(), name), name
-    assert offers(made(), "algorithm", None, ("reno", "cubic")) == ["reno"]
+        assert suggested_values(made(), name), name
+    assert suggested_values(made(), "algorithm", None, ("reno", "cubic")) == ["reno"]

@@ -9,9 +9,9 @@ import pytest
 from tcptutor.agent.fidelity import Watch
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
-from tcptutor.run import FlowResult, QueueSample, UdpResult, carried
-from tcptutor.run.carried import FlowSpan
-from tcptutor.run.plausible import Plausible
+from tcptutor.run import FlowResult, QueueSample, UdpResult, capacity
+from tcptutor.run.capacity import FlowSpan
+from tcptutor.run.plausible import PlausibilityChecks
 from tests.conftest import Build
 
 
@@ -38,23 +38,23 @@ PATH = {"rate": "10 Mbit/s", "duration": "4 s", "warmup": "1 s"}
 
 @pytest.mark.parametrize("times", [(1.0, 2.0, 3.0, 4.0, 5.0), (1.0, 5.0), (0.0, 0.5)])
 def test_few_samples_of_the_queue_are_enough(build: Build, times: tuple[float, ...]) -> None:
-    assert carried.by_queue(build(**PATH), queue(10.1e6, *times)) == ""
-    assert "30.4 Mbit/s were carried" in carried.by_queue(build(**PATH), queue(30.4e6, *times))
+    assert capacity.queue_excess(build(**PATH), queue(10.1e6, *times)) == ""
+    assert "30.4 Mbit/s were carried" in capacity.queue_excess(build(**PATH), queue(30.4e6, *times))
 
 
 def test_a_rate_that_changes_is_followed(build: Build) -> None:
     slower = build(**PATH, changes="3s rate=1Mbit/s")
     # 2 s at 10 Mbit/s and 2 s at 1 Mbit/s are 5.5 Mbit/s in the mean.
-    assert carried.by_queue(slower, queue(5.5e6, 1.0, 5.0)) == ""
-    assert carried.by_queue(slower, queue(6.0e6, 1.0, 5.0))
+    assert capacity.queue_excess(slower, queue(5.5e6, 1.0, 5.0)) == ""
+    assert capacity.queue_excess(slower, queue(6.0e6, 1.0, 5.0))
     before = build(**PATH, changes="0.5s rate=1Mbit/s")
-    assert carried.by_queue(before, queue(1e6, 1.0, 5.0)) == ""
-    assert carried.by_queue(before, queue(1.2e6, 1.0, 5.0))
+    assert capacity.queue_excess(before, queue(1e6, 1.0, 5.0)) == ""
+    assert capacity.queue_excess(before, queue(1.2e6, 1.0, 5.0))
 
 
 def test_what_passes_by_the_queue_is_found_at_its_end(build: Build) -> None:
     """Overtakers leave netem at once, and its tbf never sees them."""
-    watch = Plausible(build(**PATH, delay="20 ms", reorder="50 %"))
+    watch = PlausibilityChecks(build(**PATH, delay="20 ms", reorder="50 %"))
     watch.excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
     assert watch.verdict().status == "invalid"
     assert "overtakes passes by" in watch.invalid[0]
@@ -62,21 +62,25 @@ def test_what_passes_by_the_queue_is_found_at_its_end(build: Build) -> None:
 
 def test_each_way_has_a_rate_of_its_own(build: Build) -> None:
     both = build(**PATH, reverse_rate="1 Mbit/s", streams="2", directions="forward,reverse")
-    assert carried.by_flows(both, [flow(9.5e6), flow(0.95e6, number=1)], []) == ""
-    assert carried.by_flows(both, [flow(0.9e6), flow(1.2e6, number=1)], [])
-    assert carried.by_flows(both, [flow(5e6)], [datagrams(4.5e6)]) == ""
-    assert carried.by_flows(both, [flow(5e6)], [datagrams(6e6)])
+    assert capacity.flow_excess(both, [flow(9.5e6), flow(0.95e6, number=1)], []) == ""
+    assert capacity.flow_excess(both, [flow(0.9e6), flow(1.2e6, number=1)], [])
+    assert capacity.flow_excess(both, [flow(5e6)], [datagrams(4.5e6)]) == ""
+    assert capacity.flow_excess(both, [flow(5e6)], [datagrams(6e6)])
 
 
 def test_flows_one_after_the_other_share_nothing(build: Build) -> None:
     """Each has the whole rate while it lasts."""
     turns = [flow(9.5e6, 1.0, 3.0), flow(9.5e6, 3.0, 5.0, number=1)]
-    assert carried.by_flows(build(**PATH, streams="2"), turns, []) == ""
+    assert capacity.flow_excess(build(**PATH, streams="2"), turns, []) == ""
 
 
 def test_without_a_rate_there_is_no_bound(build: Build) -> None:
     free = build(rate="none", duration="4 s")
-    assert carried.by_queue(free, queue(1e12, 1.0, 5.0)) == carried.by_flows(free, [flow(1e12)], []) == ""
+    assert (
+        capacity.queue_excess(free, queue(1e12, 1.0, 5.0))
+        == capacity.flow_excess(free, [flow(1e12)], [])
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,19 +95,19 @@ def test_without_a_rate_there_is_no_bound(build: Build) -> None:
 def test_a_mean_of_next_to_nothing_is_doubted(
     build: Build, flows: list[FlowSpan], parameters: dict[str, str], told: str
 ) -> None:
-    watch = Plausible(build(**PATH | parameters))
+    watch = PlausibilityChecks(build(**PATH | parameters))
     watch.enough_time(flows, [])
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
 
 
 def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
     for flows in ([], [flow(0.0)]):
-        watch = Plausible(build(**PATH))
+        watch = PlausibilityChecks(build(**PATH))
         watch.checks["kernel HZ"] = 100
         watch.nothing([span.result for span in flows], [])
         assert watch.verdict().status == "invalid"
         assert watch.verdict().reasons[0].startswith("nothing was measured: ")
-    only_udp = Plausible(build(**PATH))
+    only_udp = PlausibilityChecks(build(**PATH))
     only_udp.nothing([], [datagrams(1e6)])
     assert only_udp.invalid == []
 
@@ -152,9 +156,9 @@ def test_of_what_is_doubled_less_is_dropped() -> None:
 
     for _ in range(100_000):
         enqueue()
-    assert carried.dropped(0.3, 0.6) == pytest.approx(drops / (drops + passed), rel=0.02)
-    assert carried.dropped(0.3, 0.0) == 0.3
-    assert carried.dropped(0.0, 0.9) == 0.0
+    assert capacity.netem_drop_rate(0.3, 0.6) == pytest.approx(drops / (drops + passed), rel=0.02)
+    assert capacity.netem_drop_rate(0.3, 0.0) == 0.3
+    assert capacity.netem_drop_rate(0.0, 0.9) == 0.0
 
 
 def test_what_nobody_looked_at_is_unchecked(build: Build) -> None:

@@ -33,7 +33,7 @@ _OFFERED = 6
 """Values that are offered at most."""
 
 
-def changed(experiment: Experiment, name: str, text: str, at: float | None = None) -> Experiment:
+def apply_change(experiment: Experiment, name: str, text: str, at: float | None = None) -> Experiment:
     """`experiment` with the parameter `name`, or a sysctl, as `text` says: all the time, or from `at` s on.
 
     What the experiment itself would change of it after that is left out. Raises ParameterError, also where nothing
@@ -42,7 +42,7 @@ def changed(experiment: Experiment, name: str, text: str, at: float | None = Non
     after = _throughout(experiment, name, text) if at is None else _from(experiment, name, text, at)
     if after == experiment:
         since = "" if at is None else f" at {at:g} s"
-        raise ParameterError(f"{name}: it is {present(experiment, name, at)}{since} already")
+        raise ParameterError(f"{name}: it is {current_value(experiment, name, at)}{since} already")
     # The same checks as for an experiment of a file; the values themselves stay as they are, to the last digit.
     written = {each.name: each.text(each.of(after)) for each in PARAMETERS.values()}
     build(after.name, {"parameters": written | after.hosts.sysctls, "seed": after.seed})
@@ -94,7 +94,7 @@ def _value_at(path: Path, name: str, at: float | None) -> float | None:
     return value if value is None else float(value)
 
 
-def present(experiment: Experiment, name: str, at: float | None = None) -> str:
+def current_value(experiment: Experiment, name: str, at: float | None = None) -> str:
     """Its value as the user writes it, of what can change that at `at` s; "the kernel's own" for a sysctl not set."""
     if name == LINK:
         return "up" if _value_at(experiment.path, name, at) else "down"
@@ -106,14 +106,14 @@ def present(experiment: Experiment, name: str, at: float | None = None) -> str:
     return experiment.hosts.sysctls.get(sysctl_name(name) or "", "the kernel's own")
 
 
-def offers(
+def suggested_values(
     experiment: Experiment, name: str, at: float | None = None, algorithms: tuple[str, ...] = ALGORITHMS
 ) -> list[str]:
     """Values that may come next, the likeliest first: each can be run. `algorithms` are those that the kernel has."""
     found = []
     for text in dict.fromkeys(_next(experiment, name, at, algorithms)):
         try:
-            changed(experiment, name, text, at)
+            apply_change(experiment, name, text, at)
         except ParameterError:
             continue
         found.append(text)
@@ -121,7 +121,7 @@ def offers(
 
 
 def _next(experiment: Experiment, name: str, at: float | None, algorithms: tuple[str, ...]) -> Iterator[str]:
-    now = present(experiment, name, at)
+    now = current_value(experiment, name, at)
     if name == LINK:
         yield "down" if now == "up" else "up"
     known = PARAMETERS.get(name)
@@ -155,7 +155,7 @@ def _numbers(known: Parameter, now: str) -> Iterator[str]:
         yield "none"
 
 
-def told(before: Experiment, after: Experiment) -> str:
+def describe_changes(before: Experiment, after: Experiment) -> str:
     """What is another in `after`: "loss 0.1 % → 0 %", "from 12 s on loss 0.1 % → 0 %"; empty for nothing."""
     parts = [
         f"{f'from {since} on ' if since else ''}{name}{f' {old} → {new}' if new else ' no longer changes'}"
@@ -164,7 +164,7 @@ def told(before: Experiment, after: Experiment) -> str:
     return ", ".join(parts)
 
 
-def told_shortly(before: Experiment, after: Experiment) -> str:
+def summarize_changes(before: Experiment, after: Experiment) -> str:
     """What is another in `after`, without what it was: "loss 0 %", "loss 0 % from 12 s"."""
     parts = [
         f"{name} {new or 'unchanged'}{f' from {since}' if since else ''}"
@@ -178,16 +178,16 @@ def _differences(before: Experiment, after: Experiment) -> Iterator[tuple[str, s
     was, now = settings(before), settings(after)
     for name in dict.fromkeys(chain(was, now)):
         if name != "changes" and was.get(name) != now.get(name):
-            yield name, "", present(before, name), present(after, name)
+            yield name, "", current_value(before, name), current_value(after, name)
     for change in after.path.changes:
         if change not in before.path.changes:
-            old, new = (present(each, change.name, change.at) for each in (before, after))
+            old, new = (current_value(each, change.name, change.at) for each in (before, after))
             yield change.name, units.write(change.at, "time"), old, new
     gone = {change.name for change in before.path.changes} - {change.name for change in after.path.changes}
     yield from ((name, "", "", "") for name in DURING if name in gone and was.get(name) == now.get(name))
 
 
-def instant(before: Experiment, after: Experiment) -> float | None:
+def divergence_time(before: Experiment, after: Experiment) -> float | None:
     """When `after` begins to be another than `before`, s of the run; None where it is so from the start."""
     if _replaced(before, "path", changes=()) != _replaced(after, "path", changes=()):
         return None
