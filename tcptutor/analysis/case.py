@@ -112,7 +112,7 @@ class Case:
     ratio: float
     """`payload_ratio` of the experiment."""
     given_rto: float | None
-    """Measured retransmission timeout, s; None for the usual one."""
+    """Measured retransmission timeout, s; None for the default."""
     seconds: float
     """Length of the stretch within the measured time."""
     backward: bool = False
@@ -295,7 +295,7 @@ class Case:
 
     @property
     def loss_rate(self) -> float:
-        """Loss events per segment: consecutive losses are one event, because the sender reacts once."""
+        """Loss events per segment: consecutive losses count as a single event, because the sender reacts once."""
         return self.loss / (1.0 if self.backward else self.path.loss_burst) / (self.super_packet or 1.0)
 
     @property

@@ -107,7 +107,7 @@ def _within(value: float, right: float, tolerance: float) -> bool:
 
 
 def _nearest(known: Sequence[Mistake], value: float, to_truth: float) -> list[Mistake]:
-    """Return the mistakes near `value`, one of each kind in the table's order; empty if none is near."""
+    """Return the mistakes near `value`, at most one per kind, in the table's order; empty if none is near."""
     by_distance = sorted((apart(one.value, value), number) for number, one in enumerate(known))
     if not by_distance or by_distance[0][0] > min(NEAR, to_truth):
         return []
@@ -140,7 +140,6 @@ def _short(factor: float) -> str:
 
 
 def _binds(told: Report) -> str:
-    """What limited the run, by its samples, and where."""
     limited_by, had = told.verdict.limited_by, units.rate(told.throughput_bps)
     if limited_by not in CAUSE_NAMES or limited_by == "growing":
         return f"the run had {had}"

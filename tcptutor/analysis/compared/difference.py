@@ -25,7 +25,7 @@ class Difference:
 
     prediction: Prediction
     expectation: Expectation
-    """All predictions, the binding one first."""
+    """All predictions, starting with the binding prediction."""
     measured: Measured
     case: Case
     verdict: Verdict

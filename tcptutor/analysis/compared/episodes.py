@@ -30,7 +30,7 @@ _TELLING = 0.5
 
 @dataclass(frozen=True)
 class Episode:
-    """Period in which one cause limited the flows that carried most bytes."""
+    """Period in which the same cause limited the flows that carried most bytes."""
 
     limited_by: LimitedBy
     start: float
@@ -77,7 +77,7 @@ def telling(found: Sequence[Episode]) -> list[Episode]:
 
 
 def longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
-    """Return the longest episode of one cause; None if the cause does not occur."""
+    """Return the longest episode of a cause; None if the cause does not occur."""
     return max(
         (one for one in found if one.limited_by == limited_by), key=lambda one: one.seconds, default=None
     )

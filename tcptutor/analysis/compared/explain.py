@@ -40,7 +40,7 @@ _LEAST_AFTER = 0.5
 
 
 class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Limiting cause of one flow."""
+    """Limiting cause of a flow."""
 
     flow: int
     limited_by: LimitedBy
@@ -61,7 +61,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     """Sentence for the student, about 100 characters at most."""
     evidence: Evidence | None
-    """Figures behind the sentence; None if nothing was measured."""
+    """Figures behind the sentence; None without measurements."""
     flows: tuple[FlowVerdict, ...] = ()
     """Verdict on each flow; empty without samples."""
     fairness: tuple[FairnessSecond, ...] = ()

@@ -42,10 +42,10 @@ RISING = 1.002
 FAST = 1.1
 
 AT_PACE, NEAR_PACE = 0.9, 0.7
-"""Share of a pacing rate that a paced flow reaches, and the share for one whose data also waits."""
+"""Share of its pacing rate that a paced flow reaches; the second value requires waiting data as well."""
 
 FOREIGN_PACE = (0.97, 1.1)
-"""Bounds for an imported flow at its pacing rate: `-b` writes blocks, the first one at once."""
+"""Bounds for an imported flow at its pacing rate: `-b` writes blocks, the first at once."""
 
 STANDING_FRAMES = 2
 """Mean queue in frames from which a queue stands; smaller queues form by chance on an idle link."""
@@ -57,7 +57,7 @@ SHORT_QUEUE = 0.9
 """Queue length below which a queue is short, BDP."""
 
 ACK_FRAME = 66
-"""Bytes of an ACK frame as the shaper counts it; one for every second segment."""
+"""Bytes of an ACK frame as the shaper counts it, sent for every second segment."""
 
 FULL_OF_ACKS = 0.8
 """Utilization of the reverse path by delayed ACKs from which it is full; some segments are acknowledged singly."""
@@ -74,7 +74,7 @@ KEEP_SHORT = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "cake": "CAKE", "red": "
 
 @dataclass(frozen=True)
 class Findings:
-    """Conclusions about one flow, or about all flows of a run."""
+    """Conclusions about a flow, or about all flows of a run."""
 
     case: Case
     evidence: Evidence
@@ -195,7 +195,7 @@ class Findings:
 
     @property
     def repairs_one_by_one(self) -> bool:
-        """True without SACK if recovery, one loss per RTT, takes most of the time."""
+        """True without SACK if recovery, a single loss per RTT, takes most of the time."""
         seen, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
         return sacks == "0" and seen.recovering >= MOSTLY and bool(seen.retransmits)
 
@@ -257,7 +257,7 @@ class Findings:
 
     @property
     def shared(self) -> bool:
-        """True if the evidence covers one of several flows, so that queue drops cannot be attributed."""
+        """True if the evidence covers a single one of several flows, so that queue drops cannot be attributed."""
         return self.flows > 1
 
     @property
@@ -346,7 +346,7 @@ class Findings:
 
     @property
     def words(self) -> dict[str, str]:
-        """Figures as text for the clauses; configured values replace the kernel's rounded ones."""
+        """Figures as text for the clauses; configured values replace the kernel's rounded values."""
         seen, path, hosts, flows = (
             self.evidence,
             self.case.path,
@@ -393,7 +393,7 @@ class Findings:
 
     @property
     def _window(self) -> float:
-        """Receiver's window, bytes: the configured value if the advertised one differs only by rounding."""
+        """Receiver's window, bytes: the configured value if the advertised window differs only by rounding."""
         asked, seen = self.experiment.hosts.window, self.evidence.receiver_window_bytes
         same = asked is not None and (not seen or abs(seen - asked) <= ROUNDING * asked)
         return asked if same and asked is not None else seen

@@ -25,7 +25,7 @@ _BY_LOSS: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reorde
 
 
 class LimitedTime(msgspec.Struct, frozen=True, kw_only=True):
-    """Limiting cause of one flow for a period."""
+    """Limiting cause of a flow for a period."""
 
     start: float
     end: float
@@ -69,7 +69,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
         return next((each.name for each in known), None)
 
     def losses_between(self, flow: int, start: float, end: float) -> Sequence[Loss]:
-        """Return the losses of one flow from `start` to `end`, inclusive."""
+        """Return the losses of a flow from `start` to `end`, inclusive."""
         return [each for each in self.losses.get(flow, ()) if start <= each.t <= end]
 
 
@@ -103,7 +103,7 @@ def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iter
 
 
 def _between_losses(events: Sequence[LossEvent], start: float, end: float, cwnd: float) -> str:
-    """Return how the losses before and after explain a second without losses; else empty."""
+    """Return how the neighboring losses explain a second without losses; empty if it has losses."""
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if first == 0 or after > first:
         return ""

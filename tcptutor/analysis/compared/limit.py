@@ -21,7 +21,7 @@ _WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
 """Causes judged by their total time, because they may not fill any single second."""
 
 _ENOUGH = 0.2
-"""Least share of the time for a cause other than the overall one."""
+"""Least share of the time for a cause that is not the overall cause."""
 
 _NEARLY_ALL = 0.8
 """Share of the time from which a cause may describe all of it."""
@@ -30,7 +30,7 @@ _AS_GOOD = 0.8
 """Share of the longest cause's time from which the cause after a change of the path replaces it."""
 
 Between = Callable[[float, float], Findings | None]
-"""Function from start and end, s, to findings; None if nothing was measured then."""
+"""Function from start and end, s, to findings; None without measurements."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ShownLimit:
 
     limited_by: LimitedBy
     reason: str
-    """Sentence; empty if no evidence supports one."""
+    """Sentence; empty if the evidence does not support any."""
     findings: Findings
     """Findings of the time span that the reason describes."""
     episode: Episode | None = None
@@ -76,13 +76,13 @@ def find_limit(
 
 
 def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
-    """Return the limit if one of the cause's clauses holds over all the time."""
+    """Return the limit if a clause of its cause holds over all the time."""
     said = clause(name, whole)
     return ShownLimit(name, said, whole) if said else None
 
 
 def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
-    """Return the limit if one of the cause's clauses holds over its longest episode."""
+    """Return the limit if a clause of its cause holds over its longest episode."""
     found = between(episode.start, episode.end) if episode is not None else None
     if episode is None or found is None or not (said := clause(episode.limited_by, found)):
         return None

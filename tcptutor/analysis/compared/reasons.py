@@ -1,6 +1,6 @@
-"""Known reasons why a run differs from a model's prediction, one function each.
+"""Known reasons why a run differs from a model's prediction, with a function for each.
 
-Each function looks at one model and returns a short sentence, or an empty string if it does not explain the difference.
+Each function returns a short sentence, or an empty string if it does not explain the difference from its model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def reason(it: Difference) -> str:
 
 
 def super_packets(it: Difference) -> str:
-    """Check for offloads: netem drops an offloaded packet as one loss, so the models count too many."""
+    """Check for offloads: netem drops an offloaded packet as a single loss, so the models count too many."""
     again, losses = it.measured.retransmits, it.measured.losses
     each = again / losses if again is not None and losses else 0.0
     if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:

@@ -21,7 +21,7 @@ from tcptutor.theory import jain_index
 from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
 
 MOST = 0.4
-"""Largest tolerance at which a model can explain a run; a wider one spans rates of 1 to 2.3 and more."""
+"""Largest tolerance at which a model can explain a run; a wider tolerance spans rates of 1 to 2.3 and more."""
 
 _FORECASTS = (
     "expect a little less",
@@ -79,16 +79,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     mark_cuts: int
     """Cuts of the window by ECN marks without a loss."""
     compared: tuple[Compared, ...]
-    """Binding prediction first; empty if nothing was measured, the run is invalid, or the path is unknown."""
+    """Binding prediction first; empty for an invalid run, an unknown path, or without measurements."""
     verdict: Verdict
     flows: tuple[FlowFigures, ...] = ()
     cov_between: float | None = None
-    """Coefficient of variation of the flows' means; None for one flow."""
+    """Coefficient of variation of the flows' means; None for a single flow."""
     directions: tuple[DirectionFigures, ...] = ()
     """Figures of each direction; empty if all TCP flows go one way."""
     udp: tuple[UdpResult, ...] = ()
     note: str = ""
-    """Why prediction and measurement differ; one sentence or empty."""
+    """Sentence on why prediction and measurement differ; may be empty."""
 
     @property
     def nothing(self) -> bool:
@@ -144,7 +144,7 @@ def _jain_index(measured: Measured) -> float:
 
 
 def judged(it: Difference) -> Judgement:
-    """Return the outcome of one comparison; the only place that awards a tick."""
+    """Return the outcome of a comparison; the only place that awards a tick."""
     prediction = it.prediction
     if it.capped:
         return "capped"
@@ -196,7 +196,7 @@ def _note(
     first: Difference | None,
     why: Verdict,
 ) -> str:
-    """Return one sentence: doubts about the measurement first, then reasons for the difference."""
+    """Return a sentence: doubts about the measurement first, then reasons for the difference."""
     run, fidelity = measured.run, measured.run.fidelity
     if fidelity.status in ("suspect", "invalid"):
         return fidelity.reasons[0] if fidelity.reasons else f"the lab calls this run {fidelity.status}"

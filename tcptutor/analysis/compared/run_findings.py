@@ -45,7 +45,7 @@ class RunFindings:
     way: bool | None = None
     """Direction of the flows in `measured`: False is forward, True reverse, None both."""
     whole: Measured | None = None
-    """Measurement of all flows if `measured` covers one direction."""
+    """Measurement of all flows if `measured` covers a single direction."""
     _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -60,7 +60,7 @@ class RunFindings:
         return cls(measured, case_of(run.experiment), links, events)
 
     def one_way(self, backward: bool) -> RunFindings:
-        """Return the findings restricted to one direction."""
+        """Return the findings restricted to a direction."""
         return replace(
             self, measured=of_way(self.measured, backward), way=backward, whole=self.measured, _ways={}
         )
@@ -105,7 +105,7 @@ class RunFindings:
         return "random-loss" if link.loses(interval.start) else None
 
     def flow(self, interval: Interval) -> Findings:
-        """Return the findings of one flow over `interval`."""
+        """Return the findings of a flow over `interval`."""
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
         ways = self._throughputs(interval.start, interval.until)
         beside, opposite = ways[case.backward], math.fsum(ways[not case.backward])
@@ -135,7 +135,7 @@ class RunFindings:
         return self._ways[times]
 
     def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
-        """Return a function for the findings of one flow in a time span."""
+        """Return a function for the findings of a flow in a time span."""
 
         def found(start: float, end: float) -> Findings | None:
             mine = [one for one in between(self.measured, start, end).intervals if one.flow == trace.flow]
@@ -144,7 +144,7 @@ class RunFindings:
         return found
 
     def all(self, measured: Measured) -> Findings | None:
-        """Return the findings of all flows over `measured`; None if nothing was measured."""
+        """Return the findings of all flows over `measured`; None without measurements."""
         evidence = gather(measured, self.links, self._opposite(*measured.span))
         if evidence is None:
             return None
@@ -186,7 +186,7 @@ class RunFindings:
         return max(spans, key=lambda span: span[1] - span[0])[0]
 
     def all_between(self, start: float, end: float) -> Findings | None:
-        """Return the findings of all flows in a time span; None if nothing was measured."""
+        """Return the findings of all flows in a time span; None without measurements."""
         return self.all(between(self.measured, start, end))
 
     def _losses(self, kinds: Counter[LossKind | None], seen: Evidence) -> LossKind | None:

@@ -45,11 +45,11 @@ _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reorderin
 
 
 class Second(msgspec.Struct, frozen=True, kw_only=True):
-    """Limiting cause of one flow in one second, with the evidence."""
+    """Limiting cause of a flow in a second, with the evidence."""
 
     start: float
     end: float
-    """End, one second later or less at the edges of a flow or of the measured time."""
+    """End, a second later, or less at the edges of a flow or of the measured time."""
     limited_by: LimitedBy
     evidence: Evidence
     """Evidence of this flow; the utilization covers all flows."""
@@ -58,7 +58,7 @@ class Second(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
-    """Fairness of the flows in one second."""
+    """Fairness of the flows in a second."""
 
     t: float
     """End of the second, s."""
@@ -76,7 +76,7 @@ def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second
 
 
 class JudgedSecond(NamedTuple):
-    """Second of one flow with the findings behind its verdict."""
+    """Second of a flow with the findings behind its verdict."""
 
     second: Second
     findings: Findings
@@ -154,7 +154,7 @@ def _number(interval: Interval) -> int:
 
 
 def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
-    """Return the number of flows in one second of one direction, and their aggregate payload, bit/s."""
+    """Return the number of flows in a direction during a second, and their aggregate payload, bit/s."""
     bits = sum(8 * each.grown(ARRIVED) for each in intervals)
     span = max(each.until for each in intervals) - min(each.start for each in intervals)
     return len({each.flow for each in intervals}), bits / span

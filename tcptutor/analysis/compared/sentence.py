@@ -82,7 +82,7 @@ def _turn(turn: Episode) -> str:
 
 
 def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Sequence[FlowResult]) -> str:
-    """Return the starving flows, or those with a different limit: "; flow 2: the receiver's window"."""
+    """Return the starving flows, or flows with a different limit: "; flow 2: the receiver's window"."""
     fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
     starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
     if starving:

@@ -62,7 +62,7 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | None:
-    """Return all UDP flows, or those of one direction; None without any."""
+    """Return the UDP flows of both directions or of a single direction; None without any."""
     run = measured.run
     flows = [flow for flow in measured.udp if reverse in (None, flow.reverse)]
     if not flows:
@@ -84,7 +84,7 @@ def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | N
 
 
 def limited_by(found: UdpLosses) -> LimitedBy:
-    """Return the limit of UDP: the bottleneck for notable queue drops, else the sender's rate."""
+    """Return the limit of UDP: the bottleneck after notable queue drops, otherwise the sender's rate."""
     where = next(iter(found.places), "")
     if found.share is None:
         return "unexplained"
@@ -103,7 +103,7 @@ def sentence(measured: Measured) -> str:
 
 
 def alone(found: UdpLosses) -> str:
-    """Return the sentence on the flows of one direction."""
+    """Return the sentence on the flows of a direction."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
     if found.received_bps is None:

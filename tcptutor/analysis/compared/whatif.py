@@ -50,9 +50,9 @@ class SharedHistory(msgspec.Struct, frozen=True, kw_only=True):
     until: float | None
     """Latest time of a common sample before the first difference, s; None without any."""
     differs_at: float | None
-    """Time of the first differing or unmatched sample, s; None if nothing differs."""
+    """Time of the first differing or unmatched sample, s; None for equal runs."""
     first: str = ""
-    """Place of the first difference, e.g. "flow 1: cwnd" or "queue: bytes"; empty if nothing differs."""
+    """Place of the first difference, e.g. "flow 1: cwnd" or "queue: bytes"; empty for equal runs."""
 
 
 class FigureChanged(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class FigureChanged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparison of a run with one that has a changed setting."""
+    """Comparison of a run with a repetition under a changed setting."""
 
     changed: tuple[SettingChanged, ...]
     same_seed: bool
@@ -81,7 +81,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     whole: tuple[FigureChanged, ...]
     """Figures over each measured time."""
     since: tuple[FigureChanged, ...]
-    """Figures from the first difference to the shorter run's end; empty without one."""
+    """Figures from the first difference to the shorter run's end; empty without a difference."""
     limited_by: tuple[LimitedBy, LimitedBy]
     """Limiting causes before and after."""
 

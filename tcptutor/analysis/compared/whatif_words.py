@@ -1,4 +1,4 @@
-"""Text of a what-if comparison: the common history, and the figures of both runs."""
+"""Text of a comparison of two runs: the common history, and both runs' figures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def limits(what: WhatIf) -> Row:
 
 
 def rows(figures: Sequence[FigureChanged]) -> list[Row]:
-    """Return one row per figure."""
+    """Return a row per figure."""
     return [
         (each.quantity, _text(each, each.before), _text(each, each.after), _change(each)) for each in figures
     ]

@@ -51,7 +51,7 @@ def capture_size(experiment: Experiment) -> CaptureSize | None:
     data, acks = _packets(experiment)
     kept = size = left_out = 0
     for name in names:
-        # A host has the packets of its own pair; switches have those of all, but for ports that face a host.
+        # A host sees its own pair's packets; switches see all packets, except on ports that face a host.
         share = 1 / experiment.pairs if _of_one_pair(name, experiment.pairs) else 1.0
         passed = share * (data + acks)
         there = min(passed, blocks * in_block)
@@ -67,12 +67,12 @@ def capture_size(experiment: Experiment) -> CaptureSize | None:
 
 
 def _rough(number: int) -> int:
-    """With two digits that count."""
+    """Return `number` rounded to two significant digits."""
     return round(number, 2 - len(str(number)))
 
 
 def _packets(experiment: Experiment) -> tuple[float, float]:
-    """Of data and of acknowledgements, of all pairs."""
+    """Return the numbers of data packets and of ACKs over all pairs."""
     flows, seconds = experiment.flows, experiment.seconds
     rate = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
     sent = rate * seconds / 8
@@ -86,7 +86,7 @@ def _packets(experiment: Experiment) -> tuple[float, float]:
 
 
 def _kept(experiment: Experiment, length: int | None) -> int:
-    """Bytes of a packet in the file; of a full one with None."""
+    """Return the stored bytes of a packet of `length`, by default of a full packet."""
     whole = experiment.hosts.mtu + ETHERNET_HEADER if length is None else length
     return _BLOCK + math.ceil(min(whole, experiment.flows.snaplen) / 4) * 4
 

@@ -1,4 +1,4 @@
-"""Expectation: the predictions of all applicable models, the binding one first."""
+"""Expectation: the predictions of all applicable models, starting with the binding prediction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
 _ROUGH = frozenset({ThroughputModel.WINDOW, ThroughputModel.RELATED})
-"""Models whose value is only an upper bound next to a well-known limit."""
+"""Models that give only an upper bound next to a well-known limit."""
 
 _LEAST = 1.0
 """Rate of a path that lets nothing through, bit/s; above 0 so that ratios exist."""
@@ -77,7 +77,7 @@ def expect(
 
 
 def stretch_of(case: Case) -> Stretch:
-    """Return the candidates of one case."""
+    """Return the candidates of a case."""
     candidates = [*limit_candidates(case), *loss_candidates(case)]
     if case.down:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")

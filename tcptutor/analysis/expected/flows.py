@@ -34,7 +34,7 @@ _LOSS_BASED = frozenset({"reno", "cubic"})
 """Algorithms that Ware et al. compared with BBR."""
 
 _BY_CHANCE = 1.0
-"""Exponent under RED, whose random drops give all flows the same loss rate."""
+"""Exponent under RED: random drops give all flows the same loss rate."""
 
 
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:

@@ -43,13 +43,13 @@ BBR_ERROR = 0.05
 """Error from BBR's drain every ten seconds and its probing below the estimate."""
 
 ACKS_ERROR = 0.5
-"""Error on a full reverse path, whose queue drops ACKs; each remaining ACK covers more data."""
+"""Error on a full reverse path: its queue drops ACKs, and each remaining ACK covers more data."""
 
 SAWTOOTH_ERROR = 0.05
-"""Error from tail drops, which often cost more than one segment."""
+"""Error from tail drops, which often cost several segments."""
 
 AQM_ERROR = 0.1
-"""Error under AQM, whose random or timed drops make the effective buffer uncertain."""
+"""Error under AQM: random or timed drops make the effective buffer uncertain."""
 
 AQM_MIX_ERROR = 0.05
 """Error for a mix of flows that respond to drops and flows that do not, which may leave the link unused."""
@@ -327,7 +327,7 @@ def _pacing(case: Case) -> Iterator[Candidate]:
 
 
 def _writes(case: Case) -> Iterator[Candidate]:
-    """Yield the rate of small writes by one flow on the virtual clock, whose processor speed is known."""
+    """Yield the rate of small writes by a single flow on the virtual clock, where the processor's speed is known."""
     length = case.experiment.flows.length
     if length is None or length >= case.full or case.number != 1 or not case.on_virtual_clock:
         return

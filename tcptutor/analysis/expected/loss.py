@@ -63,7 +63,7 @@ ACKS_MATTER = 0.01
 
 @dataclass(frozen=True)
 class LossEstimate:
-    """Prediction of one model for one flow."""
+    """Prediction of a model for a single flow."""
 
     model: ThroughputModel
     throughput: float
@@ -294,7 +294,7 @@ def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate
 
 
 def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
-    """Yield the rough law of a sender without an exact one."""
+    """Yield the rough law of a sender without an exact law."""
     rate = related_rate(flow.algorithm, flow.rtt, flow.loss, flow.rtt + MIN_RTO)
     throughput = 8 * rate * flow.mss
     formula = f"× {units.number(rate * flow.rtt)} (mean of a round trip, roughly) / {flow.rtt_text}"

@@ -27,7 +27,7 @@ _PEAK = 4 / 3
 """Reno's peak window over its mean."""
 
 _LINK_IDLE = 0.75
-"""Link utilization of one Reno flow without a queue."""
+"""Link utilization of a Reno flow without a queue."""
 
 
 _ONE_CUT = "losses in a row cut the window once"
@@ -54,7 +54,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class _Law:
-    """Throughput of one flow under a single limit."""
+    """Throughput of a flow under a single limit."""
 
     limit: LimitedBy
     of: Callable[[float, float], float]
@@ -88,7 +88,7 @@ def apart(value: float, other: float) -> float:
 
 
 def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
-    """Yield the link's rate, its payload capacity, and one flow's share of it."""
+    """Yield the link's rate, its payload capacity, and a single flow's share of it."""
     if case.rate is None or case.link is None or case.room is None:
         return
     if cause != "bottleneck":
@@ -126,7 +126,7 @@ def _laws(case: Case) -> Iterator[_Law]:
 
 
 def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
-    """Return the throughput of one flow under random loss, by the literature and by random spacing."""
+    """Return the throughput of a flow under random loss, by the literature and by random spacing."""
     mss = case.mss
 
     def windowed(window: Callable[[float, float], float]) -> Callable[[float, float], float]:
@@ -147,7 +147,7 @@ def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
 
 
 def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
-    """Yield the mistakes about one limit: wrong limit, single flow, above the link, wrong RTT or loss."""
+    """Yield the mistakes about a limit: wrong limit, single flow, above the link, wrong RTT or loss."""
     number, rtt, loss = case.number, case.rtt, case.loss_rate
     one = law.of(loss, rtt)
     together = number * one

@@ -20,7 +20,7 @@ WindowCourse = tuple[tuple[float, float], ...]
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """Aggregate throughput of an experiment according to one model."""
+    """Aggregate throughput of an experiment according to a model."""
 
     model: ThroughputModel
     label: str
@@ -28,13 +28,13 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     throughput_bps: float
     """Aggregate payload, bit/s."""
     formula: str
-    """Formula with this experiment's numbers, one line."""
+    """Formula with this experiment's numbers, on a single line."""
     tolerance: float
     """Relative difference justified by the model's error and the number of loss events."""
     limited_by: LimitedBy
     """Limiting cause if this model is right."""
     uncapped_bps: float | None = None
-    """Value of the formula, bit/s, if it exceeds the link's capacity; else None."""
+    """Value of the formula, bit/s, if it exceeds the link's capacity; otherwise None."""
     tolerance_from: dict[str, float] = {}
     """Parts of the tolerance, relative: "model", "losses" (their number), "slow start" (a short warm-up) ..."""
 
@@ -45,13 +45,13 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     predictions: tuple[Prediction, ...]
     """Binding prediction first, then by rising throughput."""
     cwnd_segments: float | None
-    """Mean cwnd of one flow under the binding model, segments; None without a model for it."""
+    """Mean cwnd per flow under the binding model, segments; None without a model for it."""
     loss_events: float
     """Loss events expected in the measured time over all flows."""
     note: str = ""
-    """Advice for the student, e.g. on neighboring regimes or too few losses; one sentence or empty."""
+    """Sentence of advice for the student, e.g. on neighboring regimes or too few losses; may be empty."""
     near: tuple[ThroughputModel, ...] = ()
-    """Models of other limits up to a third above the binding one, the nearest first."""
+    """Models of other limits up to a third above the binding limit, the nearest first."""
     flows: tuple[float, ...] = ()
     """Mean of each flow over its lifetime, bit/s; empty if no closed form exists."""
     completion_s: float | None = None

@@ -30,7 +30,7 @@ _BRIEF = 0.01
 
 @dataclass(frozen=True)
 class Stretch:
-    """Case with its candidates; the believed ones by rising throughput, the binding one first."""
+    """Case with its candidates; the believed candidates by rising throughput, starting with the binding candidate."""
 
     case: Case
     candidates: tuple[Candidate, ...]
@@ -65,13 +65,13 @@ class Stretch:
         return Stretch(self.case, candidates, tuple(one for one in self.believed if not has_losses(one)))
 
     def also(self, more: Candidate) -> Stretch:
-        """Return this stretch with one more candidate."""
+        """Return this stretch with `more` as a further candidate."""
         believed = [*self.believed, more] if more.best else self.believed
         return Stretch(self.case, (*self.candidates, more), by_throughput(believed))
 
 
 def by_throughput(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Return candidates by rising throughput; equal ones keep their order."""
+    """Return candidates by rising throughput; ties keep their order."""
     return tuple(sorted(candidates, key=lambda one: one.throughput))
 
 
@@ -122,7 +122,7 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
 
 
 def merged(stretches: Sequence[Stretch]) -> Stretch:
-    """Return all stretches as one: means weighted by time, summed over both directions."""
+    """Return the merged stretch: means weighted by time, summed over both directions."""
     longest = max(stretches, key=lambda one: one.case.seconds * one.case.number).case
     whole = case_of(longest.experiment, longest.mss, longest.given_rto, longest.on_virtual_clock)
     candidates = _candidates(stretches)
@@ -187,7 +187,7 @@ def _mean(
 
 
 def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
-    """Return shares of the time times rates as text; only the longest of many, without very short ones."""
+    """Return shares of the time times rates as text; the longest terms only, without very short stretches."""
     told = [term for term in terms if term[0] >= _BRIEF] or terms
     if len(told) > _TERMS:
         told = sorted(told, key=lambda term: -term[0])[:_TERMS]
@@ -231,7 +231,7 @@ def _missed(before: Case, after: Case) -> float:
 
 
 def _span(parts: Sequence[Stretch]) -> float:
-    """Return the length of all stretches, s; those of both directions overlap."""
+    """Return the length of all stretches, s; both directions overlap."""
     return max(
         math.fsum(part.case.seconds for part in parts if part.case.backward == backward)
         for backward in (False, True)

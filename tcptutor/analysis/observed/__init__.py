@@ -1,1 +1,1 @@
-"""What the samples say of a run, without any model: throughput, losses, phases, and the evidence of a verdict."""
+"""Measurements from samples, without models: throughput, losses, phases, and the evidence of a verdict."""

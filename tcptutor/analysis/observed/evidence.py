@@ -1,4 +1,4 @@
-"""Evidence behind a verdict: figures of a run, of one direction, or of part of one flow."""
+"""Evidence behind a verdict: figures of a run, of a direction, or of part of a flow."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     in_flight_bytes: float = 0.0
     """Throughput times RTT per flow."""
     reordered: int = 0
-    """Reordering events seen by the sender, or the needless retransmissions if there were more."""
+    """Reordering events seen by the sender, or the needless retransmissions, whichever is larger."""
     spurious: int = 0
     """Retransmissions of segments that had arrived, by DSACK; 0 if the path itself duplicates."""
     timeouts: int = 0
@@ -97,11 +97,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     held: float = 0.0
     """Share of the time in which data waited in the sender although both windows had room."""
     pacing_bps: float = 0.0
-    """Pacing rate per flow if the kernel never changed it, else 0; bit/s."""
+    """Pacing rate per flow if the kernel never changed it, otherwise 0; bit/s."""
     link_share: float | None = None
     """One flow's share of the link's payload capacity; None if the link is unshaped."""
     return_used: float | None = None
-    """Utilization of the reverse link by its data and these flows' ACKs; None without data there."""
+    """Utilization of the reverse link by its data and these flows' ACKs; None without reverse data."""
     return_queue_s: float | None = None
     """Queueing delay added by the reverse path, s."""
 
@@ -358,7 +358,7 @@ def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> 
 
 
 def _steady_pace(found: Sequence[Interval]) -> float:
-    """Return the mean pacing rate if no flow's rate changes, else 0; bit/s.
+    """Return the mean pacing rate if no flow's rate changes, otherwise 0; bit/s.
 
     By default the kernel paces at a multiple of cwnd/RTT, which changes with every ACK.
     """

@@ -22,7 +22,7 @@ _ENOUGH_STEPS = 4
 
 
 class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one TCP flow over the measured time; None if not measured."""
+    """Figures of a TCP flow over the measured time; None if not measured."""
 
     flow: int
     pair: int
@@ -65,7 +65,7 @@ def figures(measured: Measured) -> tuple[FlowFigures, ...]:
 
 
 class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one direction in a run with flows both ways; its flows share one link."""
+    """Figures of a direction in a run with flows both ways; its flows share a link."""
 
     direction: Literal["forward", "reverse"]
     flows: int

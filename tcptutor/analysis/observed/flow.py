@@ -44,7 +44,7 @@ PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recov
 
 
 class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
-    """Period of one congestion control phase; times in seconds since the traffic began."""
+    """Period of a congestion control phase; times in seconds since the traffic began."""
 
     start: float
     end: float
@@ -57,7 +57,7 @@ _ROOM = 0.9
 
 
 class Trace:
-    """Samples of one flow in order of time; counters are cumulative."""
+    """Samples of a flow in order of time; counters are cumulative."""
 
     def __init__(
         self, flow: int, samples: SampleTable, rows: list[int], unknown: frozenset[str] | None = None
@@ -78,7 +78,7 @@ class Trace:
         return len(self._rows)
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return one field of all samples, or `arrived`, the bytes at the receiver."""
+        """Return a field of all samples, or `arrived`, the bytes at the receiver."""
         if name == ARRIVED and name not in self._columns:
             fields = ("bytes_acked", "delivered", "mss", "ca_state")
             self._columns[name] = arrived_bytes(*map(self.column, fields))

@@ -54,7 +54,7 @@ FROM_KERNEL = frozenset(
 
 
 def is_told(run: Run, parameter: str) -> bool:
-    """Return whether a parameter is known; imports know only those from the file or the importer."""
+    """Return whether a parameter is known; in imports only the file and the importer set parameters."""
     return not is_foreign(run) or parameter in _OF_FLOWS or parameter in run.given
 
 

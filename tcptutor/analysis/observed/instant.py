@@ -26,7 +26,7 @@ _LEAST = 0.02
 
 
 class FlowInstant(msgspec.Struct, frozen=True, kw_only=True):
-    """State of one TCP flow at an instant."""
+    """State of a TCP flow at an instant."""
 
     flow: int
     t: float
@@ -45,7 +45,7 @@ class FlowInstant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UdpInstant(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one UDP flow around an instant."""
+    """Figures of a UDP flow around an instant."""
 
     flow: int
     received_bps: float
@@ -98,7 +98,7 @@ class Instants:
         return self.run.sampled_until
 
     def spacing(self, flow: int) -> float:
-        """Return the mean sample spacing of a TCP flow, else of UDP, s; infinite with fewer than two samples."""
+        """Return the mean sample spacing of a TCP flow, otherwise of UDP, s; infinite with fewer than two samples."""
         if flow in self.traces:
             return _spacing(self.traces[flow].column("t"))
         return min((_spacing([row.t for row in rows]) for rows in self._udp.values()), default=math.inf)
@@ -157,7 +157,7 @@ class Instants:
         )
 
     def _single(self, flow: int, after: float, t: float) -> tuple[float, int, int, float] | None:
-        """Return the flow's state at the latest traced ACK after `after` and up to `t`, s; None without one."""
+        """Return the flow's state at the latest traced ACK after `after` and up to `t`, s; None without an ACK."""
         rows, times = self._acks.get(flow, ((), ()))
         at = bisect_right(times, t) - 1
         if at < 0 or times[at] <= after:
@@ -223,7 +223,7 @@ def _spacing(times: Sequence[float]) -> float:
 
 
 def _is_known(times: Sequence[float], at: int, t: float) -> bool:
-    """Return whether sample `at`, the latest one, is recent enough to describe `t`."""
+    """Return whether the latest sample, `at`, is recent enough to describe `t`."""
     spacing = _spacing(times)
     return t - times[at] <= (max(_LEAST, _STALE * spacing) if spacing < math.inf else _LEAST)
 

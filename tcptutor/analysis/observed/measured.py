@@ -134,7 +134,7 @@ def between(measured: Measured, start: float, end: float) -> Measured:
 
 
 def of_way(measured: Measured, backward: bool) -> Measured:
-    """Return the part of `measured` with the flows of one direction."""
+    """Return the part of `measured` with the flows of a direction."""
     goes = measured.run.experiment.reversed
     return Measured(
         measured.run,
@@ -164,7 +164,7 @@ def _least_seconds(run: Run) -> float:
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
-    """Return the samples from the one nearest to the warm-up's end until the end of the traffic."""
+    """Return the samples from nearest to the warm-up's end until the end of the traffic."""
     times, warmup = trace.column("t"), run.experiment.flows.warmup
     first = min(bisect_left(times, warmup), len(times) - 1)
     if first > 0 and warmup - times[first - 1] < times[first] - warmup:

@@ -104,7 +104,7 @@ class Direction:
         return max(0, self._drops[last] - self._drops[first]) if last > first else 0
 
     def _at(self, t: float) -> int:
-        """Return the index of the last sample at or before `t`, else 0; -1 without samples."""
+        """Return the index of the last sample at or before `t`, or 0 before the first; -1 without samples."""
         return max(0, bisect_right(self._t, t) - 1) if len(self._t) > 1 else -1
 
 
@@ -218,7 +218,7 @@ def holding_loss(
 
 
 def in_force(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
-    """Return `events` without those whose cause a change of the path removed by `t`, s."""
+    """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
     if not experiment.path.changes:
         return list(events)
     now = path_at(experiment, t)

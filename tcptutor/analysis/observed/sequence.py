@@ -32,7 +32,7 @@ class ByteSpan(NamedTuple):
 
 
 class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """Sequence graph of one flow, each part in order of time."""
+    """Sequence graph of a flow, each part in order of time."""
 
     flow: int
     source: Source
@@ -104,7 +104,7 @@ def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
 def sequence_of_packets(
     run: Run, flow: int, packets: Iterable[tuple[float, str, CapturedPacket]]
 ) -> SequenceGraph | None:
-    """Return the graph from packets captured at the sender's interface; None without a capture there."""
+    """Return the graph from packets captured at the sender's interface; None without such a capture."""
     if flow >= run.experiment.total_streams:
         return None
     there = segments(packets, sender_interface(run.experiment, flow))

@@ -49,7 +49,7 @@ class Throughput:
         return self._points(self._total)
 
     def flow_points(self, flow: int) -> Points:
-        """Return the points of one flow; empty before its second sample."""
+        """Return the points of a flow; empty before its second sample."""
         return self._points(self._bytes.get(flow, []))
 
     @property
