@@ -45,7 +45,7 @@ class PageClaim(NamedTuple):
 
     @property
     def page(self) -> str:
-        """MODULE/PAGE"""
+        """Name of the page, MODULE/PAGE."""
         return f"{self.module}/{self.step}"
 
     @property
@@ -92,7 +92,7 @@ class PageClaim(NamedTuple):
 
 
 def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageClaim]:
-    """Yield the valid claims of the chosen pages, in course order; `lint` reports the invalid ones.
+    """Yield the valid claims of the chosen pages, in course order; `lint` reports invalid claims.
 
     Args:
         root: Folder of the course.

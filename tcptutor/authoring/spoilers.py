@@ -61,7 +61,7 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _asked_about(step: Step) -> Experiment | None:
-    """Return the experiment whose throughput the page asks for; on a sweep page, the predicted value's."""
+    """Return the experiment to predict; on a sweep page, the experiment at the predicted value."""
     if step.sweep is None:
         return step.experiment.experiment if step.experiment else None
     asked = [predict.at for predict in step.of(Predict) if predict.at in step.sweep.values]

@@ -1,4 +1,4 @@
-"""Trials of challenges: runs that show each challenge needs its whole solution."""
+"""Trials of challenges: runs that show each challenge needs its complete solution."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class PageTrial(NamedTuple):
     """First line of the challenge's table, counted from 1."""
     challenge: ExploreActivity
     knobs: tuple[str, ...]
-    """Knobs set as in the solution, none at the start. Only all of them together may reach the targets."""
+    """Knobs set as in the solution, none at the start. Only all of them may reach the targets."""
     seeds: int = SEEDS
     """Number of runs, each with its own seed."""
 
     @property
     def page(self) -> str:
-        """MODULE/PAGE"""
+        """Name of the page, MODULE/PAGE."""
         return f"{self.module}/{self.step}"
 
     @property
     def solves(self) -> bool:
-        """True if it is the whole solution."""
+        """True if it is the complete solution."""
         return len(self.knobs) == len(self.challenge.solution)
 
     @property

@@ -18,14 +18,14 @@ _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
 """Code blocks, code spans, and identifiers such as fq_codel."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _JOINT = re.compile(r"[\s\u2010-\u2014-]+|")
-"""Separator, possibly empty, between two words of one term."""
+"""Separator, possibly empty, between two words of a term."""
 _TWICE = re.compile(r"\b([a-z]+)\s+\1\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 MOST_SENTENCES = 3
 
 
 class PageText(NamedTuple):
-    """One text of the course."""
+    """Text of the course, with its place."""
 
     file: LessonFile
     key: str

@@ -115,12 +115,12 @@ class ActivityTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Activity(ActivityTable, frozen=True, kw_only=True):
-    """One thing a student does on a page."""
+    """Task for the student on a page."""
 
     locked: ClassVar[bool] = False
     """True if only the first response counts, as for a prediction."""
     against_run: ClassVar[bool] = False
-    """True if it is marked against the student's own run, so that another run may change the mark."""
+    """True if it is marked against the student's own run, so that a later run may change the mark."""
 
     @property
     def id(self) -> str:
@@ -157,16 +157,16 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """Return the activity with these numbers filled in.
 
         Raises:
-            UsageError: The numbers belong to another edition of the lesson.
+            UsageError: The numbers belong to a different edition of the lesson.
         """
         return self
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002
-        """Yield what the linter reports about the activity on a page with `experiment`."""
+        """Yield the linter's findings about the activity on a page with `experiment`."""
         yield from ()
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
-        """Return a right response and an empty one."""
+        """Return a right response and an empty response."""
         raise NotImplementedError
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
@@ -211,8 +211,7 @@ class Question(Activity, frozen=True, kw_only=True):
     read: str = ""
     """Id of the page in this module that explains the topic; named after a wrong answer."""
     about_run: bool | None = None
-    """True: asked after the page's experiment has run. False: shown before the run and reveals nothing about
-    it.
+    """True: asked after the page's experiment has run. False: shown before the run, and independent of it.
 
     Required by the linter on a page with an experiment.
     """

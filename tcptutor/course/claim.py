@@ -60,18 +60,18 @@ MeasuredSubject = Literal[
 Subject = Literal[KnownSubject, MeasuredSubject]
 
 CAUSE: Subject = "limited-by"
-"""Subject whose value is a name."""
+"""Subject with a name as its value."""
 
 ARITHMETIC: Subject = "arithmetic"
 """Subject without an experiment: `formula` gives the calculation."""
 
 
 class Per(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Denominator of a claimed ratio: another run or another flow."""
+    """Denominator of a claimed ratio: a second run or flow."""
 
     experiment: str = ""
     set: dict[str, Setting] = {}
-    """Overrides the claim's settings, or those of `experiment` if given."""
+    """Overrides the settings of `experiment` if given, otherwise the claim's."""
     flow: int | None = None
     of: Subject | None = None
     """Defaults to the claim's own subject."""
@@ -90,7 +90,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
     relation: Literal["about", "above", "below"] = "about"
     flow: int | None = None
-    """Counted from 1, as in the chart; by default all flows together."""
+    """Counted from 1, as in the chart; by default the sum of all flows."""
     start: str = ""
     """Start of the measured period since the traffic began; defaults to the end of the warm-up."""
     end: str = ""
@@ -98,7 +98,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     experiment: str = ""
     """Experiment to use instead of the page's, short or full name."""
     set: dict[str, Setting] = {}
-    """Overrides the page's settings, or those of `experiment` if given."""
+    """Overrides the settings of `experiment` if given, otherwise the page's."""
     per: Per | None = None
     """Denominator; the value is then a plain number, "1.8"."""
     seeds: int = 2
@@ -114,7 +114,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def anywhere(self) -> bool:
-        """True if the claim may appear before the page's run because it reveals nothing about it."""
+        """True if the claim may appear before the page's run because it is independent of it."""
         return bool(self.experiment or self.set) or self.of in KNOWN_SUBJECTS
 
 

@@ -59,7 +59,7 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     """Relative gain below which a larger axis value is not worth it."""
     measured: tuple[tuple[float, ...], ...]
-    """Measured numbers by axis value, one per run."""
+    """Measured numbers by axis value, a number per run."""
     expected: tuple[float, ...] = ()
     """Leading model's value at each axis value; empty without a model of this measure."""
     runs: dict[str, Run] = {}
@@ -76,7 +76,7 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def expected_knee(self) -> int | None:
-        """Index of the leading model's knee; None without a model, or with a flat one."""
+        """Index of the leading model's knee; None without a model, or with a flat curve."""
         return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
     def answer(self, value: float, at: str, tolerance: float) -> str:

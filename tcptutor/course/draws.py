@@ -38,7 +38,7 @@ _DIGITS = 4
 
 
 class DrawnRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Evenly spaced values: `rtt = { from = "20 ms", to = "100 ms", step = "10 ms" }`, all in one unit."""
+    """Evenly spaced values in a common unit: `rtt = { from = "20 ms", to = "100 ms", step = "10 ms" }`."""
 
     start: str | int | float = msgspec.field(name="from")
     end: str | int | float = msgspec.field(name="to")
@@ -74,7 +74,7 @@ def values(drawn: Drawn) -> tuple[str, ...]:
     """Return all possible values, as written.
 
     Raises:
-        UsageError: There are fewer than two, or one is not a quantity.
+        UsageError: The list is shorter than two, or a value is not a quantity.
     """
     found = drawn.values() if isinstance(drawn, DrawnRange) else tuple(map(str, drawn))
     if len(set(found)) < 2:
@@ -114,7 +114,7 @@ def in_base_units(draw: Draw) -> dict[str, float]:
 
 
 def drawn(of: Mapping[str, Drawn], seed: str) -> dict[str, str]:
-    """Draw one value per name; the same seed gives the same draw on every machine."""
+    """Draw a value per name; the same seed gives the same draw on every machine."""
     generator = random.Random(seed)
     return {name: generator.choice(values(each)) for name, each in of.items()}
 

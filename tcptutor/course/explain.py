@@ -1,7 +1,7 @@
-"""msgspec's validation messages in an author's words: the key, and what is wrong with it.
+"""msgspec's validation messages in an author's words: the key, and its mistake.
 
-msgspec says "Object contains unknown field `asks` - at `$.question[0]`"; we say "question.asks" and "is not a
-key here: the keys are ask, choice, ...".
+msgspec reports "Object contains unknown field `asks` - at `$.question[0]`"; we report "question.asks" and "is
+not a key here: the keys are ask, choice, ...".
 """
 
 from __future__ import annotations

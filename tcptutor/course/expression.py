@@ -32,9 +32,9 @@ _LONGEST = 200
 """Most characters: deep nesting could exhaust the parser."""
 
 _WRITTEN = re.compile(r"[\w\s.+\-*/(),]*")
-"""Characters of arithmetic: no quotes, and nothing Python would warn about."""
+"""Characters of arithmetic: no quotes, and no syntax Python would warn about."""
 _RUN_TOGETHER = re.compile(r"(?<![\w.])(?:[0-9]+\.?[0-9]*+|\.[0-9]+)(?:[eE][+-]?[0-9]++)?+(?=[^\W0-9])")
-"""Number followed by a letter, which Python may warn about or read in another base."""
+"""Number followed by a letter, which Python may warn about or read in a different base."""
 
 
 class Expression:

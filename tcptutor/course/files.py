@@ -88,7 +88,7 @@ class StepText:
     prose: str
     own_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
-    """Activities in page order, by front-matter key, which is numbered if there are several."""
+    """Activities in page order, by front-matter key; repeated keys are numbered."""
 
 
 def numbered(name: str) -> tuple[int, str] | None:

@@ -23,7 +23,7 @@ _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One entry: `[[term]]`."""
+    """Entry of the glossary: `[[term]]`."""
 
     word: str
     short: str = ""

@@ -25,7 +25,7 @@ A = TypeVar("A", bound=Activity)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One page: prose, and the student's activities."""
+    """A page: prose, and the student's activities."""
 
     id: str
     """File name without number and suffix, such as `one-lossy-flow`; unique in the module."""
@@ -49,8 +49,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def own(self, module: str, identity: str) -> Step:
         """Return the page that the student with `identity` sees.
 
-        In a graded course that is one of the variants, with the student's own seeds for a sweep. An empty
-        identity returns the page unchanged.
+        In a graded course that is a variant, with the student's own seeds for a sweep. An empty identity
+        returns the page unchanged.
         """
         if not identity:
             return self
@@ -99,7 +99,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:
-        """Experiments to run: none, one, or one per value of the sweep's axis."""
+        """Experiments to run: none, the page's experiment, or an experiment per value of the sweep's axis."""
         if self.sweep is not None:
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
@@ -114,7 +114,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.experiments), None)
 
     def has_run(self, page: PageRecord) -> bool:
-        """Return True if the experiment, or the whole sweep, has run to its end."""
+        """Return True if the experiment, or the complete sweep, has run to its end."""
         return self.sweep.is_done(page) if self.sweep else page.whole_runs > 0
 
     def is_done(self, page: PageRecord) -> bool:
@@ -145,7 +145,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnSteps(Sequence[Step]):
-    """Steps of a module as one student sees them, each built on first access."""
+    """Steps of a module as a student sees them, each built on first access."""
 
     def __init__(self, module: Module, identity: str) -> None:
         self._module, self._identity = module, identity
@@ -177,7 +177,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     modules: tuple[Module, ...]
     root: Path | None = None
-    """Folder of the course; None for one that was not loaded from disk."""
+    """Folder of the course; None for a course that was not loaded from disk."""
     marks: MarkScheme = MarkScheme()
 
     def own(self, identity: str) -> Course:

@@ -16,7 +16,7 @@ from tcptutor.course.toml import COLLECTION
 
 
 class _Result(msgspec.Struct, frozen=True):
-    """One `[[result]]`, with further document-specific keys."""
+    """Common keys of a `[[result]]`."""
 
     name: str = ""
 
@@ -105,7 +105,7 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return self.name or citation.partition(":")[0]
 
     def points(self) -> list[tuple[float, float]]:
-        """Return the points in base units, without those that lack a number."""
+        """Return the points in base units, leaving out incomplete points."""
         return [point for source in self.sources for point in self._points(source)]
 
     def problems(self) -> Iterator[tuple[str, str]]:

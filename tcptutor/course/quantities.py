@@ -29,7 +29,7 @@ class ParsedQuantity(NamedTuple):
 
 @lru_cache(4096)
 def with_unit(written: str) -> ParsedQuantity | None:
-    """Parse "20 ms", whose unit gives its kind; return None for text without a unit."""
+    """Parse "20 ms" by the kind of its unit; return None for text without a unit."""
     for kind in KINDS:
         try:
             return ParsedQuantity(units.parse(written, kind), kind)

@@ -1,4 +1,4 @@
-"""A student's work on one page, as plain data that decides which activities are done."""
+"""A student's work on a page, as plain data that decides which activities are done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Given: TypeAlias = str | tuple[int, ...]
 
 
 def moment(text: str) -> datetime | None:
-    """Parse an ISO 8601 time with a zone; return None for anything else."""
+    """Parse an ISO 8601 time with a zone; return None for any other text."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -27,7 +27,7 @@ PREDICT = "predict"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One response to one activity."""
+    """Response to an activity."""
 
     given: Given
     correct: bool | None
@@ -42,7 +42,7 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ActivityRecord(msgspec.Struct, frozen=True):
-    """A student's work on one activity."""
+    """A student's work on an activity."""
 
     attempts: int = 0
     hints: int = 0
@@ -58,7 +58,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     """Prediction: the value measured by the first run after it, in the base unit."""
 
     def responded(self, response: Response) -> ActivityRecord:
-        """Return the record with one more response."""
+        """Return the record with a response added."""
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
             self,
@@ -87,7 +87,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
 
 
 class PageRecord(msgspec.Struct, frozen=True):
-    """A student's work on one page; the default is a page never opened."""
+    """A student's work on a page; the default is a page never opened."""
 
     visited: bool = False
     runs: int = 0
@@ -114,7 +114,7 @@ class PageRecord(msgspec.Struct, frozen=True):
         return self.activities.get(id) or ActivityRecord()
 
     def responded(self, id: str, response: Response) -> PageRecord:
-        """Return the record with one more response to that activity."""
+        """Return the record with a response to that activity added."""
         return self.put(id, self.activity(id).responded(response))
 
     def withdrew(self, id: str) -> PageRecord:

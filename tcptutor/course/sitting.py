@@ -1,4 +1,4 @@
-"""Sittings: the policy for what a page reveals, and when."""
+"""Sittings: the policy for revealing marks, hints and explanations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tcptutor.course.record import ActivityRecord, Response
 class Sitting(Enum):
     """Mode of working through pages.
 
-    Learning shows marks immediately and allows retries, a review allows one attempt, and an exam shows
-    nothing until it ends. `ended` tells the methods that the sitting is over; only an exam needs an end.
+    Learning shows marks immediately and allows retries, a review allows a single attempt, and an exam shows
+    no marks until it ends. `ended` is True once the sitting is over; only an exam needs an end.
     """
 
     LEARN = "learn"
@@ -36,7 +36,7 @@ class Sitting(Enum):
 
     @property
     def afresh(self) -> bool:
-        """True if earlier responses are set aside. Runs are kept, because questions may ask about them."""
+        """True if earlier responses are set aside. Runs remain, because questions may ask about them."""
         return self is not Sitting.LEARN
 
     def reveals(self, activity: Activity, ran: bool) -> bool:
@@ -56,7 +56,7 @@ class Sitting(Enum):
         )
 
     def counting(self, activity: Activity, record: ActivityRecord) -> Response | None:
-        """Return the response that counts: the first if locked, a right one when learning, else the latest."""
+        """Return the response that counts: the first if locked, a right one when learning, or the latest."""
         if activity.locked:
             return record.first
         return record.right or record.latest if self.retries else record.latest

@@ -14,18 +14,18 @@ import tomli
 from tcptutor.base.printable import find_control
 
 LONGEST_TEXT = 8000
-"""Characters of one text."""
+"""Characters of a text."""
 MOST_LINES = 300
-"""Lines of one text: a screen lays each of them out."""
+"""Lines of a text: a screen lays each of them out."""
 MOST_CELLS = 400
-"""Bars in one text: each cell of a Markdown table is a widget."""
+"""Bars in a text: each cell of a Markdown table is a widget."""
 DEEPEST = 12
 """Nesting depth; pages use at most seven."""
 LARGEST = 10**18
 """Largest magnitude of a number."""
 _KEY_PARTS = 16
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_KEY_PARTS}}}""")
-"""Dotted key with many parts, whose cost grows with the square of their number."""
+"""Dotted key with many parts: its cost grows with the square of their number."""
 _ONE_LINE = frozenset({"title", "id", "word", "short", "also", "name", "read", "beside"})
 """Keys of single-line texts."""
 
@@ -36,7 +36,7 @@ class FileBounds(NamedTuple):
     size: int
     """Bytes."""
     entries: int
-    """Entries in one list or table."""
+    """Entries in a list or table."""
     values: int
     """Values in total."""
 
@@ -49,7 +49,7 @@ COLLECTION = FileBounds(256 << 10, 1000, 20_000)
 
 
 class Untame(Exception):
-    """Rejected value: the reason, and its key (empty for the whole file)."""
+    """Rejected value: the reason, and its key (empty for the file itself)."""
 
     def __init__(self, reason: str, key: str = "") -> None:
         super().__init__(reason)

@@ -25,7 +25,7 @@ class Judgement(NamedTuple):
 
     agrees: bool
     found: str
-    """Actual value with its unit, or the reason there is none."""
+    """Actual value with its unit, or the reason it is missing."""
     value: float | None = None
     """In base units; None for the name of a cause."""
 
@@ -67,7 +67,7 @@ _HAIR = 1e-9
 def _figure(
     claim: Claim, subject: Subject, flow: int | None, experiment: Experiment | None, find: FindRun
 ) -> float:
-    """Return the figure in base units. Raises UsageError if there is none."""
+    """Return the figure in base units. Raises UsageError if it does not exist."""
     if subject == ARITHMETIC:
         return evaluate(claim.formula)
     assert experiment is not None  # all others are of one

@@ -1,4 +1,4 @@
-"""Runs that claims need: the page's own experiment, or another, with overrides."""
+"""Runs that claims need: the page's own experiment, or a named experiment, with overrides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BuildExperiment(Protocol):
 
 
 class ClaimRun(NamedTuple):
-    """Experiments a claim compares, with the seed of one of its runs."""
+    """Experiments a claim compares, with the seed of a single run."""
 
     of: Experiment | None
     """None for arithmetic."""
@@ -57,7 +57,7 @@ NUDGE = 0.0005
 
 
 def seeds(claim: Claim, first: ClaimRun, at_least: int = 1) -> Iterator[ClaimRun]:
-    """Yield the experiments for each seed, at least `at_least`; once if nothing has to run."""
+    """Yield the experiments for each seed, at least `at_least`; once if no run is needed."""
     for more in range(max(claim.seeds, at_least) if is_measured(claim) else 1):
         yield ClaimRun(*(each and another(each, more) for each in first))
 

@@ -37,9 +37,9 @@ def problems(
         claim: The claim.
         texts: Texts in which the claim may appear.
         module: Module of the page.
-        page: Experiment and settings of the page, if it runs one.
+        page: Experiment and settings of the page, if any.
         build: Factory of experiments.
-        formulas: Whether to evaluate what is known before a run, and report differences.
+        formulas: Whether to evaluate claims that need no run, and report differences.
     """
     wrong = [*_words(claim, texts), *_keys(claim)]
     yield from wrong

@@ -1,4 +1,4 @@
-"""Kinds of activities, one module each; a new module here is all the course needs for a new kind.
+"""Kinds of activities, each in a module; adding a module is all that a new kind takes.
 
 Each module lists its lesson-file tables in TABLES.
 """

@@ -1,4 +1,4 @@
-"""Choice: pick the right alternative, or all right ones."""
+"""Choice: pick the right alternative, or all right alternatives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIN_CHOICES = 3
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One choice of a question: `[[question.choice]]`."""
+    """Alternative of a question: `[[question.choice]]`."""
 
     text: str
     correct: bool = False
@@ -83,13 +83,13 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
 
 
 class SingleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="single"):
-    """Question with one right choice."""
+    """Question with a single right choice."""
 
     several: ClassVar[bool] = False
 
 
 class MultipleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="multiple"):
-    """Question whose right answer is the set of all correct choices."""
+    """Question answered by the set of all correct choices."""
 
     several: ClassVar[bool] = True
 

@@ -101,7 +101,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[AskedTarget, ...]:
-        """Parsed targets. A loaded page has no unreadable ones."""
+        """Parsed targets. A loaded page has no unreadable targets."""
         read = (read_target(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(each for each in read if isinstance(each, AskedTarget))
 
@@ -122,7 +122,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         return {knob.name: knob.text(experiment) for knob in self.knobs}
 
     def changed(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return those of `values` that differ from the initial ones."""
+        """Return the `values` that differ from the initial values."""
         start = self.start
         return {name: value for name, value in values.items() if value != start.get(name, value)}
 
@@ -140,7 +140,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         return _PARTED.join(f"{name}{_SET}{value}" for name, value in self.values(experiment).items())
 
     def knobs_of(self, given: Given) -> dict[str, str]:
-        """Return the knobs' values of a response; missing ones have their initial values."""
+        """Return the knobs' values of a response; a missing knob has its initial value."""
         parts = (part.partition(_SET) for part in str(given).split(_PARTED))
         found = {name: value for name, _, value in parts}
         return {name: found.get(name, value) for name, value in self.start.items()}
@@ -148,7 +148,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     # What was reached
 
     def judge(self, run: Run, start: Run | None = None) -> tuple[TargetState, ...]:
-        """Judge each target on a complete run, with the cost of `analysis.report` if one asks for a cause.
+        """Judge each target on a complete run; causes cost as much as `analysis.report`.
 
         Args:
             run: Complete run with the student's knob values.

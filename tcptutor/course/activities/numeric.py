@@ -25,7 +25,7 @@ MIN_TOLERANCE_DRAWN = 0.01
 SAMPLE_DRAWS = 100
 """Draws the linter evaluates."""
 _DRAWS_WITH_TEXTS = 10
-"""Sampled draws whose texts are filled in as well, which takes longer."""
+"""Sampled draws for which the linter also fills in the texts, which takes longer."""
 
 
 class KnownSlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ class KnownSlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
-    """Question whose response is a typed number."""
+    """Question answered with a typed number."""
 
     answer: str
     """Right value with its unit; with drawn numbers, an expression for it in the base unit."""
@@ -58,7 +58,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     @property
     def plain_unit(self) -> str:
-        """Unit of a number without one; the same on every page, so that it reveals nothing."""
+        """Unit of a plain number; the same on every page, so that it does not hint at the answer."""
         return units.FIELD_UNITS[self.unit]
 
     # Drawn numbers

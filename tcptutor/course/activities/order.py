@@ -26,7 +26,7 @@ MIN_EVENTS = 3
 
 
 class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One event of the sequence: `[[question.event]]`."""
+    """Event of the sequence: `[[question.event]]`."""
 
     text: str
     feedback: str
@@ -34,7 +34,7 @@ class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
-    """Question whose response lists all event indexes in the student's order."""
+    """Question answered with all event indexes in the student's order."""
 
     events: tuple[OrderedEvent, ...] = msgspec.field(default=(), name="event")
     """In the right order; the page shuffles them."""
@@ -52,13 +52,13 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """Initial order on the page: the same on every machine, and never the right one."""
+        """Initial order on the page: the same on every machine, and never right."""
         order = list(range(len(self.events)))
         random.Random(self.id).shuffle(order)
         return tuple(order if order != sorted(order) else order[1:] + order[:1])
 
     def misplaced(self, given: tuple[int, ...]) -> frozenset[int]:
-        """Return the fewest events to move: those outside a longest increasing subsequence."""
+        """Return the fewest events to move, outside a longest increasing subsequence."""
         ends: list[int] = []
         """Smallest last event of an increasing subsequence, by length."""
         before: dict[int, int | None] = {}

@@ -36,7 +36,7 @@ _MOST_OF_LINK = 10
 """Multiple of the link's rate above which a prediction needs confirmation."""
 
 _ROUND_TRIPS = 100
-"""A prediction below one segment in this many round trips needs confirmation."""
+"""A prediction below a segment in this many round trips needs confirmation."""
 
 _BITS = 8
 
@@ -53,7 +53,7 @@ class Predict(Activity, frozen=True, kw_only=True):
     unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
     """Kind of quantity."""
     plain: str = ""
-    """Unit of a number without one, shown in the input; defaults to Mbit/s, ms, % or kB."""
+    """Unit of a plain number, shown in the input; defaults to Mbit/s, ms, % or kB."""
     measure: MeasureName = "throughput"
     """Predicted quantity of a single run."""
     tolerance: float = 0.1
@@ -72,7 +72,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     @property
     def plain_unit(self) -> str:
-        """Unit of a number without one."""
+        """Unit of a plain number."""
         return self.plain or units.FIELD_UNITS[self.unit]
 
     def contradiction(self) -> Problem | None:
@@ -209,7 +209,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
 
 def _is_by_eight(factor: float) -> bool:
-    """Return True if units a `factor` apart are bits and bytes, with any prefixes."""
+    """Return True if units that differ by `factor` are bits and bytes, with any prefixes."""
     for eight in (factor / _BITS, factor * _BITS):
         power = math.log10(eight) / 3
         if abs(power - round(power)) < 1e-9:

@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 class FlowSamples:
-    """Samples of one flow of a run, by column. Raises UsageError for a flow without samples."""
+    """Samples of a flow, by column. Raises UsageError for a flow without samples."""
 
     def __init__(self, run: Run, flow: int) -> None:
         self.run = run
@@ -46,7 +46,7 @@ class FlowSamples:
         return [whole[row] for row in self._rows]
 
     def within(self, name: str, span: Span) -> Sequence[float]:
-        """Return the values within `span`, or the nearest value if there are none."""
+        """Return the values within `span`, or the nearest value if it has none."""
         first = min(bisect_left(self.t, span.start), len(self.t) - 1)
         return self.column(name)[first : max(bisect_right(self.t, span.end), first + 1)]
 
@@ -92,7 +92,7 @@ def largest_rtt(flow: FlowSamples, span: Span) -> float:
 
 
 def min_rtt(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
-    """Return the minimum of the single RTT samples in s, as kept by the kernel."""
+    """Return the minimum of the single RTT samples in s, as reported by the kernel."""
     measured = [each for each in flow.column("min_rtt") if each > 0]
     if not measured:
         raise UsageError("this flow measured no RTT: run it again")
@@ -124,7 +124,7 @@ def rate_at(flow: FlowSamples, span: Span) -> float:
 
 
 def losses(flow: FlowSamples, span: Span) -> float:
-    """Return the number of loss events within the span, each of one or more segments."""
+    """Return the number of loss events within the span, each of a segment or more."""
     names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
     columns = [[int(each) for each in flow.column(name)] for name in names]
     return sum(span.start <= flow.t[at] <= span.end for at in cuts_at(*columns).losses)
@@ -204,14 +204,14 @@ ALL_FLOWS = 0
 
 
 class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-off"):
-    """Question whose response is a typed value with its unit; segments have none."""
+    """Question answered with a typed value and its unit; segments have none."""
 
     against_run: ClassVar[bool] = True
 
     about_run: bool = True
     quantity: QuantityName
     flow: int = 1
-    """Counted from 1, as in the chart; 0 for all flows together."""
+    """Counted from 1, as in the chart; 0 for the sum of all flows."""
     at: str = ""
     start: str = msgspec.field(default="", name="from")
     """Defaults to the end of the warm-up."""
@@ -233,7 +233,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     @property
     def plain_unit(self) -> str:
-        """Unit of a number without one; instants are in seconds."""
+        """Unit of a plain number; instants are in seconds."""
         instant = self._asked.unit == "time" and not self.quantity.endswith("rtt")
         return "s" if instant else units.FIELD_UNITS[self._asked.unit]
 
@@ -335,7 +335,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return Mark(correct=False, feedback=f"{slip(value, right, self._asked.unit)}{self.feedback}".strip())
 
     def _tolerance(self) -> tuple[float, float]:
-        """Return the relative tolerance, and the absolute one in the base unit. Raises UnitError."""
+        """Return the relative tolerance, and the absolute tolerance in the base unit. Raises UnitError."""
         text = self.tolerance or self._asked.tolerance
         if text.rstrip().endswith("%"):
             return units.parse(text, "ratio"), 0.0

@@ -35,7 +35,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     experiment: Experiment
     """Includes the step's overrides."""
     beside: str = ""
-    """Step of the module whose run is shown for comparison; empty for none."""
+    """Step of the module with the comparison run; empty for none."""
     formula: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
 

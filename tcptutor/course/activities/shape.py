@@ -29,7 +29,7 @@ MAX_ROWS, MAX_COLUMNS = 5, 24
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One drawing to choose: `[[predict.shape]]`."""
+    """Drawing to choose: `[[predict.shape]]`."""
 
     draw: str
     """Plain characters, at most MAX_ROWS of MAX_COLUMNS."""
@@ -105,7 +105,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         """Return the chosen drawing, or None for a skipped prediction.
 
         Raises:
-            UsageError: The response is not one of the drawings.
+            UsageError: The response is not a drawing of this page.
         """
         indexes = chosen_indexes(given, "one of the drawings")
         if not indexes:

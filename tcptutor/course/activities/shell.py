@@ -71,7 +71,7 @@ class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ShellActivity(Activity, frozen=True, kw_only=True):
-    """Network to work on by hand. A response is the indexes of the goals reached together.
+    """Network to work on by hand. A response is the indexes of all goals, reached at the same time.
 
     `course.goals.watch.GoalWatch` creates the response once all goals are ticked; students cannot type it.
     """
@@ -88,7 +88,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     goals: tuple[Goal, ...]
     commands: tuple[ShownCommand, ...] = ()
     in_order: bool = False
-    """True if each goal is due only once those before it are ticked."""
+    """True if each goal is due only once all earlier goals are ticked."""
     hints: tuple[str, ...] = ()
     broken: str = ""
     """Fault for the student to find, a name of `TELLTALES`; empty for none. It is not part of `experiment`,
@@ -96,7 +96,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[AskedGoal, ...]:
-        """Parsed goals, for a `GoalWatch`. A loaded page has no unreadable ones."""
+        """Parsed goals, for a `GoalWatch`. A loaded page has no unreadable goals."""
         read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(goal for goal in read if isinstance(goal, AskedGoal))
 
@@ -166,7 +166,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         yield from self._too_easy_or_never()
 
     def _too_easy_or_never(self) -> Iterator[Problem]:
-        """Yield the goals ticked from the start, and those that only chance can tick."""
+        """Yield the goals ticked from the start, and goals that only chance can tick."""
         # What nobody has changed in the lab's kernel.
         usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
         first = SessionState(self.experiment, hosts=usual)

@@ -66,7 +66,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
     values: tuple[str, ...]
     """As written on the page."""
     experiments: tuple[Experiment, ...]
-    """One per value, with the first seed."""
+    """An experiment per value, with the first seed."""
     seeds: int = 1
     measure: MeasureName = "throughput"
     formula: str = ""
@@ -126,7 +126,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         """Build the measured curve, for marking predictions.
 
         Args:
-            measured: Measured numbers by axis value, one per run.
+            measured: Measured numbers by axis value, a number per run.
             expected: Leading model's value at each axis value; empty without a model.
             sound: Indexes of the values with valid runs, the others are left out; None for all.
             more: Other members of `MeasuredCurve`.

@@ -21,7 +21,7 @@ class KnownValue(NamedTuple):
 
 
 def mathis(experiment: Experiment) -> float:
-    """Return Mathis's throughput of all flows together, bit/s, with C = √(3/2)."""
+    """Return the sum of all flows' throughput by Mathis, bit/s, with C = √(3/2)."""
     path = experiment.path
     if not path.loss or not path.delay:
         raise UsageError("Mathis's formula needs a loss and a delay")
@@ -37,7 +37,7 @@ def link(experiment: Experiment) -> float:
 
 
 def window(experiment: Experiment) -> float:
-    """Return the throughput the receive windows allow all flows together, bit/s."""
+    """Return the sum of all flows' throughput allowed by the receive windows, bit/s."""
     size, delay = experiment.hosts.window, experiment.path.delay
     if not size or not delay:
         raise UsageError("the formula needs a window and a delay")
@@ -66,14 +66,14 @@ def queue_delay(experiment: Experiment) -> float:
 
 
 def binding(experiment: Experiment) -> float:
-    """Return the binding model's throughput of all flows together, bit/s."""
+    """Return the sum of all flows' throughput by the binding model, bit/s."""
     from tcptutor.analysis import expect  # noqa: PLC0415  # the course loads without the analysis
 
     return expect(experiment).binding.throughput_bps
 
 
 def padhye(experiment: Experiment) -> float:
-    """Return Padhye's throughput of all flows together, at most the link's goodput, bit/s."""
+    """Return the sum of all flows' throughput by Padhye, at most the link's goodput, bit/s."""
     from tcptutor.analysis import expect  # noqa: PLC0415
 
     for prediction in expect(experiment).predictions:

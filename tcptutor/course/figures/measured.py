@@ -109,7 +109,7 @@ def cov_between(part: RunPart) -> float:
 
 
 def share(part: RunPart) -> float:
-    """Return one flow's share of the total throughput."""
+    """Return the flow's share of the total throughput."""
     total = sum(flow.throughput_bps for flow in part.measured.flows)
     return part.flows[0].throughput_bps / total if total else _none("nothing arrived")
 
@@ -210,7 +210,7 @@ MEASURED: dict[Subject, MeasuredFigure] = {
 
 
 def cause(part: RunPart) -> str:
-    """Return the cause that limited the flows, or one of them; for a part of the time, the dominant one."""
+    """Return the cause that limited the flows, or a flow; for a part of the time, the dominant cause."""
     verdict = part.whole.report.verdict
     mine = [flow for flow in verdict.flows if part.flow in (None, flow.flow + 1)]
     if not part.timed:

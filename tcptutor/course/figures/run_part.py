@@ -1,4 +1,4 @@
-"""Part of a run that a claim is about: one flow or all, and a period of time."""
+"""Part of a run that a claim is about: a flow or all flows, and a period of time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MeasuredRun:
 
 
 class RunPart:
-    """One flow or all flows of a run, over the measured time or another period.
+    """A flow or all flows of a run, over the measured time or a given period.
 
     Its figures raise UsageError if the run lacks them.
     """
@@ -83,7 +83,7 @@ class RunPart:
 
     @property
     def traces(self) -> list[Trace]:
-        """Traces over the whole run."""
+        """Traces over the full length of the run."""
         mine = [each for each in self.measured.traces if self.flow in (None, each.flow + 1)]
         return mine or self._nothing()
 

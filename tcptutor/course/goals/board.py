@@ -11,11 +11,11 @@ class NearMiss(msgspec.Struct, frozen=True):
     kind: str
     """Name of the slip, such as `acks-way`."""
     text: str
-    """Effect of the action and what to do instead: a sentence or two, in one line."""
+    """Effect of the action and how to correct it: a sentence or two, in one line."""
 
 
 class GoalState(msgspec.Struct, frozen=True, kw_only=True):
-    """State of one goal."""
+    """State of a goal."""
 
     id: str
     text: str

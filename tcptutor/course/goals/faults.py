@@ -1,4 +1,4 @@
-"""Quantities that detect faults of a lab, beyond those of a path or a sysctl."""
+"""Quantities that detect faults of a lab, in addition to path parameters and sysctls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def send_buffer_limit(view: LabView) -> float | None:
 
 
 def shared_addresses(view: LabView) -> int | None:
-    """Return the number of addresses on more than one interface; None until a session reports them."""
+    """Return the number of addresses on several interfaces; None until a session reports them."""
     found = Counter(
         address.partition("/")[0] for interface in view.state.interfaces for address in interface.addresses
     )

@@ -1,4 +1,4 @@
-"""Goals of a page: required states of the lab, or required results of a run made there by hand."""
+"""Goals of a page: required states of the lab, or required results of a run made by hand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One goal: `[[shell.goal]]`."""
+    """Goal of a page: `[[shell.goal]]`."""
 
     id: str
     text: str
-    """Sentence that says what to reach."""
+    """Sentence with the state or result to reach."""
     when: Conditions
-    """Conditions that must hold together: at one moment, or for one run if any is about a run."""
+    """Conditions that must hold at the same moment, or for the same run if any is about a run."""
     on: str = ""
     """Interface that must cause the effect on the path; empty for any."""
     once: bool = False
@@ -54,7 +54,7 @@ class AskedGoal(NamedTuple):
 
     @property
     def about_run(self) -> bool:
-        """True if one run must satisfy every condition."""
+        """True if the same run must satisfy every condition."""
         return any(each.term.about_run for each in self.conditions)
 
     @property
@@ -87,7 +87,7 @@ class AskedGoal(NamedTuple):
 
 
 PLACED = ("delay", "jitter", "loss", "duplicate", "reorder", "rate", "queue")
-"""Path quantities whose interface is known."""
+"""Path quantities with a known interface."""
 
 
 def flat(when: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Setting]]:

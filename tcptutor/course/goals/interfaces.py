@@ -13,13 +13,13 @@ from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionSta
 
 _NAME = re.compile(r"(?P<node>[hs])(?P<number>\d)-eth(?P<port>\d)")
 _BY_RATE = ("netem", "tbf", "htb", "hfsc", "cake", "cbs")
-"""Qdiscs that enforce a rate, of the qdisc or of one of its classes."""
+"""Qdiscs that enforce a rate, of the qdisc or of a class."""
 _BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")
 """Path quantities caused by netem; its settings have the same names."""
 
 
 def bottleneck(pairs: int) -> str:
-    """Return the interface the manuals shape for data: the one of s1 that faces s2."""
+    """Return the interface the manuals shape for data: that of s1 which faces s2."""
     return "s1-eth2" if pairs == 1 else "s1-eth1"
 
 
@@ -76,5 +76,5 @@ def state_pairs(state: SessionState) -> int:
 
 
 def changed(before: SessionState, now: SessionState) -> list[InterfaceState]:
-    """Return the interfaces whose qdiscs changed, in their current state."""
+    """Return the interfaces with changed qdiscs, in their current state."""
     return [one for one in now.interfaces if one.qdiscs != chain(before, one.name)]

@@ -18,7 +18,7 @@ _BUSY = "the machine is too busy"
 _TICK = 0.004
 """Interval between timer interrupts of the lab's kernel (HZ = 250), s."""
 _SLOWEST = 0.2
-"""Smallest share of its rate at which a link still represents the requested one."""
+"""Smallest share of its rate at which a link still represents the requested link."""
 _UNSEEN = 0.5
 """Most time of a flow a session can miss, s: a flow is detected after its first 16 kB."""
 
@@ -115,10 +115,10 @@ class LabRun:
 
     @cached_property
     def clock_share(self) -> float:
-        """Share of its rate at which an overloaded machine ran the full link; 1 for a machine that kept up.
+        """Share of its rate at which an overloaded machine ran the full link; 1 without overload.
 
-        Below 1 only if the run shows both: late or missing samples, and a full link below its rate whose
-        bucket holds a kernel tick, so that no other cause slows it.
+        Below 1 only if the run shows both: late or missing samples, and a full link below its rate with a
+        bucket that holds a kernel tick, which rules out other causes.
         """
         run = self.run
         if run is None or not any(_BUSY in reason for reason in run.fidelity.reasons):

@@ -1,4 +1,4 @@
-"""View of the lab at one moment: current kernel state, initial state, and a run."""
+"""View of the lab at a moment: current kernel state, initial state, and a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LabView(NamedTuple):
     """Original values of changed sysctls, by host and name, as reported by sessions."""
     run: LabRun | None = None
     changed: Mapping[str, HostState] = {}
-    """Hosts at the last change of the network, by name: their counters start from there."""
+    """Hosts at the last change of the network, by name: the start of their counters."""
 
     @property
     def experiment(self) -> Experiment:

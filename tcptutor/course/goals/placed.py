@@ -1,4 +1,4 @@
-"""Quantities of one host or interface: MTU, offloads, link state, addresses, pings, servers, filters."""
+"""Quantities of a host or interface: MTU, offloads, link state, addresses, pings, servers, filters."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ PLACES: dict[str, _Placed] = {
     "filtered": _Placed("count", of_host=lambda now, before: now.filtered - before.filtered),
     "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening))),
 }
-"""Quantities by name. `mtu` covers all hosts, `mtu.h1` one host, `mtu.s1-eth2` one interface; `offload` is on
-if any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to
+"""Quantities by name. `mtu` covers all hosts, `mtu.h1` a host, `mtu.s1-eth2` an interface; `offload` is on if
+any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to
 pings of h1 and `filtered.h2` packets dropped by rules of h2, both since the last change of the network.
-`server.h2` is on if a program listens there."""
+`server.h2` is on if any program on h2 listens."""
 _NAME = re.compile(rf"(?P<what>{'|'.join(PLACES)})(?:\.(?P<where>.+))?")
 
 

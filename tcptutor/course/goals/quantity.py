@@ -12,7 +12,7 @@ SYSCTL = re.compile(r"sysctl\.(?:(?P<host>[hs]\d)\.)?(?P<name>tcp_[a-z0-9_]{1,60
 
 
 class GoalQuantity(NamedTuple):
-    """One quantity."""
+    """Quantity of the lab or of a run."""
 
     name: str
     kind: str

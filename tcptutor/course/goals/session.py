@@ -1,5 +1,4 @@
-"""Session records as evidence: kernel states, typed commands and runs up to the moment all goals were
-reached.
+"""Session records: kernel states, typed commands and runs, as evidence for the goals.
 
 log = SessionLog()
 log.take(event, run, digest)                  # each event of the session, with its run
@@ -24,14 +23,14 @@ from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 MOST_BYTES = 400 << 10
-"""Size limit of a record as JSON, about two hundred network changes; longer ones are marked as cut."""
+"""Size limit of a record as JSON, about two hundred network changes; longer records are marked as cut."""
 _LONGEST_COMMAND = 2000
 _BATCH = 0.2
-"""Duration of one batch of samples in a session, s."""
+"""Duration of a batch of samples in a session, s."""
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """One entry of a session record."""
+    """Entry of a session record."""
 
     t: float
     """Wall-clock seconds since the session began."""
@@ -170,7 +169,7 @@ def judged(
 
     Args:
         asked: Goals of the page.
-        in_order: Whether each goal is due only after those before it.
+        in_order: Whether each goal is due only after all earlier goals.
         record: Session to replay.
         find: Function from a run's id to the run, or None if it is missing.
     """

@@ -24,14 +24,14 @@ NUMBERS = ("rate", "time", "ratio", "size", "count", "number")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One target: `[[explore.goal]]`."""
+    """Target of a challenge: `[[explore.goal]]`."""
 
     text: str
-    """Sentence that says what to reach."""
+    """Sentence with the result to reach."""
     when: Conditions
-    """Conditions that one run must satisfy together."""
+    """Conditions that the same run must satisfy."""
     per: Literal["", "start"] = ""
-    """With `start`, values are ratios to the run with nothing changed."""
+    """With `start`, values are ratios to the run with the initial settings."""
 
 
 class TargetState(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class AskedTarget(NamedTuple):
     conditions: tuple[Condition, ...]
 
     def state(self, run: LabView, start: LabView | None) -> TargetState:
-        """Judge the target on a run, and on the run with nothing changed."""
+        """Judge the target on a run, and on the run with the initial settings."""
         if self.target.per and start is None:
             return TargetState(self.target.text, found="run it as it was at first, to compare with")
         told, reached = [], True
@@ -87,7 +87,7 @@ def view_of(run: Run) -> LabView:
 
 
 def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
-    """Judge each target. `start` is the run with nothing changed, if there is one."""
+    """Judge each target on `run`, and on the `start` run with the initial settings if available."""
     view = view_of(run)
     needed = start is not None and any(each.target.per for each in targets)
     first = view_of(start) if needed and start is not None else None

@@ -97,8 +97,7 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
     )
 }
-"""Quantities by name, in addition to sysctls (`sysctl.tcp_sack`, `sysctl.h1.tcp_sack`) and those of `placed`.
-"""
+"""Quantities by name, in addition to sysctls (`sysctl.tcp_sack`, `sysctl.h1.tcp_sack`) and to `placed`."""
 
 
 def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:

@@ -30,8 +30,7 @@ _REMEMBERED = 20
 
 
 class GoalWatch:
-    """Observer of a session that ticks goals by the kernel's state and traffic, never by typed or printed
-    text."""
+    """Observer that ticks goals by the kernel's state and traffic, never by typed or printed text."""
 
     def __init__(
         self,
@@ -46,10 +45,10 @@ class GoalWatch:
 
         Args:
             asked: Goals of the page.
-            in_order: Whether each goal is due only after those before it were ticked together.
+            in_order: Whether each goal is due only after all earlier goals were ticked.
             broken: Whether the network has a fault to find, so that initial near misses are not explained.
             explains: Whether to report near misses.
-            reached: Ids of goals reached in an earlier session; those with `once` start ticked.
+            reached: Ids of goals reached in an earlier session; goals with `once` start ticked.
         """
         self._explains = explains
         self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
@@ -93,7 +92,7 @@ class GoalWatch:
         return tuple(each.goal.id for place, each in enumerate(self._asked) if place in self._reached)
 
     def take(self, event: Event, run: Run | None = None) -> GoalBoard:
-        """Process a session event, with its run if it belongs to one.
+        """Process a session event, with its run if any.
 
         The end of a run costs as much as `analysis.report` if a goal asks for a measurement; any other event
         takes a few milliseconds.

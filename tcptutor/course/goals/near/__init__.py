@@ -1,4 +1,4 @@
-"""Near misses: actions that are almost right, with one line on what is wrong."""
+"""Near misses: actions that are almost right, each explained in a line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def near_miss(attempt: Attempt) -> NearMiss | None:
 
 
 def obstacle(attempt: Attempt) -> NearMiss | None:
-    """Return the near miss that blocks a goal whose values all hold, or None."""
+    """Return the near miss that blocks a goal in spite of its values, or None."""
     return _first(attempt, tuple(slip for slip in SLIPS if slip.blocks))
 
 

@@ -15,7 +15,7 @@ _NO_COMMAND = 127
 _LOOKS = re.compile(r"\b(?:show|ls|list)\b|\s-a\b")
 """Command lines that only display something."""
 _SEVERAL = re.compile(r"[;|&\n]")
-"""Separators: in a line with several commands the rejected one is unknown."""
+"""Separators: in a line with several commands the rejected command is unknown."""
 _ALREADY = re.compile(r"\s*(?:sudo\s+)?(?P<host>[hs]\d)\s")
 _DEVICE = re.compile(r"\b(?P<name>(?P<node>[hs]\d)-eth\d)\b")
 _AT_ROOT = re.compile(
@@ -42,7 +42,7 @@ def _below_root(ended: CommandEnded, state: SessionState | None) -> str:
 
 
 def _elsewhere(ended: CommandEnded, _state: SessionState | None) -> str:
-    """Explain an interface that belongs to another host or switch."""
+    """Explain an interface that belongs to a different host or switch."""
     already = _ALREADY.match(ended.command)
     host = already["host"] if already else ended.host
     names = list(_DEVICE.finditer(ended.command))
@@ -69,8 +69,7 @@ _RULES: tuple[tuple[str, Callable[[CommandEnded, SessionState | None], str]], ..
 
 
 def refused(ended: CommandEnded, state: SessionState | None = None) -> NearMiss | None:
-    """Explain a command line rejected while the kernel had `state`; None if it succeeded or has no
-    explanation."""
+    """Explain a command line rejected while the kernel had `state`; None without an explanation."""
     if not ended.status or _SEVERAL.search(ended.command):
         return None
     return next((NearMiss(kind, text) for kind, says in _RULES if (text := says(ended, state))), None)

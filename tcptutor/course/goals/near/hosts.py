@@ -1,4 +1,4 @@
-"""Near misses in host settings: wrong host, wrong sysctl, one number of three, an older connection."""
+"""Near misses in host settings: wrong host, wrong sysctl, a missing number, an older connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Near misses in places: settings on the reverse path, on both paths, or twice on one."""
+"""Near misses in places: settings on the reverse path, on both paths, or twice on the same."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def both_ways(attempt: Attempt) -> str:
 
 
 def twice(attempt: Attempt) -> str:
-    """Detect several qdiscs on the data path where one is enough."""
+    """Detect several qdiscs on the data path where a single qdisc is enough."""
     for name, each in _placed(attempt, attempt.unmet):
         on_way = makers(attempt.view.state, name, data=True)
         if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
@@ -67,7 +67,7 @@ def twice(attempt: Attempt) -> str:
 
 
 def elsewhere(attempt: Attempt) -> str:
-    """Detect the right effect on another interface than the page requires."""
+    """Detect the right effect on a different interface than the page requires."""
     on = attempt.asked.goal.on
     if not on:
         return ""

@@ -1,6 +1,6 @@
 """Explanations of error messages that tc, sysctl and iperf3 print in a terminal.
 
-A session does not report rejected commands, because they change nothing; their messages are found in the
+A session does not report rejected commands, because they have no effect; their messages are found in the
 terminal's bytes. They explain, and tick no goal.
 """
 
@@ -112,7 +112,7 @@ _MESSAGES = (
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _LONGEST = 4096
-"""Characters kept of a line: messages are shorter, and longer output is not parsed."""
+"""Longest buffered line, in characters: messages are shorter, and longer output is not parsed."""
 
 
 def means(line: str) -> NearMiss | None:
@@ -126,7 +126,7 @@ def means(line: str) -> NearMiss | None:
 
 
 class PrintedLines:
-    """Line buffer of one terminal."""
+    """Line buffer of a terminal."""
 
     def __init__(self) -> None:
         self._begun = ""
@@ -147,4 +147,4 @@ _SIGNS = (
     "Error", "error", "RTNETLINK", "Cannot find", "What is", "tbf:", "unknown", "sysctl:", "Unreachable", "connect:",
     "Failed", "Parent",
 )  # fmt: skip
-"""Substrings, at least one of which is in every known message."""
+"""Substrings that cover every known message."""

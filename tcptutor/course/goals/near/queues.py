@@ -10,7 +10,7 @@ from tcptutor.spec import ETHERNET_HEADER
 from tcptutor.wire.kernel_state import QdiscSettings
 
 _LATE = 1e-3
-"""Latency of the kernel in serving a queue, s: a bucket that lasts this long loses nothing."""
+"""Latency of the kernel in serving a queue, s: a bucket that lasts this long causes no loss."""
 _LEAST_PACKETS = 5
 """Fewest packets of a usable buffer: below, even a single flow loses immediately."""
 
@@ -68,7 +68,7 @@ def _asks_so_little(attempt: Attempt) -> bool:
 
 
 _CLASS_RATES = {"htb": "htb rate ...", "hfsc": "hfsc sc rate ... ul rate ..."}
-"""Qdiscs whose classes have a rate, with tc's syntax for it."""
+"""Qdiscs with rates on their classes, and tc's syntax for it."""
 
 
 def unclassified(attempt: Attempt) -> str:

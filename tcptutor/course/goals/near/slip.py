@@ -21,7 +21,7 @@ class Attempt(NamedTuple):
     earlier: tuple[SessionState, ...] = ()
     """Earlier kernel states, latest first."""
     latest: LabRun | None = None
-    """The current run, or the last one."""
+    """The current run, or the last finished run."""
 
     @property
     def unmet(self) -> tuple[Condition, ...]:
@@ -29,11 +29,11 @@ class Attempt(NamedTuple):
 
 
 class Slip(NamedTuple):
-    """Rule for one kind of near miss."""
+    """Rule for a kind of near miss."""
 
     kind: str
     says: Callable[[Attempt], str]
-    """Function that returns a one-line explanation, or an empty string."""
+    """Function that returns a line of explanation, or an empty string."""
     blocks: bool = False
     """True if the slip prevents the goal even when all its values hold."""
 
