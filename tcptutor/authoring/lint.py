@@ -136,7 +136,7 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
         texts = anywhere if claim.anywhere else after
         for key, reason in claims.problems(claim, texts, module, step.setup, catalogue.build):
             yield say(reason, f"{where}.{key}".rstrip("."))
-        with suppress(UsageError):  # it was told above
+        with suppress(UsageError):  # reported above
             built += claims.claim_run(claim, module, step.setup, catalogue.build)
     if step.setup is None:
         return

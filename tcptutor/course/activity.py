@@ -142,10 +142,10 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """True if it asks about the student's own run, which has to come first."""
         return False
 
-    def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for those that name one
+    def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for tables that name an experiment
         return self
 
-    def drawn(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for those that draw numbers
+    def drawn(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for questions with draws
         """Draw numbers for a question; the same seed gives the same numbers.
 
         Returns:

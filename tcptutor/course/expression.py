@@ -125,7 +125,7 @@ def _check(node: ast.expr, text: str) -> None:
 def _value(node: ast.expr, quantities: Mapping[str, float]) -> float:
     match node:
         case ast.Constant(value=value):
-            return float(value)  # type: ignore[arg-type]  # a whole number to the power of one could fill the memory
+            return float(value)  # type: ignore[arg-type]  # powers of integers could fill the memory
         case ast.Name(id=name):
             return quantities[name]
         case ast.BinOp(left, op, right):

@@ -114,7 +114,7 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
         raise file.problem(f"the second {_FENCE} line is missing: the front matter must end there")
-    # An empty line in the fence's place keeps the parser's line numbers those of the file.
+    # An empty line in place of the fence keeps the parser's line numbers equal to the file's.
     front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")

@@ -51,7 +51,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Describe the allowed values on a page that begins with `start`."""
         if self.choices:
             *most, last = self.values(start)
-            # Several words or numbers in one: what parts two choices has to be another sign.
+            # A choice with spaces or commas needs a different separator.
             several = any({" ", ","} & set(each) for each in (*most, last))
             return f"{'; '.join(most)}; or {last}" if several else f"{', '.join(most)} or {last}"
         return f"{self.read(self.low, start)} to {self.read(self.high, start)}"

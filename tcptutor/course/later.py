@@ -58,7 +58,7 @@ class LaterSteps(Sequence[Step]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as that of a list
+    __hash__ = None  # type: ignore[assignment]  # unhashable like a list
 
 
 class LaterExperiments(Mapping[str, Experiment]):

@@ -58,7 +58,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         step = (self, *self.variants)[number]
         if step.sweep is None:
             return step
-        # The seeds of other runs follow one from the other, and are given when they are begun.
+        # Other runs receive consecutive seeds when they start.
         swept = step.sweep.with_seed(personal.run_seed(identity, module, self.id))
         activities = tuple(swept if each is step.sweep else each for each in step.activities)
         return msgspec.structs.replace(step, activities=activities)

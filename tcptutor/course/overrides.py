@@ -22,7 +22,7 @@ def overrides_of(experiment: Experiment, catalogue: Catalogue) -> dict[str, str]
         follows = differing(experiment, catalogue.build(experiment.name, rest, scale=experiment.scale))
     except TutorError:
         return here
-    # What stands as in the file, and would follow now, has to be said as well.
+    # Settings equal to the file's that would now follow an override must be given as well.
     wanted = {**{name: value for name, value in changed.items() if name in rest}, **follows}
     return {name: wanted[name] for name in dict.fromkeys([*here, *changed]) if name in wanted}
 

@@ -10,7 +10,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import UnitError
 
 _UNIT = r"[kMG]?bit/s|m?s\b|µs\b|[kKMG]i?B\b|bytes?\b|%"
-# A number is looked at once, from its first digit: of thousands of digits each would otherwise begin one.
+# A match starts only at the first digit of a number, so that long numbers take linear time.
 _QUANTITY = re.compile(rf"(?<!\d)(?P<number>\d++(?:,\d{{3}})*+(?:\.\d++)?)\s*+\**+\s*+(?P<unit>{_UNIT})")
 _WORDS = (
     (re.compile(r"(?<!\d)(?<!\d\.)(\d[\d.]*+) million bits? (?:per|a|in a) second"), r"\1 Mbit/s"),

@@ -105,7 +105,7 @@ class PageRecord(msgspec.Struct, frozen=True):
         if not whole:
             return self
         last = self.last_seed
-        if last is None or 0 < (seed - last) % SEEDS < SEEDS // 2:  # seeds go round
+        if last is None or 0 < (seed - last) % SEEDS < SEEDS // 2:  # seeds wrap around
             last = seed
         return msgspec.structs.replace(self, whole_runs=self.whole_runs + 1, last_seed=last)
 

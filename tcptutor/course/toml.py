@@ -73,7 +73,7 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
     except (
         ValueError,
         OverflowError,
-    ) as error:  # tomli's own is a ValueError, and so is that of 5,000 digits
+    ) as error:  # tomli raises ValueError, and so does an integer of 5,000 digits
         raise Untame(f"not valid TOML: {error}") from None
     _Check(bounds).value(table, "", 0)
     return table
@@ -122,7 +122,7 @@ class _Check:
             case bool():
                 pass
             case int() | float():
-                if not abs(value) <= LARGEST:  # nor is what is not a number
+                if not abs(value) <= LARGEST:  # also rejects NaN
                     raise Untame("is too large a number, or none", key)
             case _:
                 raise Untame("is a date or a time: put it in quotes", key)

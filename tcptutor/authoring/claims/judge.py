@@ -70,7 +70,7 @@ def _figure(
     """Return the figure in base units. Raises UsageError if it does not exist."""
     if subject == ARITHMETIC:
         return evaluate(claim.formula)
-    assert experiment is not None  # all others are of one
+    assert experiment is not None  # only arithmetic has no experiment
     if subject in KNOWN:
         return KNOWN[subject].of(experiment)
     return float(MEASURED[subject].of(_part(claim, flow, experiment, find)))

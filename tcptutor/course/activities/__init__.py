@@ -16,7 +16,7 @@ from tcptutor.course.activity import ActivityTable
 _MODULES = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
 
 TABLES: tuple[type[ActivityTable], ...] = tuple(
-    # In the order of a page, for pages and for messages; the sort keeps the order of the files otherwise.
+    # In page order; the stable sort keeps the file order within a stage.
     sorted((table for module in _MODULES for table in module.TABLES), key=lambda table: table.stage)
 )
 

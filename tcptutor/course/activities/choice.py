@@ -73,7 +73,7 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
         if not chosen <= set(range(len(self.choices))):
             raise UsageError(f"there is no such choice: choose from 1 to {len(self.choices)}")
         right = self._right
-        # On the way to the right set, what is wrong with a choice helps more than praise for the others.
+        # Feedback on a wrong choice helps more than praise for the right ones.
         told = sorted(chosen - right or chosen)
         feedback = [self.choices[index].feedback for index in told]
         if right - chosen and self.several:

@@ -73,7 +73,7 @@ class Variants:
         try:
             return self.make(self.name, {**self.settings, **values})[1]
         except ContentError as error:
-            # It names file and key first: here nobody has written a file.
+            # Drop file and key from the message: the settings come from the student.
             raise UsageError(str(error).rpartition(".set: ")[2]) from None
 
 
@@ -110,7 +110,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         """True if a run with the initial values is needed for comparison."""
         return any(goal.per for goal in self.goals)
 
-    # The knobs
+    # Knobs
 
     @property
     def start(self) -> dict[str, str]:
@@ -132,7 +132,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         Raises:
             UsageError: The values contradict each other.
         """
-        # All of them: one that was given in BDP would follow another.
+        # Set every knob, because values in BDP would follow the others.
         return self.variants({**self.start, **values})
 
     def given(self, experiment: Experiment) -> str:
@@ -145,7 +145,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         found = {name: value for name, _, value in parts}
         return {name: found.get(name, value) for name, value in self.start.items()}
 
-    # What was reached
+    # Targets
 
     def judge(self, run: Run, start: Run | None = None) -> tuple[TargetState, ...]:
         """Judge each target on a complete run; causes cost as much as `analysis.report`.
@@ -190,7 +190,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         reached = all(state.reached for state in self.judge(context.run, context.start))
         return Reference(right=self.given(context.run.experiment) if reached else None, empty="")
 
-    # What is wrong with it
+    # Mistakes
 
     def contradiction(self) -> Problem | None:
         return next(self._contradictions(), None)

@@ -104,7 +104,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
         return ""
 
-    # What the lesson file may have wrong
+    # Mistakes
 
     def contradiction(self) -> Problem | None:
         if not 0 <= self.tolerance < 1:

@@ -103,7 +103,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     def written(self, given: str) -> str:
         """Return `given` with its unit: "9" in a field of Mbit/s is "9 Mbit/s"."""
-        with contextlib.suppress(UnitError):  # an edited lesson may ask for something else than it did
+        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
             return f"{given} {self.plain_unit}" if units.is_plain(given) else given
         return given
 
@@ -190,8 +190,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             return Mark(correct=None, value=value)
         if self.measure != "throughput":
             return self._mark_measure(value, context.run)
-        # Only once there is a run: the models are not needed to read a course.
-        from tcptutor.analysis import answer_of  # noqa: PLC0415
+        from tcptutor.analysis import answer_of  # noqa: PLC0415  # the course loads without the analysis
 
         answer = answer_of(value, context.run, self.tolerance)
         return Mark(correct=None, value=value, feedback=answer.text, measured=answer.measured_bps or None)

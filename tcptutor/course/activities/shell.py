@@ -167,10 +167,10 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
 
     def _too_easy_or_never(self) -> Iterator[Problem]:
         """Yield the goals ticked from the start, and goals that only chance can tick."""
-        # What nobody has changed in the lab's kernel.
+        # The defaults of the lab's kernel.
         usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
         first = SessionState(self.experiment, hosts=usual)
-        # What is wrong with a network is known only where it stands: tests/backends/test_traps.py looks there.
+        # The effect of a fault is known only in the lab: tests/backends/test_traps.py checks it there.
         for place, asked in enumerate(self.asked, 1):
             key = f"{_key('goal', place, self.goals)}.when"
             if (

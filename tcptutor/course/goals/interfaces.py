@@ -27,7 +27,7 @@ def carries_data(name: str, pairs: int) -> bool:
     """Return True if packets leaving the interface travel from a sender (h1, h3 ...) to its receiver."""
     match = _NAME.fullmatch(name)
     if match is None:
-        return False  # a bridge's own: nothing of a flow leaves there
+        return False  # a bridge's own interface, which flows do not use
     if match["node"] == "h":
         return int(match["number"]) % 2 == 1
     faces_the_other = name in (bottleneck(pairs), "s2-eth1")

@@ -102,7 +102,7 @@ class GoalWatch:
                 self._took(event)
             case RunDetected(experiment=experiment) if self._states:
                 self._end(None)
-                self._printed = None  # what was refused before has been mended
+                self._printed = None  # a later command has succeeded
                 self._runs.append(LabRun(self._states[0], experiment))
             case Samples() if self._going_on:
                 self._runs[-1].sampled(event)
@@ -167,16 +167,16 @@ class GoalWatch:
         states: list[GoalState] = []
         for place, each in enumerate(self._asked):
             if place not in self._due and all(state.ticked for state in states):
-                # What went on when its turn came may show it.
+                # A run in progress when the goal became due may satisfy it.
                 self._due[place] = len(self._runs) - (self._going_on is not None)
             if not explain and (each.at_end or not each.about_run) and self.board.goals[place].due:
                 states.append(self.board.goals[place])
                 continue
             state = self._state(place, each, explain and self._explains)
             if state.near in [before.near for before in states]:
-                state = structs.replace(state, near=None)  # once is enough
+                state = structs.replace(state, near=None)  # already explained at an earlier goal
             states.append(state)
-        # The first change after a message may be one of before it, told late.
+        # The first change after a message may predate it and arrive late.
         ticked = {place for place, state in enumerate(states) if state.ticked}
         if self._changes > 1 or ticked - set(self.board.reached):
             self._printed = None
@@ -201,7 +201,7 @@ class GoalWatch:
                 return GoalState(id=id_, text=text, ticked=True)
         if not explain:
             return structs.replace(self.board.goals[place], ticked=False, due=True)
-        # Of the lab as it is now: what is wrong with it is wrong with the run that comes.
+        # Check the current state first: its faults will affect the next run.
         now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
         told = (
             near

@@ -46,7 +46,7 @@ def _elsewhere(ended: CommandEnded, _state: SessionState | None) -> str:
     already = _ALREADY.match(ended.command)
     host = already["host"] if already else ended.host
     names = list(_DEVICE.finditer(ended.command))
-    # The switches are in one namespace.
+    # The switches share a namespace.
     others = [one for one in names if one["node"] != host and not one["node"][0] == host[0] == "s"]
     if not names or len(others) < len(names):
         return ""

@@ -47,7 +47,7 @@ def time_unit(attempt: Attempt) -> str:
     """Detect a delay without a unit, which tc reads as nanoseconds or microseconds."""
     for each, value in _numbers(attempt, "path.delay", "path.jitter", "path.reverse_delay"):
         if each.wanted.holds(value * 1e3) or each.wanted.holds(value * 1e6):
-            # Which of the two it takes it for depends on its version.
+            # The assumed unit depends on the version of tc.
             number, unit = (value * 1e9, "ns") if value < 1e-6 else (value * 1e6, "µs")
             return (
                 f"the kernel holds {number:.3g} {unit}: a number without a unit is not milliseconds to tc; write"

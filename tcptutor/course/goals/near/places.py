@@ -76,7 +76,7 @@ def elsewhere(attempt: Attempt) -> str:
             there = [
                 one for one, value in makers(attempt.view.state, name, data=True) if each.wanted.holds(value)
             ]
-            # Whether each condition is met where the page wants it: another one may be what is missing.
+            # Check the place of each condition that holds, even if other conditions do not.
             if there and on not in there:
                 why = (
                     "; on the sender's own interface netem holds up TCP itself, which waits for its packets to leave"

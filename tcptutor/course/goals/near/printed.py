@@ -137,7 +137,7 @@ class PrintedLines:
         self._begun = begun[-_LONGEST:]
         found = None
         for line in lines:
-            # Nearly all that is printed is no message.
+            # Skip most lines cheaply.
             if len(line) <= _LONGEST and any(word in line for word in _SIGNS):
                 found = means(_ESCAPES.sub("", line)) or found
         return found
