@@ -116,7 +116,7 @@ def run_experiment(
     if as_json and (file or not result.nothing):
         print_json(document(run, str(file) if file else None))
     if result.nothing:
-        problem = problem or LabError(f"nothing was measured: {run.unmeasured}")
+        problem = problem or LabError(f"nothing was measured: {run.unmeasured_reason}")
     elif not as_json:
         print_report(run, result, file, all_flows)
     if problem is not None:

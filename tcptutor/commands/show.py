@@ -31,7 +31,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
     if as_json:
         print_json(document(run, str(path)))
     if result.nothing:
-        raise TutorError(f"nothing was measured in {path}: {run.unmeasured}")
+        raise TutorError(f"nothing was measured in {path}: {run.unmeasured_reason}")
     if not as_json:
         print_lines(report_lines(run, result, path, all_flows))
     return 0

@@ -1,4 +1,4 @@
-"""What came out of one run, and its file."""
+"""The results of one run, and its file."""
 
 from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save

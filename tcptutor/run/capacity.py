@@ -1,4 +1,4 @@
-"""What a path may carry in a time, by its rate and the changes of it, beside what was carried. Pure: asks nothing."""
+"""Bytes that a path can carry in an interval, by its rate and its changes, compared with the bytes carried."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tcptutor.spec import ETHERNET_HEADER, Experiment, default_burst
 
 SLACK = 0.03
-"""How far what a bottleneck carries may be from its rate, relative."""
+"""Largest relative deviation of a bottleneck's throughput from its rate."""
 _LATE = 0.02
-"""How late a change may come, s: it is made between two samples."""
+"""Largest delay of a change, s: it happens between two samples."""
 
 
 class FlowSpan(NamedTuple):
-    """A flow's figures, and the samples that they are from."""
+    """A flow's figures, and the interval of samples behind them."""
 
     result: FlowResult
     begin: float
@@ -28,41 +28,46 @@ class FlowSpan(NamedTuple):
 
     @property
     def arrived(self) -> float:
-        """Payload, bytes."""
+        """Return the payload that arrived, bytes."""
         return self.result.throughput_bps / 8 * (self.end - self.begin)
 
 
 def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: bool = False) -> float | None:
-    """Bytes of frames that one direction lets through from `start` to `end`, s since the traffic began; None without a
-    rate.
+    """Return the bytes of frames that one direction can carry from `start` to `end`; None without a rate.
 
-    By the rate as it is at each time; each change of the path fills the lab's own bucket again, one that somebody
-    asked for comes not on top.
+    Follows each change of rate. Every planned change refills the lab's own bucket; a burst set by the user is
+    not added.
+
+    Args:
+        experiment: The experiment with its path and changes.
+        start: Begin of the interval, s since the traffic began.
+        end: End of the interval, s since the traffic began.
+        reverse: Look at the reverse path.
     """
     path, frame = experiment.path, experiment.hosts.mtu + ETHERNET_HEADER
     rate = path.reverse_rate if reverse else path.rate
     if rate is None:
         return None
     changes = [] if reverse else [one for one in path.changes if one.name != "link" and one.at < end]
-    # The bucket of the start is empty once traffic flows, and a path that carries little has it on top for ever.
-    found, at = 0.0, start
+    # The initial bucket is empty once traffic flows; a path with little traffic keeps it in reserve.
+    allowed, at = 0.0, start
     for change in changes:
         before = rate
         if change.name == "rate":
-            found += rate / 8 * max(0.0, change.at - at)
+            allowed += rate / 8 * max(0.0, change.at - at)
             rate, at = change.value, max(at, change.at)
         if change.at >= start - _LATE:
-            found += default_burst(max(rate, before), frame) + max(0.0, before - rate) / 8 * _LATE
-    # Frames leave whole: one may leave at each end.
-    return found + rate / 8 * max(0.0, end - at) + 2 * frame
+            allowed += default_burst(max(rate, before), frame) + max(0.0, before - rate) / 8 * _LATE
+    # One frame can straddle each end of the interval.
+    return allowed + rate / 8 * max(0.0, end - at) + 2 * frame
 
 
 def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
-    """Why the bottleneck carried too much in the measured time, as its own counter has it; empty when it did not."""
+    """Explain why the bottleneck carried too much in the measured time, by its own counter; empty if it did not."""
     warmup = experiment.flows.warmup
     rows = [row for row in queue if row.t >= warmup]
     if len(rows) < 2:
-        # So short a run is judged by all of it.
+        # Judge a very short run by all of its samples.
         rows = list(queue)
     if len(rows) < 2:
         return ""
@@ -74,12 +79,12 @@ def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
 
 
 def flow_excess(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[UdpResult]) -> str:
-    """Why more arrived in the measured time than the path lets through; empty when it did not.
+    """Explain why more arrived in the measured time than the path can carry; empty if it did not.
 
-    What passes by the bottleneck's queue is in no counter of the queue.
+    This also sees packets that bypass the bottleneck's queue and its counter.
     """
     frame = experiment.segment + experiment.headers + ETHERNET_HEADER
-    # Without SACK nothing tells of what had arrived behind a gap before the measured time.
+    # Without SACK the bytes that arrived behind a gap before the measured time are unknown.
     known = [flow for flow in flows if experiment.hosts.sysctls.get("tcp_sack") != "0"]
     for reverse in (False, True):
         ours = [flow for flow in known if experiment.reversed(flow.result.flow) == reverse]
@@ -96,9 +101,9 @@ def flow_excess(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence
 
 
 def netem_drop_rate(loss: float, duplicate: float) -> float:
-    """The share that netem drops of all packets and copies that it keeps or drops, from the probabilities of both.
+    """Return the fraction of packets and copies that netem drops, from the probabilities of loss and duplication.
 
-    It draws for both at once: one that is to be lost and to be doubled goes on alone. Each copy may be lost as well
+    netem draws for both at once: a packet chosen for both is sent once. Each copy can be lost as well
     (netem_enqueue in net/sched/sch_netem.c).
     """
     doubled = duplicate * (1 - loss)
@@ -111,11 +116,11 @@ def _too_much(carried: float, most: float) -> str:
 
 
 def busy_periods(queue: Sequence[QueueSample]) -> tuple[float, int, int]:
-    """Where the queue was never empty: for how many seconds, the bytes that left meanwhile, and in how many pieces."""
+    """Return the seconds in which the queue was never empty, the bytes sent meanwhile, and the number of intervals."""
     seconds, sent, stretches = 0.0, 0, 0
     last: QueueSample | None = None
     for before, now in pairwise(queue):
-        # Two full frames wait: one alone may be waiting for the next.
+        # A single frame can be in the queue while the link is idle; two mean a busy link.
         if min(before.packets, now.packets) > 2:
             stretches += last is not before
             last = now

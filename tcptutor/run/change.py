@@ -1,4 +1,4 @@
-"""An experiment with one thing changed: from the start, or from an instant of its run on."""
+"""Experiments with one change: of a parameter for the whole run, or from an instant of the run on."""
 
 from __future__ import annotations
 
@@ -23,41 +23,47 @@ from tcptutor.spec.parameters import (
 )
 
 LINK = "link"
-"""What can change during a run and is no parameter: up or down."""
+"""The state of the bottleneck link, up or down: it can change during a run and is not a parameter."""
 DURING = ("rate", "delay", "jitter", "loss", "queue", LINK)
-"""What can change during a run."""
-_FIRST = {"loss": "0.1 %", "jitter": "1 ms", "delay": "20 ms", "duplicate": "1 %", "reorder": "1 %"}
-"""What is offered where there is none."""
+"""Names that can change during a run."""
+_FIRST_VALUES = {"loss": "0.1 %", "jitter": "1 ms", "delay": "20 ms", "duplicate": "1 %", "reorder": "1 %"}
+"""Suggested values for parameters that are zero or unset."""
 _SIZES = ("window", "size")
-_OFFERED = 6
-"""Values that are offered at most."""
+_MAX_SUGGESTIONS = 6
+"""Largest number of suggested values."""
 
 
 def apply_change(experiment: Experiment, name: str, text: str, at: float | None = None) -> Experiment:
-    """`experiment` with the parameter `name`, or a sysctl, as `text` says: all the time, or from `at` s on.
+    """Return `experiment` with the parameter or sysctl `name` set to `text`, throughout or from `at` s on.
 
-    What the experiment itself would change of it after that is left out. Raises ParameterError, also where nothing
-    would be another.
+    Later planned changes of the same parameter are dropped.
+
+    Raises:
+        ParameterError: The change is invalid, or changes nothing.
     """
-    after = _throughout(experiment, name, text) if at is None else _from(experiment, name, text, at)
+    after = (
+        _changed_throughout(experiment, name, text)
+        if at is None
+        else _changed_from(experiment, name, text, at)
+    )
     if after == experiment:
         since = "" if at is None else f" at {at:g} s"
-        raise ParameterError(f"{name}: it is {current_value(experiment, name, at)}{since} already")
-    # The same checks as for an experiment of a file; the values themselves stay as they are, to the last digit.
+        raise ParameterError(f"{name} is already {current_value(experiment, name, at)}{since}")
+    # Apply the checks of an experiment file; the values themselves keep their last digit.
     written = {each.name: each.text(each.of(after)) for each in PARAMETERS.values()}
     build(after.name, {"parameters": written | after.hosts.sysctls, "seed": after.seed})
     return after
 
 
-def _throughout(experiment: Experiment, name: str, text: str) -> Experiment:
+def _changed_throughout(experiment: Experiment, name: str, text: str) -> Experiment:
     if name == LINK:
-        raise ParameterError("link: it can go down only from an instant on: say when")
+        raise ParameterError("link can only go down during a run: add a time")
     if name not in PARAMETERS and (sysctl := sysctl_name(name)):
         sysctls = {**experiment.hosts.sysctls, sysctl: read_sysctl(name, text)}
         return _replaced(experiment, "hosts", sysctls=sysctls)
     known = parameter(name)
     if name == "algorithm" and experiment.hosts.algorithms:
-        raise ParameterError("algorithm: here each flow has its own: change algorithms")
+        raise ParameterError("algorithm: each flow of this experiment has its own: change algorithms")
     value = read(name, text, experiment.bdp)
     if name in DURING and any(change.name == name for change in experiment.path.changes):
         changes = tuple(change for change in experiment.path.changes if change.name != name)
@@ -65,9 +71,9 @@ def _throughout(experiment: Experiment, name: str, text: str) -> Experiment:
     return _replaced(experiment, known.part, **{name: value})
 
 
-def _from(experiment: Experiment, name: str, text: str, at: float) -> Experiment:
+def _changed_from(experiment: Experiment, name: str, text: str, at: float) -> Experiment:
     if name not in DURING and (name in PARAMETERS or sysctl_name(name)):
-        raise ParameterError(f"{name}: it holds for the whole run; during it {', '.join(DURING)} can change")
+        raise ParameterError(f"{name} cannot change during a run; {', '.join(DURING)} can")
     (change,) = read("changes", f"{at!r} s {name}={text}", experiment.bdp)
     path = experiment.path
     kept = [one for one in path.changes if one.name != name or one.at < at]
@@ -86,7 +92,7 @@ def _replaced(experiment: Experiment, part: str, **values: Any) -> Experiment:
 
 
 def _value_at(path: Path, name: str, at: float | None) -> float | None:
-    """As it is just before `at`; at first without."""
+    """Return the value just before `at`, or the initial one."""
     value: float | None = 1.0 if name == LINK else getattr(path, name)
     for change in path.changes:
         if at is not None and change.name == name and change.at <= at:
@@ -95,7 +101,7 @@ def _value_at(path: Path, name: str, at: float | None) -> float | None:
 
 
 def current_value(experiment: Experiment, name: str, at: float | None = None) -> str:
-    """Its value as the user writes it, of what can change that at `at` s; "the kernel's own" for a sysctl not set."""
+    """Format the value of `name` at `at` s, or at the start; "the kernel's own" for an unset sysctl."""
     if name == LINK:
         return "up" if _value_at(experiment.path, name, at) else "down"
     if name in DURING and at is not None:
@@ -109,18 +115,20 @@ def current_value(experiment: Experiment, name: str, at: float | None = None) ->
 def suggested_values(
     experiment: Experiment, name: str, at: float | None = None, algorithms: tuple[str, ...] = ALGORITHMS
 ) -> list[str]:
-    """Values that may come next, the likeliest first: each can be run. `algorithms` are those that the kernel has."""
-    found = []
-    for text in dict.fromkeys(_next(experiment, name, at, algorithms)):
+    """Suggest valid new values, the most likely first; `algorithms` are those of the kernel."""
+    suggestions = []
+    for text in dict.fromkeys(_candidates(experiment, name, at, algorithms)):
         try:
             apply_change(experiment, name, text, at)
         except ParameterError:
             continue
-        found.append(text)
-    return found[:_OFFERED]
+        suggestions.append(text)
+    return suggestions[:_MAX_SUGGESTIONS]
 
 
-def _next(experiment: Experiment, name: str, at: float | None, algorithms: tuple[str, ...]) -> Iterator[str]:
+def _candidates(
+    experiment: Experiment, name: str, at: float | None, algorithms: tuple[str, ...]
+) -> Iterator[str]:
     now = current_value(experiment, name, at)
     if name == LINK:
         yield "down" if now == "up" else "up"
@@ -132,10 +140,10 @@ def _next(experiment: Experiment, name: str, at: float | None, algorithms: tuple
         return
     if known.kind == "rate" and now == "none" and experiment.path.rate:
         yield units.write(experiment.path.rate / 2, "rate")
-    yield from _numbers(known, now)
+    yield from _scaled_candidates(known, now)
 
 
-def _numbers(known: Parameter, now: str) -> Iterator[str]:
+def _scaled_candidates(known: Parameter, now: str) -> Iterator[str]:
     try:
         value = units.parse_size(now) if known.kind == "window" else units.parse(now, known.kind)
     except UnitError:
@@ -143,7 +151,7 @@ def _numbers(known: Parameter, now: str) -> Iterator[str]:
     if known.kind == "ratio" and value:
         yield "0 %"
     if not value:
-        first = _FIRST.get(known.name)
+        first = _FIRST_VALUES.get(known.name)
         yield from [first] if first else []
         yield from ["64 kB", "256 kB"] if known.kind in _SIZES else []
     for factor in (2, 0.5, 10, 0.1):
@@ -156,7 +164,7 @@ def _numbers(known: Parameter, now: str) -> Iterator[str]:
 
 
 def describe_changes(before: Experiment, after: Experiment) -> str:
-    """What is another in `after`: "loss 0.1 % → 0 %", "from 12 s on loss 0.1 % → 0 %"; empty for nothing."""
+    """Describe the changes in `after`: "loss 0.1 % → 0 %", "from 12 s on loss 0.1 % → 0 %"; empty for none."""
     parts = [
         f"{f'from {since} on ' if since else ''}{name}{f' {old} → {new}' if new else ' no longer changes'}"
         for name, since, old, new in _differences(before, after)
@@ -165,7 +173,7 @@ def describe_changes(before: Experiment, after: Experiment) -> str:
 
 
 def summarize_changes(before: Experiment, after: Experiment) -> str:
-    """What is another in `after`, without what it was: "loss 0 %", "loss 0 % from 12 s"."""
+    """Describe the changes in `after` without the old values: "loss 0 %", "loss 0 % from 12 s"."""
     parts = [
         f"{name} {new or 'unchanged'}{f' from {since}' if since else ''}"
         for name, since, _, new in _differences(before, after)
@@ -174,7 +182,7 @@ def summarize_changes(before: Experiment, after: Experiment) -> str:
 
 
 def _differences(before: Experiment, after: Experiment) -> Iterator[tuple[str, str, str, str]]:
-    """The name of each, since when (empty for the start), its value before and after (empty where it stays)."""
+    """Yield name, time (empty for the start), and old and new value (empty if unchanged) of each difference."""
     was, now = settings(before), settings(after)
     for name in dict.fromkeys(chain(was, now)):
         if name != "changes" and was.get(name) != now.get(name):
@@ -188,7 +196,7 @@ def _differences(before: Experiment, after: Experiment) -> Iterator[tuple[str, s
 
 
 def divergence_time(before: Experiment, after: Experiment) -> float | None:
-    """When `after` begins to be another than `before`, s of the run; None where it is so from the start."""
+    """Return when `after` first differs from `before`, s of the run; None if it differs from the start."""
     if _replaced(before, "path", changes=()) != _replaced(after, "path", changes=()):
         return None
     return min((change.at for change in {*before.path.changes} ^ {*after.path.changes}), default=None)

@@ -1,7 +1,8 @@
-"""What may be a run at all, wherever it comes from: nothing behind `check` needs to be afraid of its numbers.
+"""Limits that every run must satisfy, from any source, so that later code can trust its numbers.
 
-A run file, a recording, a part, a kept cell of a sweep and what was imported all pass it. Numbers are finite and within
-what a kernel counts, times rise, columns agree, and texts can be shown by a terminal.
+Run files, recordings, parts, stored cells of a sweep and imports all pass `check`: numbers are finite and
+within a kernel's counters, times increase, columns have equal lengths, and texts are safe to show in a
+terminal.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ from tcptutor.run.record import TABLES, CapturedAt, FlowResult, Run, UdpResult
 from tcptutor.run.tables import Table
 
 LONGEST = 1e5
-"""Seconds from the start of the traffic in which anything is sampled: a day and a bit."""
+"""Largest time of a sample, seconds since the start of the traffic: a bit more than a day."""
 FLOW_SECONDS = 4e6
-"""Flows times seconds of a run at most: who looks at each second of each flow comes to an end."""
+"""Largest number of flows times seconds, so that a loop over both ends in time."""
 TEXT = 2000
 """Characters of a sentence about a run, such as its note."""
-_NAME = 200
+_MAX_NAME = 200
 """Characters of a name, such as that of a kernel."""
-_MANY = 1024
-"""Flows, and entries of a list."""
-_COUNT = 1 << 53
-"""A float holds each whole number up to here; a kernel that counts bytes at 100 Gbit/s comes here in eight days."""
+_MAX_ENTRIES = 1024
+"""Largest number of flows, and of entries in a list."""
+_MAX_COUNT = 1 << 53
+"""Largest exact integer of a float; a kernel that counts bytes at 100 Gbit/s reaches it in eight days."""
 _LATEST_YEAR = 2200
-"""64 bits of nanoseconds since 1970 hold it, as files of packets have them."""
-_TIME, _RATE = 1e9, 1e21
-"""Of a duration, s, and of a rate, bit/s; a kernel's "no limit" is 2^64 bytes/s."""
+"""Latest year: 64 bits of nanoseconds since 1970, as in packet files, hold it."""
+_MAX_TIME, _MAX_RATE = 1e9, 1e21
+"""Largest duration, s, and rate, bit/s; the kernel's "no limit" is 2^64 bytes/s."""
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
-_MAY_BE_NEGATIVE = {"acked", "sent", "window", "first", "last"}
-"""Places among a flow's bytes, which may be told of before its first, and -1 where they were not traced."""
+_SIGNED = {"acked", "sent", "window", "first", "last"}
+"""Byte offsets of a flow, which can lie before its first byte, and are -1 if not traced."""
 _RATES = {"delivery_rate", "pacing_rate"}
-_NUMBERED = {"flow", "host"}
-"""Columns that say whose a row is."""
+_OWNER_COLUMNS = {"flow", "host"}
+"""Columns that name the owner of a row."""
 
 
 def check(run: Run) -> None:
-    """Raise ValueError, in a few words, for what cannot be a run."""
+    """Raise ValueError, in a few words, if `run` breaks a limit."""
     check_frame(run)
     rows = RowsCheck(run.experiment)
     for name in TABLES:
@@ -56,7 +57,7 @@ def check(run: Run) -> None:
 
 
 def check_frame(run: Run) -> None:
-    """As `check`, of all but the tables."""
+    """Check everything except the tables, see `check`."""
     try:
         spec.plausible(run.experiment)
     except ParameterError as error:
@@ -67,36 +68,36 @@ def check_frame(run: Run) -> None:
     _flow_seconds(run.experiment.total_streams, run.experiment.seconds)
     where = run.environment
     for what, text in (("backend", where.backend), ("clock", where.clock), ("kernel", where.kernel)):
-        _text(what, text, _NAME)
+        _text(what, text, _MAX_NAME)
     _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
     _texts("lab", (*where.lab, *where.lab.values()))
-    _within("hz", where.hz, 0, _COUNT)
+    _within("hz", where.hz, 0, _MAX_COUNT)
     _texts("given", run.given)
     _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
     _checks(run.fidelity.checks)
-    _within("wall_s", run.wall_s, 0.0, _TIME)
-    _within("experiment_s", run.experiment_s, 0.0, _TIME)
+    _within("wall_s", run.wall_s, 0.0, _MAX_TIME)
+    _within("experiment_s", run.experiment_s, 0.0, _MAX_TIME)
     _flows(run.flows, run.experiment.total_streams)
     _udp(run.udp)
     _captured(run.captured)
 
 
 class RowsCheck:
-    """Checks the tables of one run, each in one piece or in several in the order of their times."""
+    """Checks the tables of one run, each at once or in consecutive pieces."""
 
     def __init__(self, experiment: spec.Experiment) -> None:
         self._streams = experiment.total_streams
         self._latest: dict[tuple[str, int], float] = {}
 
     def check(self, name: str, table: Table[Any]) -> None:
-        """Raise ValueError when the rows, which are the next of the table of that name, cannot be of this run."""
+        """Raise ValueError if the rows cannot be the next rows of the table `name`."""
         if not len(table):
             return
         fields = table.row.__struct_fields__
         for field in fields:
             _column(f"{name}: {field}", field, table)
-        owners = next((table.column(field) for field in fields if field in _NUMBERED), None)
-        most = self._streams if name in ("samples", "acks", "resent") else _MANY
+        owners = next((table.column(field) for field in fields if field in _OWNER_COLUMNS), None)
+        most = self._streams if name in ("samples", "acks", "resent") else _MAX_ENTRIES
         if owners is not None and max(owners) >= most:
             raise ValueError(f"{name}: a row of flow {max(owners)}, of {most}")
         latest = _rising(name, table.column("t"), owners, self._latest)
@@ -107,14 +108,14 @@ class RowsCheck:
 def _column(what: str, field: str, table: Table[Any]) -> None:
     column = table.column(field)
     if column.typecode == "d":
-        # A NaN stands for None, and compares with nothing.
-        known = [x for x in column if x == x] if table.may_lack(field) else column  # noqa: PLR0124
+        # NaN represents None and fails every comparison.
+        known = [x for x in column if x == x] if table.is_optional(field) else column  # noqa: PLR0124
         if math.isnan(math.fsum(known)):
             raise ValueError(f"{what} is not a number")
-        high = LONGEST if field == "t" else _RATE if field in _RATES else _TIME
+        high = LONGEST if field == "t" else _MAX_RATE if field in _RATES else _MAX_TIME
         _extremes(what, known, 0.0, high)
     elif column.typecode == "q":
-        _extremes(what, column, -_COUNT if field in _MAY_BE_NEGATIVE else 0, _COUNT)
+        _extremes(what, column, -_MAX_COUNT if field in _SIGNED else 0, _MAX_COUNT)
 
 
 def _extremes(what: str, column: array[Any] | list[float], low: float, high: float) -> None:
@@ -126,7 +127,7 @@ def _extremes(what: str, column: array[Any] | list[float], low: float, high: flo
 def _rising(
     name: str, times: array[float], owners: array[int] | None, before: Mapping[tuple[str, int], float]
 ) -> dict[int, float]:
-    """The last time of each whose rows these are. Raises ValueError where one of them goes back."""
+    """Return the last time of each owner. Raises ValueError if its times decrease."""
     latest = {owner: t for (table, owner), t in before.items() if table == name}
     if owners is None:
         if any(map(gt, times, times[1:])) or times[0] < latest.get(0, 0.0):
@@ -141,31 +142,31 @@ def _rising(
 
 def _flow_seconds(flows: int, seconds: float) -> None:
     if flows * seconds > FLOW_SECONDS:
-        raise ValueError(f"{flows} flows over {seconds:g} s are more than we read")
+        raise ValueError(f"{flows} flows over {seconds:g} s exceed the limit of a run")
 
 
 def _within(what: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:  # neither is NaN
+    if not low <= value <= high:  # False for NaN
         raise ValueError(f"{what} is out of bounds")
 
 
 def _text(what: str, text: str, most: int = TEXT) -> None:
     if len(text) > most:
-        raise ValueError(f"{what}: a text of {len(text)} characters, {most} at most")
+        raise ValueError(f"{what}: {len(text)} characters, at most {most} allowed")
     if not is_printable(text):
         raise ValueError(f"{what}: control characters")
 
 
 def _texts(what: str, texts: tuple[str, ...]) -> None:
-    if len(texts) > _MANY:
-        raise ValueError(f"{what}: {len(texts)} texts, {_MANY} at most")
+    if len(texts) > _MAX_ENTRIES:
+        raise ValueError(f"{what}: {len(texts)} texts, at most {_MAX_ENTRIES} allowed")
     for text in texts:
         _text(what, text)
 
 
 def _id(text: str) -> None:
     if not _ID.fullmatch(text):
-        raise ValueError("its id is not a plain name")
+        raise ValueError("the id is not a plain name")
 
 
 def _started(text: str) -> None:
@@ -175,24 +176,24 @@ def _started(text: str) -> None:
     except (ValueError, OverflowError):
         fit = False
     if not fit:
-        raise ValueError("started: not a date with a time and a zone")
+        raise ValueError("started: not a date with a time and a time zone")
 
 
 def _checks(checks: Mapping[str, float | int | str | bool]) -> None:
     _texts("checks", (*checks, *(each for each in checks.values() if isinstance(each, str))))
     for name, value in checks.items():
         if not isinstance(value, str):
-            _within(f"checks: {name}", value, -_RATE, _RATE)
+            _within(f"checks: {name}", value, -_MAX_RATE, _MAX_RATE)
 
 
 def _numbers(what: str, result: msgspec.Struct) -> None:
-    """No number of a result is negative, or beyond all measure."""
+    """Check that no number of a result is negative or beyond the limits."""
     for name in result.__struct_fields__:
         value = getattr(result, name)
         if isinstance(value, str):
-            _text(f"{what}: {name}", value, _NAME)
+            _text(f"{what}: {name}", value, _MAX_NAME)
         elif value is not None:
-            most = _COUNT if isinstance(value, int) else _RATE if name.endswith("_bps") else _TIME
+            most = _MAX_COUNT if isinstance(value, int) else _MAX_RATE if name.endswith("_bps") else _MAX_TIME
             _within(f"{what}: {name}", value, 0, most)
 
 
@@ -202,15 +203,15 @@ def _flows(flows: Iterable[FlowResult], streams: int) -> None:
         _numbers("flows", flow)
         seen.append(flow.flow)
     if len(set(seen)) < len(seen) or max(seen, default=-1) >= streams:
-        raise ValueError(f"flows: results of other flows than the {streams} of the experiment")
+        raise ValueError(f"flows: results do not match the {streams} flows of the experiment")
 
 
 def _udp(flows: Iterable[UdpResult]) -> None:
     count = 0
     for count, flow in enumerate(flows, 1):  # noqa: B007
         _numbers("udp", flow)
-    if count > _MANY:
-        raise ValueError(f"udp: {count} flows, {_MANY} at most")
+    if count > _MAX_ENTRIES:
+        raise ValueError(f"udp: {count} flows, at most {_MAX_ENTRIES} allowed")
 
 
 def _captured(captured: Iterable[CapturedAt]) -> None:
@@ -220,6 +221,6 @@ def _captured(captured: Iterable[CapturedAt]) -> None:
 
 
 def check_interface(name: str) -> None:
-    """Raise ValueError for what is no name of an interface: a part of a file's name is made of it."""
+    """Raise ValueError for an invalid interface name: it becomes a part of a file name."""
     if not _INTERFACE.fullmatch(name):
-        raise ValueError("captured: not the name of an interface")
+        raise ValueError("captured: not an interface name")

@@ -1,4 +1,4 @@
-"""When a sender answered the network by a smaller window: told from its samples, one after the other."""
+"""Window reductions of a sender in response to the network, found in its samples one after another."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _CWR, _RECOVERY, _LOSS = (CA_STATES.index(name) for name in ("cwr", "recovery", 
 
 
 class Cut(Enum):
-    """Why a sender's window became smaller."""
+    """Cause of a window reduction."""
 
     LOSS = "loss"
-    """A loss event, however many segments it took."""
+    """A loss event, with any number of lost segments."""
     MARK = "mark"
-    """An ECN mark, with nothing lost."""
+    """An ECN mark without loss."""
 
 
 class CutFinder:
-    """Follows the samples of one flow.
+    """Follows the samples of one flow and reports its window reductions.
 
-    A loss event is an entry into recovery or loss; or a new one inside of it: ssthresh changes again while segments are
-    sent again, or a timeout comes after bytes were acknowledged since the last. A recovery that was over between two
-    samples is seen by its retransmissions. A mark's cut is an entry into CWR by a mark, or another change of ssthresh
-    inside of it. A change of ssthresh alone is neither: HyStart, BBR, Vegas and YeAH set it without a loss, Westwood
-    when a recovery ends. Nor is CWR without a mark, which CDG enters for a longer delay, and any flow when its own
-    host's queue is full. Two of a kind between two samples count as one.
+    A loss event is an entry into recovery or loss, or a new event inside of it: ssthresh changes again during
+    retransmissions, or a timeout follows after new acknowledgments. A recovery that fits between two samples
+    shows in its retransmissions. A reduction by a mark is an entry into CWR by a mark, or another change of
+    ssthresh inside of it. A change of ssthresh alone is neither: HyStart, BBR, Vegas and YeAH set it without
+    a loss, Westwood when a recovery ends. CWR without a mark is neither: CDG enters it for a longer delay,
+    and any flow when its own host's queue is full. Two reductions of a kind between two samples count as one.
     """
 
     def __init__(self) -> None:
         self._before: tuple[int, int, int, int, int] | None = None
-        self._marked = False  # whether the CWR that goes on was entered by a mark
-        self._timed_out = -1  # bytes that were acknowledged at the last timeout
+        self._marked = False  # True while in CWR because of a mark
+        self._timed_out = -1  # bytes acknowledged at the last timeout
 
     def at(
         self,
@@ -45,7 +45,7 @@ class CutFinder:
         total_rto: int,
         bytes_acked: int,
     ) -> Cut | None:
-        """What had begun between the sample before and this one; None for nothing."""
+        """Return the reduction that began since the previous sample; None if none did."""
         if self._before is None:
             self._before = ca_state, ssthresh, retransmits, delivered_ce, total_rto
             return None
@@ -72,7 +72,7 @@ class CutFinder:
 
 
 class Cuts(NamedTuple):
-    """The samples of one flow at which an answer of its sender to the network had begun since the one before."""
+    """Indexes of the samples of one flow at which a loss event or a reduction by a mark had begun."""
 
     losses: tuple[int, ...]
     marks: tuple[int, ...]
@@ -86,7 +86,7 @@ def cuts_at(
     total_rto: Sequence[int],
     bytes_acked: Sequence[int],
 ) -> Cuts:
-    """Where one flow lost segments, and where marks alone cut its window, as CutFinder finds it."""
+    """Return where one flow lost segments, and where marks alone reduced its window, see CutFinder."""
     finder = CutFinder()
     rows = zip(ca_state, ssthresh, retransmits, delivered_ce, total_rto, bytes_acked, strict=True)
     found = [finder.at(*row) for row in rows]

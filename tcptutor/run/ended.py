@@ -1,4 +1,4 @@
-"""How a run ended: as the agent reports it, and with each flow's figures."""
+"""Structs for the end of a run: the agent's report, and the result with each flow's figures."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from tcptutor.spec import Experiment
 
 
 class TimerCounts(msgspec.Struct, frozen=True):
-    """How well a run's samples kept to their times."""
+    """Punctuality of a run's samples."""
 
     period: float
-    """Between two samples, s."""
+    """Time between two samples, s."""
     longest_gap: float = 0.0
-    """The longest time without a sample, s."""
+    """Longest time without a sample, s."""
     late: float = 0.0
-    """The share of the timers that were late, 0 to 1."""
+    """Fraction of timers that were late, 0 to 1."""
     missing: float = 0.0
-    """The share of the samples that should have been taken until the last one and were not, 0 to 1."""
+    """Fraction of samples missing up to the last one, 0 to 1."""
     mean_late: float = 0.0
-    """The mean lateness of the timers, s."""
+    """Mean lateness of the timers, s."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """The run has ended, and so much the lab says of it; `backends.reading` makes Finished of it and of the samples."""
+    """End of a run as the agent reports it; `backends.reading` turns it and the samples into Finished."""
 
     experiment: Experiment
-    """With every change that has happened."""
+    """The experiment with every change that happened."""
     flows: tuple[tuple[int, int], ...]
-    """The number and the pair of each TCP flow."""
+    """Number and pair of each TCP flow."""
     seconds: float
-    """Lab time of the traffic."""
+    """Duration of the traffic on the lab's clock, s."""
     complete: bool
-    """False for one that was cut short."""
+    """False if it was cut short."""
     planned: bool
-    """False for one whose flows somebody started by hand: then nobody can say which of them are missing."""
+    """False if a user started the flows by hand, so that missing ones are unknown."""
     timers: TimerCounts
     checks: dict[str, float | int | str | bool] = {}
-    """What was looked at, and what it was."""
+    """Values that were checked, by name."""
     suspect: tuple[str, ...] = ()
     invalid: tuple[str, ...] = ()
     trace_lost: int | None = None
-    """ACKs that the trace lost; None without one."""
+    """ACKs lost by the trace; None without a trace."""
     udp: tuple[UdpResult, ...] = ()
     captured: tuple[CapturedAt, ...] = ()
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
-    """The run has ended."""
+    """End of a run with its results."""
 
     flows: tuple[FlowResult, ...]
     fidelity: Fidelity
     seconds: float
-    """Lab time of the traffic."""
+    """Duration of the traffic on the lab's clock, s."""
     complete: bool = True
     udp: tuple[UdpResult, ...] = ()
     captured: tuple[CapturedAt, ...] = ()

@@ -1,7 +1,7 @@
-"""What a lab is made of, part by part, and the fingerprint by which labs with equal runs are known.
+"""The parts of a lab, and the fingerprint that identifies labs with equal runs.
 
-A part is a name and what tells it from others: a version, a digest, a command line. The names begin with what kind of
-part it is; those of EXPLAINING only say where other parts come from.
+A part is a name and a value that identifies it: a version, a digest, a command line. A name starts with the
+kind of part; parts in EXPLAINING only explain where other parts come from.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 IMAGE, PACKAGE, TOOL = "image ", "package ", "tool "
-"""How the names begin of the guest's files, of Debian's packages in them, and of the programs that packed these."""
+"""Prefixes of the guest's files, of the Debian packages in them, and of the programs that packed them."""
 EXPLAINING = (PACKAGE, TOOL)
 _DIGESTS = (IMAGE, "firmware", "agent")
 _LONGEST = 120
-"""Characters of two values that stand in one line."""
+"""Characters of two values that fit on one line."""
 
 
 class DifferentPart(NamedTuple):
-    """A part that is not the same in two labs."""
+    """A part that differs between two labs."""
 
     name: str
     here: str
-    """Empty where this lab has none."""
+    """Empty if this lab lacks the part."""
     there: str
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class DifferentPart(NamedTuple):
 
 
 def fingerprint(parts: Mapping[str, str]) -> str:
-    """Equal where all is equal that decides what a run gives; empty where nothing is known of the lab."""
+    """Return a hash of the parts that influence a run; empty for an unknown lab."""
     deciding = {name: value for name, value in parts.items() if not name.startswith(EXPLAINING)}
     if not deciding:
         return ""
@@ -43,7 +43,7 @@ def fingerprint(parts: Mapping[str, str]) -> str:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[DifferentPart]:
-    """Where two labs differ; what explains it first."""
+    """List the differences between two labs, the explaining ones first."""
     names = {name for name in (*here, *there) if here.get(name) != there.get(name)}
     ordered = sorted(names, key=lambda name: (not name.startswith(EXPLAINING), name))
     return [DifferentPart(name, here.get(name, ""), there.get(name, "")) for name in ordered]

@@ -1,4 +1,4 @@
-"""What came out of one run: environment, samples, flow results and fidelity."""
+"""The results of one run: environment, samples, flow results and fidelity."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ FORMAT_VERSION = 2
 Figure = TypeVar("Figure", int, float)
 
 Status = Literal["valid", "suspect", "invalid", "unchecked"]
-"""What the lab says of a run; `unchecked` when it ended before anybody had looked."""
+"""The lab's verdict on a run; `unchecked` when the run ended before the checks."""
 
 
 SNAPSHOT = "snapshot"
-"""The name, among the versions of an environment, of the guest's snapshot that a run began from."""
+"""Key, among the versions of an environment, of the guest's snapshot that the run started from."""
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run took place."""
+    """Backend, clock, kernel and lab of a run."""
 
     backend: str
     """host, guest or replay."""
     clock: str
-    """virtual: time counted in the guest's instructions; real: the wall's."""
+    """virtual: counted in the guest's instructions; real: wall-clock time."""
     kernel: str
     algorithms: tuple[str, ...] = ()
     qdiscs: tuple[str, ...] = ()
     hz: int = 0
-    """The kernel's timer frequency as it reports it to programs; 0 unknown."""
+    """The kernel's timer frequency as reported to programs; 0 if unknown."""
     versions: dict[str, str] = {}
     lab: dict[str, str] = {}
-    """What a guest's lab was made of, as `run.lab` has it; empty for other backends, and in files from before."""
+    """Parts of a guest's lab, see `run.lab_parts`; empty for other backends, and in older files."""
     reason: str = ""
-    """Why this backend and clock were chosen, for the screen."""
+    """Reason for this backend and clock, for the screen."""
 
     @property
     def system(self) -> str:
-        """The kernel with the name of its system, for the screen: "Linux 6.12", "Darwin 23.5.0"."""
+        """Return the kernel with its system's name, for the screen: "Linux 6.12", "Darwin 23.5.0"."""
         if self.kernel == "unknown":
             return "unknown kernel"
         return f"Linux {self.kernel}" if self.kernel[:1].isdigit() else self.kernel
 
     @property
     def snapshot(self) -> str:
-        """What a run in a guest began from: with another one a seed gives another history. Empty outside a guest."""
+        """Return the guest's snapshot, which decides the history of a seed; empty outside a guest."""
         return self.versions.get(SNAPSHOT, "")
 
 
 class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One flow over the measured time (the warm-up left out)."""
+    """One flow over the measured time, without the warm-up."""
 
     flow: int
     pair: int
     throughput_bps: float
-    """Payload that arrived, with what waited behind a gap, bit/s. Of an import without `receiver_bps` it is what the
-    sender wrote."""
+    """Payload that arrived, including bytes held behind a gap, bit/s; in imports without `receiver_bps` the
+    bytes written by the sender."""
     retransmits: int | None
-    """None where nothing tells of them, as in a receiver's file; so are the next four."""
+    """None if unknown, as in a receiver's file; the next four fields too."""
     losses: int | None
     """Loss events: the sender's entries into recovery or loss."""
     segments: int | None
@@ -74,11 +74,11 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
     mss: int
     algorithm: str = ""
     receiver_bps: float | None = None
-    """Payload that the receiver took in over the same time, bit/s, for comparison; None where nothing tells of it."""
+    """Payload that the receiver read over the same time, bit/s, for comparison; None if unknown."""
     mark_cuts: int = 0
-    """Times that ECN marks cut the window, with nothing lost."""
+    """Window reductions by ECN marks without loss."""
     completion_s: float | None = None
-    """Time from the flow's start to the acknowledgement of its last byte, s; None unless it had an amount to send."""
+    """Time from the flow's start to the acknowledgment of its last byte, s; None for flows without a fixed size."""
 
 
 class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,32 +86,32 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
 
     pair: int
     sent_bps: float | None
-    """None where the file is a receiver's that does not tell it; each end of an import knows its own side."""
+    """None if unknown, as in some receivers' files; each end of an import knows its own side only."""
     received_bps: float | None
-    """None where the file is a sender's without its receiver's figures."""
+    """None in a sender's file without its receiver's figures."""
     lost: int | None
     """Datagrams that did not arrive."""
     datagrams: int | None
-    """All that were sent."""
+    """Datagrams sent."""
     jitter_s: float | None
-    """Mean of the smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1); None where
-    nothing tells of it: a kernel does not know when a datagram was sent."""
+    """Mean smoothed interarrival jitter, s (RFC 1889, section 6.3.1); None if unknown: a kernel does not know
+    when a datagram was sent."""
     out_of_order: int | None = None
-    """Datagrams that arrived after one with a higher number, the warm-up included; None where nothing tells of them."""
+    """Datagrams that arrived after a higher number, warm-up included; None if unknown."""
     flow: int = 0
-    """Among the UDP flows, from 0."""
+    """Index among the UDP flows, from 0."""
     overruns: int | None = None
-    """Those of `lost` that arrived and found the receiving socket's buffer full; None where nothing tells of them."""
+    """Datagrams of `lost` dropped at the receiving socket's full buffer; None if unknown."""
     flows: int = 1
-    """How many flows these figures are of: more than one where only the sums of their host are known."""
+    """Number of flows in these figures: more than 1 where only their host's sums are known."""
     reverse: bool = False
-    """Whether it was sent from the pair's second host to its first."""
+    """True if sent from the pair's second host to its first."""
 
     @classmethod
     def counted(
         cls, start: UdpSample, rows: Sequence[UdpSample], pair: int, sent_bps: float | None = None
     ) -> UdpResult:
-        """From `start` to the last of `rows`; where nothing tells what was sent, by the datagrams' numbers."""
+        """Compute the figures from `start` to the last of `rows`; `sent_bps` defaults to the datagrams' numbers."""
         end, seconds = rows[-1], rows[-1].t - start.t
         datagrams, lost = end.datagrams - start.datagrams, end.lost - start.lost
         received = 8 * (end.received - start.received) / seconds
@@ -129,32 +129,32 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapturedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was kept of the packets at one interface."""
+    """Packets captured at one interface."""
 
     interface: str
     packets: int
-    """Kept."""
+    """Captured packets."""
     left_out: int = 0
-    """Those that came when the memory for them was full."""
+    """Packets dropped because the capture memory was full."""
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the lab believes its own result."""
+    """The lab's own judgment of its result."""
 
     status: Status = "unchecked"
     reasons: tuple[str, ...] = ()
-    """One sentence for each thing that makes it suspect or invalid, or why it was not checked."""
+    """One sentence per problem that makes it suspect or invalid, or the reason for not checking."""
     checks: dict[str, float | int | str | bool] = {}
-    """What was read back and measured, by name."""
+    """Values that were read back or measured, by name."""
 
     def number(self, name: str) -> float:
-        """That check as a number; 0 where it is none, or is not there."""
+        """Return a check as a number; 0 if it is missing or a text."""
         value = self.checks.get(name, 0)
         return 0.0 if isinstance(value, str) else float(value)
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One run of one experiment, whole or cut short. The one mutable thing here: it grows as samples arrive."""
+    """One run of one experiment, complete or cut short. Mutable: it grows as samples arrive."""
 
     id: str
     experiment: Experiment
@@ -167,19 +167,19 @@ class Run(msgspec.Struct, kw_only=True):
     samples: SampleTable = msgspec.field(default_factory=SampleTable)
     queue: QueueTable = msgspec.field(default_factory=QueueTable)
     senders: SenderTable = msgspec.field(default_factory=SenderTable)
-    """The queue of each sending host's own interface; empty in files from before it was sampled."""
+    """Queue of each sending host's own interface; empty in older files."""
     udp_samples: UdpTable = msgspec.field(default_factory=UdpTable)
-    """What `udp` sums up, over time; empty in files from before it was sampled."""
+    """Samples behind `udp`, over time; empty in older files."""
     acks: AckTable = msgspec.field(default_factory=AckTable)
-    """Single ACKs, for a run that was asked to trace them."""
+    """Single ACKs, if traced."""
     resent: ResentTable = msgspec.field(default_factory=ResentTable)
-    """Single retransmissions, for the same runs, where the kernel tells of them."""
+    """Single retransmissions, if ACKs were traced and the kernel reports them."""
     given: tuple[str, ...] = ()
-    """Of an imported run the parameters of its path that the importer gave; the file tells none of them."""
+    """Path parameters of an imported run that the user supplied, as the imported file has none."""
     captured: list[CapturedAt] = []
-    """For each interface whose packets were kept; these are in a file beside the run's."""
+    """Captured interfaces; their packets are in a file next to the run's."""
     complete: bool = False
-    """False while it runs and for one that was cut short."""
+    """False while it runs and when it was cut short."""
     note: str = ""
     """Why it was cut short, or "replay"."""
     wall_s: float = 0.0
@@ -187,15 +187,15 @@ class Run(msgspec.Struct, kw_only=True):
     format_version: int = FORMAT_VERSION
 
     @property
-    def unmeasured(self) -> str:
-        """Why no flow was measured: what cut the run short, else the first thing that the lab found wrong."""
+    def unmeasured_reason(self) -> str:
+        """Return why no flow was measured: the reason for cutting it short, else the first failed check."""
         wrong = next(iter(self.fidelity.reasons), "")
-        said = (wrong or self.note) if self.complete else (self.note or wrong)
-        return said.removeprefix("nothing was measured: ") or "no flow was seen"
+        reason = (wrong or self.note) if self.complete else (self.note or wrong)
+        return reason.removeprefix("nothing was measured: ") or "no flow was seen"
 
     @property
     def sampled_until(self) -> float:
-        """When the last sample of a flow was taken, TCP or UDP, s; 0 without any."""
+        """Return the time of the last TCP or UDP sample, s; 0 without samples."""
         return max(
             self.samples.column("t")[-1] if self.samples else 0.0,
             self.udp_samples.column("t")[-1] if self.udp_samples else 0.0,
@@ -207,14 +207,14 @@ TABLES: dict[str, type[Table[Any]]] = {
     for field in msgspec.structs.fields(Run)
     if isinstance(field.default_factory, type) and issubclass(field.default_factory, Table)
 }
-"""The types of a run's tables, by their names in it."""
+"""The table types of a run, by field name."""
 
 
 def sum_or_none(figures: Iterable[Figure | None]) -> Figure | None:
-    """Return the sum, or None where any figure is unknown. An empty sum is 0."""
-    found = list(figures)
-    known = [each for each in found if each is not None]
-    return sum(known) if len(known) == len(found) else None
+    """Return the sum, or None if any figure is unknown. An empty sum is 0."""
+    everything = list(figures)
+    known = [each for each in everything if each is not None]
+    return sum(known) if len(known) == len(everything) else None
 
 
 def mean_of_known(figures: Iterable[float | None]) -> float | None:

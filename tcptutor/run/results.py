@@ -1,4 +1,4 @@
-"""What comes of a run: each flow's figures over the measured time, from its samples, and what is doubtful of them."""
+"""Results of a run: each flow's figures over the measured time, from its samples, and their plausibility."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tcptutor.run.plausible import PlausibilityChecks, largest_window
 from tcptutor.spec import Experiment
 
 _HANDSHAKE = 1
-"""What the kernel counts among a flow's acknowledged bytes before its first one: that of the SYN."""
+"""Bytes that the kernel counts as acknowledged before a flow's first byte: the SYN."""
 
 
 class _FlowSamples:
-    """One flow's samples in order of time: some of their columns, without a row being made."""
+    """Columns of one flow's samples in order of time, without a row object per sample."""
 
     def __init__(self, samples: SampleTable, rows: list[int]) -> None:
-        # With one index alone itemgetter gives no tuple.
+        # itemgetter with a single index returns no tuple.
         pick: Callable[[array[Any]], tuple[Any, ...]] = (
             itemgetter(*rows) if len(rows) > 1 else lambda column: tuple(column[row] for row in rows)
         )
@@ -38,7 +38,7 @@ class _FlowSamples:
         self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
 
     def cuts(self, first: int, last: int) -> tuple[int, int]:
-        """Loss events, and cuts by marks, between two samples."""
+        """Return the numbers of loss events and of reductions by marks between two samples."""
         found = cuts_at(
             self.ca_state,
             self.ssthresh,
@@ -51,24 +51,24 @@ class _FlowSamples:
         return losses, marks
 
     def throughput(self, counted: Sequence[int], first: int, last: int) -> float:
-        """Of what was `counted` between two samples, bit/s."""
+        """Return the rate at which `counted` grew between two samples, bit/s."""
         bps: float = 8 * (counted[last] - counted[first]) / (self.t[last] - self.t[first])
         return bps
 
     def received(self, first: int, last: int) -> float | None:
-        """The receiver's throughput, bit/s, up to the last sample that tells of its end; None where none does."""
-        told = next((at for at in range(last, first, -1) if self.bytes_received[at]), None)
-        return None if told is None else self.throughput(self.bytes_received, first, told)
+        """Return the receiver's throughput up to the last sample with its counter, bit/s; None without one."""
+        known = next((at for at in range(last, first, -1) if self.bytes_received[at]), None)
+        return None if known is None else self.throughput(self.bytes_received, first, known)
 
 
-def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
-    """The figures of one flow; None with fewer than two samples after the warm-up and before it had sent all."""
+def _flow_span(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
+    """Return the figures of one flow; None with fewer than two samples between the warm-up and its last byte."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
     completion = None
     amount = experiment.flows.bytes
     if amount is not None:
-        # A flow that has sent all is idle: its mean is taken up to the last acknowledgement.
+        # A finished flow is idle: its mean ends at the last acknowledgment.
         done = bisect_left(samples.bytes_acked, amount + _HANDSHAKE)
         if done < end:
             completion = round(samples.t[done] - samples.t[0], 6)
@@ -77,7 +77,7 @@ def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment)
         return None
     last = end - 1
     losses, mark_cuts = samples.cuts(first, last)
-    # Before a first measurement the kernel has 0.
+    # The kernel reports 0 before the first measurement.
     rtts = [rtt for rtt in samples.rtt[first:end] if rtt > 0]
     result = FlowResult(
         flow=flow,
@@ -98,7 +98,7 @@ def _result(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment)
 
 
 def until(samples: SampleTable, seconds: float) -> SampleTable:
-    """Those of the first `seconds`."""
+    """Return the samples of the first `seconds`."""
     if samples and samples[-1].t > seconds:
         return SampleTable([row for row in samples if row.t <= seconds])
     return samples
@@ -107,19 +107,24 @@ def until(samples: SampleTable, seconds: float) -> SampleTable:
 def flow_spans(
     flows: Sequence[tuple[int, int]], samples: SampleTable, experiment: Experiment
 ) -> list[FlowSpan]:
-    """The figures of every flow that was measured, in order, and the time that they are from.
+    """Return the figures of every measured flow, in order, and their intervals.
 
-    `flows`: the number and the pair of each. By columns: a long run has a million rows.
+    Works on columns: a long run has a million rows.
+
+    Args:
+        flows: Number and pair of each flow.
+        samples: The run's samples.
+        experiment: The run's experiment.
     """
     rows: dict[int, list[int]] = {flow: [] for flow, _ in flows}
     for row, number in enumerate(samples.column("flow")):
         rows[number].append(row)
-    found = (_result(flow, pair, _FlowSamples(samples, rows[flow]), experiment) for flow, pair in flows)
+    found = (_flow_span(flow, pair, _FlowSamples(samples, rows[flow]), experiment) for flow, pair in flows)
     return [result for result in found if result is not None]
 
 
 def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -> Finished:
-    """The end of a run: what the lab says of it, what was measured, and whether that may be believed."""
+    """Combine the agent's report, the measured figures and their plausibility into the end of a run."""
     seconds = round(ended.seconds, 6)
     samples = until(samples, seconds)
     doubts = PlausibilityChecks(
@@ -128,17 +133,17 @@ def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -
     spans = flow_spans(ended.flows, samples, ended.experiment)
     flows = [span.result for span in spans]
     if ended.complete and ended.planned:
-        doubts.measured(flows)
-        doubts.enough_time(spans, ended.udp)
-    doubts.nothing(flows, ended.udp)
+        doubts.check_measured(flows)
+        doubts.check_duration(spans, ended.udp)
+    doubts.check_delivery(flows, ended.udp)
     if ended.complete:
-        doubts.enough_losses(flows)
-    doubts.super_packets(flows)
-    doubts.excess(queue, spans, ended.udp)
-    doubts.rate(queue)
+        doubts.check_loss_count(flows)
+    doubts.check_segmentation(flows)
+    doubts.check_excess(queue, spans, ended.udp)
+    doubts.check_rate(queue)
     if flows and ended.planned:
-        doubts.window(largest_window(samples), flows[0].mss)
-    doubts.sampling(ended.timers)
+        doubts.check_window(largest_window(samples), flows[0].mss)
+    doubts.check_sampling(ended.timers)
     if ended.trace_lost is not None:
-        doubts.trace(ended.trace_lost)
+        doubts.check_trace(ended.trace_lost)
     return Finished(tuple(flows), doubts.verdict(), seconds, ended.complete, ended.udp, ended.captured)

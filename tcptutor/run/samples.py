@@ -1,4 +1,4 @@
-"""What is measured while a run goes on, one row an instant: the flows' TCP state, the bottleneck's queue, single ACKs.
+"""Measurements during a run, one row per instant: TCP state, the bottleneck's queue, single ACKs.
 
 Times are seconds of the lab's clock since the traffic began.
 """
@@ -11,7 +11,7 @@ from itertools import pairwise
 import msgspec
 
 SSTHRESH_INFINITE = 0x7FFFFFFF
-"""What the kernel reports as ssthresh before the first loss."""
+"""The kernel's ssthresh before the first loss."""
 
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
@@ -35,7 +35,7 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     rttvar: float
     """Mean deviation of the RTT, s."""
     min_rtt: float
-    """Smallest RTT seen, s; 0 before the first measurement."""
+    """Smallest RTT so far, s; 0 before the first measurement."""
     bytes_acked: int
     """Payload acknowledged since the flow began, bytes."""
     segs_out: int
@@ -47,46 +47,46 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     pacing_rate: float
     """bit/s."""
     snd_wnd: int
-    """The receiver's advertised window, bytes; 0 where the kernel does not tell (before 6.2)."""
+    """The receiver's advertised window, bytes; 0 if the kernel does not report it (before 6.2)."""
     ca_state: int
     app_limited: bool
     busy: float
     """Time with data to send since the flow began, s."""
     rwnd_limited: float
-    """The part of `busy` in which the receiver's window was the limit, s."""
+    """Part of `busy` in which the receiver's window was the limit, s."""
     sndbuf_limited: float
-    """The part of `busy` in which the send buffer was the limit, s."""
+    """Part of `busy` in which the send buffer was the limit, s."""
     reord_seen: int
     dsack_dups: int
     rto: float
     """Retransmission timeout, s."""
-    # From here on since format 2; a file of format 1 has none of them.
+    # The following fields exist since format 2.
     bytes_retrans: int = 0
     """Payload retransmitted since the flow began, bytes."""
     delivered: int = 0
-    """Segments that the receiver has told of, since the flow began."""
+    """Segments reported as received since the flow began."""
     delivered_ce: int = 0
-    """Those of `delivered` with an ECN mark."""
+    """Segments of `delivered` with an ECN mark."""
     total_rto: int = 0
-    """Retransmission timeouts since the flow began; 0 where the kernel does not tell (before 6.7)."""
+    """Retransmission timeouts since the flow began; 0 if the kernel does not report it (before 6.7)."""
     unacked: int = 0
-    """Segments sent and not yet acknowledged."""
+    """Segments in flight: sent and not yet acknowledged."""
     lost: int = 0
-    """Those of `unacked` that are taken for lost."""
+    """Segments of `unacked` that the sender considers lost."""
     notsent: int = 0
-    """Bytes that wait in the send buffer for the first time."""
+    """Bytes in the send buffer that were never sent."""
     bytes_received: int = 0
-    """Payload that the receiver's kernel has taken in order since the flow began, bytes."""
+    """Payload received in order by the receiver's kernel since the flow began, bytes."""
 
 
 class QueueSample(msgspec.Struct, frozen=True, array_like=True):
-    """The bottleneck's queue at one instant (tbf and what is below it)."""
+    """The bottleneck's queue at one instant: tbf and its child."""
 
     t: float
     bytes: int
-    """Waiting."""
+    """Queued bytes."""
     packets: int
-    """Waiting."""
+    """Queued packets."""
     drops: int
     """Packets dropped since the run's start."""
     sent: int
@@ -94,41 +94,40 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SenderSample(msgspec.Struct, frozen=True, array_like=True):
-    """The queue discipline of one sending host's own interface at one instant: what fq holds back waits here.
+    """Queue discipline of one sending host's own interface at one instant, where fq holds back packets.
 
-    None is taken of an interface where packets do not wait (`noqueue`).
+    Interfaces without a queue (`noqueue`) are not sampled.
     """
 
     host: int
-    """The number in the host's name: 1 is h1."""
+    """Number of the host: 1 is h1."""
     t: float
     bytes: int
-    """Waiting."""
+    """Queued bytes."""
     packets: int
-    """Waiting; TCP hands over several segments as one packet, and they leave as several."""
+    """Queued packets; TCP passes several segments as one packet, which is split on departure."""
     drops: int
     """Packets dropped since the run's start."""
 
 
 class UdpSample(msgspec.Struct, frozen=True, array_like=True):
-    """One UDP flow up to one instant, as its receiver counts it."""
+    """One UDP flow at one instant, as its receiver counts it."""
 
     flow: int
-    """Among the UDP flows, from 0."""
+    """Index among the UDP flows, from 0."""
     t: float
     received: int
     """Payload that has arrived since the flow began, bytes."""
     datagrams: int
-    """Sent since the flow began, as far as the receiver can tell from their numbers."""
+    """Datagrams sent since the flow began, as far as their numbers show."""
     lost: int
-    """Those of `datagrams` that did not arrive."""
+    """Datagrams that did not arrive."""
     jitter: float | None
-    """Smoothed variation of the time between sending and arrival (RFC 1889, section 6.3.1), s; None where nothing tells
-    of it."""
+    """Smoothed interarrival jitter, s (RFC 1889, section 6.3.1); None if unknown."""
 
 
 class AckSample(msgspec.Struct, frozen=True, array_like=True):
-    """One flow at one arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
+    """One flow at an arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
 
     flow: int
     t: float
@@ -136,30 +135,30 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
     ssthresh: int
     rtt: float
     """Smoothed round-trip time, s."""
-    # A file from before these were traced has -1 in each row.
+    # Older files have -1 in these columns.
     acked: int = -1
-    """Where the flow's acknowledged bytes end before this packet counts, from its first byte on."""
+    """End of the acknowledged bytes before this packet is processed, as an offset in the flow."""
     sent: int = -1
-    """Where the bytes end that the flow has sent by then."""
+    """End of the bytes sent so far, as an offset in the flow."""
     window: int = -1
-    """The receiver's window from `acked` on by then, bytes."""
+    """The receiver's window from `acked` on, bytes."""
 
 
 class ResentSample(msgspec.Struct, frozen=True, array_like=True):
-    """One segment that a flow sent again, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
+    """One retransmitted segment, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
 
     flow: int
     t: float
     first: int
-    """Where the segment begins among the flow's bytes."""
+    """Offset of the segment's first byte in the flow."""
     last: int
-    """Where it ends."""
+    """Offset of its end."""
 
 
 def hystart_exits(
     ssthresh: Sequence[int], ca_state: Sequence[int], retransmits: Sequence[int], delivered_ce: Sequence[int]
 ) -> tuple[int, ...]:
-    """The samples of one flow at which ssthresh had fallen from infinity though nothing was lost or marked."""
+    """Return the samples at which ssthresh fell from infinity without a loss or a mark."""
     return tuple(
         at
         for at, (before, now) in enumerate(pairwise(ssthresh), start=1)
@@ -173,16 +172,17 @@ def hystart_exits(
 def arrived_bytes(
     bytes_acked: Sequence[int], delivered: Sequence[int], mss: Sequence[int], ca_state: Sequence[int]
 ) -> list[int]:
-    """Payload of one flow that its receiver had at each sample, with what it held behind a gap, bytes.
+    """Return the payload that one flow's receiver had at each sample, bytes, including bytes behind a gap.
 
-    While segments are missing, those after them arrive and cannot be acknowledged: an acknowledgement after a recovery
-    tells of bytes that came long before. The kernel counts whole segments of them, as the receiver reports them.
+    While segments are missing, later segments arrive and cannot be acknowledged; the acknowledgment after a
+    recovery covers bytes that arrived long before. The kernel counts whole segments of them, as reported by
+    the receiver.
     """
-    found: list[int] = []
-    latest = whole = told = 0
+    arrived: list[int] = []
+    latest = whole = counted = 0
     for acked, count, size, state in zip(bytes_acked, delivered, mss, ca_state, strict=True):
-        if state == 0 or not found:  # nothing is missing
-            whole, told = acked, count
-        latest = max(latest, acked, whole + (count - told) * size)
-        found.append(latest)
-    return found
+        if state == 0 or not arrived:  # nothing is missing
+            whole, counted = acked, count
+        latest = max(latest, acked, whole + (count - counted) * size)
+        arrived.append(latest)
+    return arrived

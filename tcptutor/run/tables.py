@@ -1,4 +1,4 @@
-"""Rows of one struct kept as columns: an array of numbers for each field, so that a million of them fit in memory."""
+"""Rows of a struct stored as columns: one array of numbers per field, so that a million rows fit in memory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tcptutor.run.samples import AckSample, QueueSample, ResentSample, Sample, S
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d", float | None: "d"}
 DIGITS = 9
-"""Decimals that are written of a number with a fraction: nanoseconds."""
+"""Decimals written of a fraction: nanoseconds."""
 _KINDS = (int, bool, float)
 
 
 def _or_none(number: float) -> float | None:
-    """A number of a column that may lack some: these are kept as NaN."""
     return None if math.isnan(number) else number
 
 
@@ -35,9 +34,9 @@ def _types(row: type[msgspec.Struct]) -> list[Any]:
 
 
 class Table(Sequence[Row], Generic[Row]):
-    """Reads like a list of rows; `column` gives the numbers of one field without making any row.
+    """A sequence of rows with access to the numbers of one field by `column`, without creating rows.
 
-    What is None in a row is NaN in its column, and null in a file.
+    None in a row is NaN in its column, and null in a file.
     """
 
     row: ClassVar[type[msgspec.Struct]]
@@ -45,8 +44,8 @@ class Table(Sequence[Row], Generic[Row]):
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._types = _types(self.row)
         self._columns: list[array[Any]] = [array(_CODES[kind]) for kind in self._types]
-        self._made = [_or_none if kind not in _KINDS else kind for kind in self._types]
-        """What makes a row's value of a column's."""
+        self._converters = [_or_none if kind not in _KINDS else kind for kind in self._types]
+        """Converts a column's value to a row's."""
         self.extend(rows)
 
     def __len__(self) -> int:
@@ -61,25 +60,27 @@ class Table(Sequence[Row], Generic[Row]):
             part = type(self)()
             part._columns = [column[index] for column in self._columns]
             return part
-        values = zip(self._made, self._columns, strict=True)
+        values = zip(self._converters, self._columns, strict=True)
         row: Any = self.row(*(kind(column[index]) for kind, column in values))
         return row  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Row]:
         columns = (
-            map(make, column) if make in (bool, _or_none) else column
-            for make, column in zip(self._made, self._columns, strict=True)
+            map(converter, column) if converter in (bool, _or_none) else column
+            for converter, column in zip(self._converters, self._columns, strict=True)
         )
         rows: Iterator[Any] = map(self.row, *columns)
-        # A generator: other threads may run between two rows, even when somebody makes a list of a million.
+        # A generator lets other threads run between two rows, also during list() of a million rows.
         return (row for row in rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table) or self.row is not other.row:
             return False
-        # By their bytes: NaN is not equal to itself.
+        # Compare bytes: NaN is not equal to itself.
         pairs = zip(self._columns, other._columns, strict=True)
-        return all(one == another or one.tobytes() == another.tobytes() for one, another in pairs)
+        return all(
+            one == other_column or one.tobytes() == other_column.tobytes() for one, other_column in pairs
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -87,12 +88,12 @@ class Table(Sequence[Row], Generic[Row]):
         return f"{type(self).__name__}({len(self)} rows)"
 
     def column(self, name: str) -> array[Any]:
-        """The numbers of one field, in the order of the rows."""
+        """Return the numbers of one field, in the order of the rows."""
         return self._columns[self.row.__struct_fields__.index(name)]
 
-    def may_lack(self, name: str) -> bool:
-        """Whether a value of that column may be None."""
-        return self._made[self.row.__struct_fields__.index(name)] is _or_none
+    def is_optional(self, name: str) -> bool:
+        """Return True if values of that column can be None."""
+        return self._converters[self.row.__struct_fields__.index(name)] is _or_none
 
     def append(self, row: Row) -> None:
         self.extend((row,))
@@ -104,13 +105,13 @@ class Table(Sequence[Row], Generic[Row]):
             return
         new = list(zip(*map(msgspec.structs.astuple, rows), strict=True)) or [()] * len(self._columns)
         for name, column, values in zip(self.row.__struct_fields__, self._columns, new, strict=True):
-            column.extend(_or_nan(values) if self.may_lack(name) else values)
+            column.extend(_or_nan(values) if self.is_optional(name) else values)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """The columns by field name, as they are written to a file."""
+        """Return the columns by field name, as written to a file."""
         return {
             name: [*map(_or_none, rounded(column))]
-            if self.may_lack(name)
+            if self.is_optional(name)
             else rounded(column)
             if column.typecode == "d"
             else column.tolist()
@@ -118,14 +119,15 @@ class Table(Sequence[Row], Generic[Row]):
         }
 
     def take_columns(self, columns: Mapping[str, Iterable[Sequence[Any]]]) -> None:
-        """Fill an empty table from columns that come in pieces; a field without one has its default in every row.
+        """Fill an empty table from columns in pieces; a missing column gets the field's default in every row.
 
-        Raises ValueError for columns that are not of one length, or for a missing one without a default, and
-        OverflowError for a number that no row can hold.
+        Raises:
+            ValueError: The columns differ in length, or one without a default is missing.
+            OverflowError: A number is out of a column's range.
         """
         for name, column in zip(self.row.__struct_fields__, self._columns, strict=True):
             for piece in columns.get(name, ()):
-                column.extend(_or_nan(piece) if self.may_lack(name) else piece)
+                column.extend(_or_nan(piece) if self.is_optional(name) else piece)
         lengths = {len(self.column(name)) for name in columns}
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")
@@ -138,7 +140,7 @@ class Table(Sequence[Row], Generic[Row]):
 
 
 def rounded(numbers: Iterable[float]) -> list[float]:
-    """What is written of numbers with a fraction."""
+    """Round fractions to the decimals of a file."""
     return [round(number, DIGITS) for number in numbers]
 
 

@@ -94,7 +94,7 @@ def results(run: Run) -> Row:
     measured = measure(run)
     result = report_of(measured)
     if result.nothing:
-        raise LabError(f"nothing was measured: {run.unmeasured}")
+        raise LabError(f"nothing was measured: {run.unmeasured_reason}")
     flows = measured.flows
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
     return Row(

@@ -102,7 +102,7 @@ def test_a_bottleneck_that_carries_more_than_its_rate_is_told(
     """Of the measured time: what goes through a full bucket before it does not count."""
     watch = PlausibilityChecks(build(rate="10 Mbit/s", duration="4 s", warmup="1 s"))
     queue = [QueueSample(t / 10, 0, 0, 0, round(4e6 * (t >= 10) + carried * t / 80)) for t in range(10, 51)]
-    watch.excess(queue, [], [])
+    watch.check_excess(queue, [], [])
     assert ["were carried, more than the 10" in reason for reason in watch.invalid] == [True] * told
 
 

@@ -35,7 +35,7 @@ def test_what_is_told_of_the_samples_times(
     build: Build, times: list[float], late: list[float], told: list[str]
 ) -> None:
     watch = PlausibilityChecks(build(rate="10 Mbit/s"))
-    watch.sampling(_sampled(times, late).counts)
+    watch.check_sampling(_sampled(times, late).counts)
     assert watch.verdict().reasons == tuple(f"{one}: the machine is too busy" for one in told)
 
 
@@ -56,7 +56,7 @@ def test_late_timers_are_a_doubt_where_they_change_what_the_path_does(
     build: Build, settings: dict[str, str], late: float, doubted: bool
 ) -> None:
     watch = PlausibilityChecks(build(**settings))
-    watch.sampling(_sampled(EVERY, [0.0001] * 350 + [late] * 50).counts)
+    watch.check_sampling(_sampled(EVERY, [0.0001] * 350 + [late] * 50).counts)
     reasons = watch.verdict().reasons
     assert bool(reasons) == doubted
     assert all(reason.startswith("12% of the timers were more than 2 ms late") for reason in reasons)
@@ -64,7 +64,7 @@ def test_late_timers_are_a_doubt_where_they_change_what_the_path_does(
 
 def test_few_late_timers_are_no_doubt(build: Build) -> None:
     watch = PlausibilityChecks(build(delay="2 ms"))
-    watch.sampling(_sampled(EVERY, [0.0001] * 370 + [0.010] * 30).counts)
+    watch.check_sampling(_sampled(EVERY, [0.0001] * 370 + [0.010] * 30).counts)
     assert watch.verdict().reasons == ()
 
 

@@ -69,7 +69,7 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
         QueueSample(t / 100, 9 * frame, 9, 0, frame * int(rate * t / 100 / 8 / frame)) for t in range(811)
     ]
     watch = PlausibilityChecks(build(rate="20 kbit/s"))
-    watch.rate(queue)
+    watch.check_rate(queue)
     assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
 
@@ -84,14 +84,14 @@ def _flow(losses: int, retransmits: int) -> FlowResult:
 def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
     """It never leaves recovery: of 8,089 retransmissions none began a loss event."""
     watch = PlausibilityChecks(build(loss="15 %", algorithm="bbr"))
-    watch.enough_losses([_flow(losses=0, retransmits=8089)])
+    watch.check_loss_count([_flow(losses=0, retransmits=8089)])
     assert watch.suspect == []
 
 
 def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
     watch = PlausibilityChecks(build(loss="0.5 %", loss_correlation="60 %"))
     watch.checks["random drops"] = 0
-    watch.enough_losses([_flow(losses=2, retransmits=2)])
+    watch.check_loss_count([_flow(losses=2, retransmits=2)])
     assert "loss of 0.5 % was asked for, and the path lost 0 segments" in watch.suspect[0]
     assert "more loss" not in watch.suspect[0]
 
@@ -101,7 +101,7 @@ def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -
         PlausibilityChecks(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {})
     )
     for watch in (late, lost):
-        watch.super_packets([_flow(losses=20, retransmits=120)])
+        watch.check_segmentation([_flow(losses=20, retransmits=120)])
     assert (len(late.suspect), len(lost.suspect)) == (0, 1)
 
 
@@ -112,7 +112,7 @@ def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: st
         flow=0, pair=0, throughput_bps=1e6, retransmits=losses, losses=losses, segments=900,
         mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,
     )  # fmt: skip
-    watch.enough_losses([few])
+    watch.check_loss_count([few])
     assert watch.suspect[0].startswith(told)
 
 

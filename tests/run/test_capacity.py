@@ -55,7 +55,7 @@ def test_a_rate_that_changes_is_followed(build: Build) -> None:
 def test_what_passes_by_the_queue_is_found_at_its_end(build: Build) -> None:
     """Overtakers leave netem at once, and its tbf never sees them."""
     watch = PlausibilityChecks(build(**PATH, delay="20 ms", reorder="50 %"))
-    watch.excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
+    watch.check_excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
     assert watch.verdict().status == "invalid"
     assert "overtakes passes by" in watch.invalid[0]
 
@@ -96,7 +96,7 @@ def test_a_mean_of_next_to_nothing_is_doubted(
     build: Build, flows: list[FlowSpan], parameters: dict[str, str], told: str
 ) -> None:
     watch = PlausibilityChecks(build(**PATH | parameters))
-    watch.enough_time(flows, [])
+    watch.check_duration(flows, [])
     assert [told in reason for reason in watch.suspect] == [True] * bool(told)
 
 
@@ -104,11 +104,11 @@ def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
     for flows in ([], [flow(0.0)]):
         watch = PlausibilityChecks(build(**PATH))
         watch.checks["kernel HZ"] = 100
-        watch.nothing([span.result for span in flows], [])
+        watch.check_delivery([span.result for span in flows], [])
         assert watch.verdict().status == "invalid"
         assert watch.verdict().reasons[0].startswith("nothing was measured: ")
     only_udp = PlausibilityChecks(build(**PATH))
-    only_udp.nothing([], [datagrams(1e6)])
+    only_udp.check_delivery([], [datagrams(1e6)])
     assert only_udp.invalid == []
 
 

@@ -70,11 +70,11 @@ def test_from_an_instant_on_means_to_the_end() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "at", "reason"),
     [
-        ("loss", "0.1 %", None, "it is 0.1 % already"),
-        ("loss", "0.1 %", 3.0, "it is 0.1 % at 3 s already"),
-        ("window", "10 kB", 3.0, "window: it holds for the whole run"),
-        ("tcp_sack", "0", 3.0, "tcp_sack: it holds for the whole run"),
-        ("link", "down", None, "only from an instant on"),
+        ("loss", "0.1 %", None, "loss is already 0.1 %"),
+        ("loss", "0.1 %", 3.0, "loss is already 0.1 % at 3 s"),
+        ("window", "10 kB", 3.0, "window cannot change during a run"),
+        ("tcp_sack", "0", 3.0, "tcp_sack cannot change during a run"),
+        ("link", "down", None, "link can only go down during a run"),
         ("loss", "0", 99.0, "the run is over after 22 s"),
         ("loss", "200 %", None, "loss: '200 %' is out of bounds"),
         ("latency", "1 ms", None, "did you mean delay?"),

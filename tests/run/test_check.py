@@ -67,7 +67,7 @@ def run() -> Run:
         (of("fidelity", checks={"steal": math.nan}), "checks: steal is out of bounds"),
         (of("experiment", title=CONTROL), "title"),
         (lambda run: setattr(run, "note", "x" * 3000), "sentences: a text of 3000 characters"),
-        (lambda run: setattr(run, "id", "../../etc/passwd"), "its id is not a plain name"),
+        (lambda run: setattr(run, "id", "../../etc/passwd"), "the id is not a plain name"),
         (lambda run: setattr(run, "started", "2025-13-45"), "started: not a date"),
         (lambda run: setattr(run, "started", "2025-01-02T03:04:05"), "started: not a date with .* a zone"),
         (lambda run: setattr(run, "started", "0001-01-01T00:00:00+14:00"), "started: not a date"),
