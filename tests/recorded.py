@@ -53,7 +53,7 @@ def uses() -> dict[str, Experiment]:
             if step.experiment is None:
                 continue
             wanted = step.experiment.experiment
-            if not any(replay.same(wanted, other) for other in found.values()):
+            if not any(replay.same_experiment(wanted, other) for other in found.values()):
                 found[f"{module.id}/{step.id}"] = wanted
     return found
 
@@ -226,14 +226,14 @@ class Recorder:
             if not isinstance(figures, list) or len(figures) != count:
                 figures = [None] * count
             self.expected[page] = [*figures[:number], told, *figures[number + 1 :]]
-        file = replay.folder() / f"{name}.tcprun"
+        file = replay.recordings_folder() / f"{name}.tcprun"
         file.parent.mkdir(parents=True, exist_ok=True)
         save(small, file)
         print(f"{name}: {run.wall_s:.0f} s, {file.stat().st_size / 1000:.0f} KB, {told}", flush=True)
 
     def prune(self) -> None:
         """Remove recordings of nothing."""
-        root = replay.folder()
+        root = replay.recordings_folder()
         for old in root.glob("**/*.tcprun"):
             if str(old.relative_to(root).with_suffix("")) not in self.wanted:
                 old.unlink()

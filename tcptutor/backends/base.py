@@ -1,4 +1,4 @@
-"""The one small interface that every backend gives."""
+"""The interface that every backend implements."""
 
 from __future__ import annotations
 
@@ -13,27 +13,38 @@ from tcptutor.wire.protocol import Event
 
 
 class Backend(Protocol):
-    """A place where experiments run. Not for two runs at once; a backend that failed can be opened again."""
+    """A place where experiments run, one at a time. A backend that failed can be opened again."""
 
     async def open(self) -> Environment:
-        """Bring the lab up, or give the environment at once when it is up. Raises LabUnavailable."""
+        """Bring the lab up and return its environment; no-op when it is up.
+
+        Raises:
+            LabUnavailable: The lab cannot run here.
+        """
         ...
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Run it. The last event is Finished. A failure raises LabError; the events before it stay true.
+        """Run `experiment` and yield its events; the last event is Finished.
 
         Closing the iterator early (`aclose`, or cancelling the task) stops the run in the lab.
+
+        Raises:
+            LabError: The run failed; the events before the failure remain valid.
         """
         ...
 
     def session(self, experiment: Experiment, trap: str = "") -> AbstractAsyncContextManager[Session]:
-        """The lab set up as `experiment` says, for work by hand in real time, while the block lasts.
+        """Set up the lab for `experiment` and keep it open for interactive use in real time.
 
-        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
-        Raises LabUnavailable where there is none, LabError or KernelLacks when it cannot be set up.
+        Args:
+            trap: The fault to plant before the session starts (`agent.traps.TRAPS`); empty for a healthy lab.
+
+        Raises:
+            LabUnavailable: There is no lab here.
+            LabError, KernelLacks: The lab cannot be set up.
         """
         ...
 
     async def close(self) -> None:
-        """End the lab and leave nothing behind. Never raises; safe to call twice."""
+        """Shut the lab down and clean up. Never raises; safe to call twice."""
         ...

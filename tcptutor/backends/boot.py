@@ -1,4 +1,4 @@
-"""What was found out about this machine, kept in the cache until it boots again."""
+"""Facts about this machine, cached until its next boot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KIND = files.small_kind("answer about this machine")
 
 class _Answer(msgspec.Struct):
     boot: str
-    """The boot for which it holds, as the kernel names it."""
+    """The kernel's id of the boot for which the answer is valid."""
     answer: msgspec.Raw
 
 
@@ -26,7 +26,7 @@ def _this_boot() -> str:
 
 
 def recall(name: str, kind: type[_T]) -> _T | None:
-    """The answer kept as `name` since the last boot; None when there is none, or a damaged one."""
+    """Return the answer stored as `name` since the last boot; None when it is missing or damaged."""
     try:
         with files.open_bounded(places.cache() / name, _KIND) as text:
             known = msgspec.json.decode(text, type=_Answer)
@@ -36,9 +36,9 @@ def recall(name: str, kind: type[_T]) -> _T | None:
 
 
 def remember(name: str, answer: object) -> None:
-    """Keep `answer` as `name`. Where that cannot be written, the question is asked again."""
+    """Store `answer` as `name`; a failure to write is ignored, so the check simply runs again."""
     with contextlib.suppress(OSError, TutorError):
         known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
         places.cache().mkdir(parents=True, exist_ok=True)
-        with files.atomic(places.cache() / name) as beside:
-            beside.write_bytes(msgspec.json.encode(known))
+        with files.atomic(places.cache() / name) as part:
+            part.write_bytes(msgspec.json.encode(known))

@@ -1,7 +1,8 @@
-"""Choice of the backend that runs an experiment: the host's kernel if it can run the whole course, else the guest.
+"""Choice of the backend for an experiment: the host's kernel if it can run the whole course, else the guest.
 
-One course is one lab: pages that moved between kernels and clocks would contradict each other. A replay of recorded
-runs is for machines where neither can run: asked for, or by `recordings` when the others have failed.
+All pages of a course use one lab: pages that moved between kernels and clocks would contradict each other. Replaying
+recorded runs is for machines where neither can run: on request, or through `choose_replay` when the others have
+failed.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ from tcptutor.spec import Experiment
 
 COURSE_QDISCS = ("netem", "tbf", "fq", "codel", "fq_codel", "cake", "red")
 COURSE_ALGORITHMS = ("reno", "cubic", "bbr", "htcp", "bic", "vegas", "westwood", "cdg", "nv")
-"""Needs of the course that comes with tcptutor, work by hand included."""
+"""Algorithms that the bundled course needs, interactive sessions included."""
 _NAMED = 3
-"""Most things that a reason names before it counts the others."""
+"""Maximum number of items that a reason lists by name."""
 
 
 class ChosenBackend(NamedTuple):
-    """What was chosen for an experiment."""
+    """The backend chosen for an experiment."""
 
     backend: Backend
     name: str
     clock: str
     reason: str
-    """Why it was chosen, for the screen."""
+    """Explanation of the choice, for the screen."""
     memory: int = 0
-    """MiB of a guest; 0 elsewhere."""
+    """Memory of the guest in MiB; 0 for other backends."""
 
 
-def lacks(experiment: Experiment, here: Environment) -> list[str]:
-    """Return the queue disciplines and algorithms that `experiment` needs and the kernel of `here` does not have."""
+def missing_features(experiment: Experiment, here: Environment) -> list[str]:
+    """Return the queue disciplines and algorithms that `experiment` needs and the kernel of `here` lacks."""
     return _missing(experiment.qdiscs, experiment.congestion_controls, here)
 
 
-def course_lacks(here: Environment) -> list[str]:
-    """Return the queue disciplines and algorithms that the course needs and the kernel of `here` does not have."""
+def missing_course_features(here: Environment) -> list[str]:
+    """Return the queue disciplines and algorithms that the course needs and the kernel of `here` lacks."""
     return _missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)
 
 
@@ -54,14 +55,14 @@ def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment
     ]
 
 
-def some_of(names: Sequence[str]) -> str:
-    """Return the first few of `names` as words."""
+def abbreviate(names: Sequence[str]) -> str:
+    """Join the first few of `names` with commas and count the rest."""
     rest = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, str]:
-    """What the host's kernel can do, or None and why it cannot; asked once a boot unless `fresh`."""
+    """Return what the host's kernel can do, or None and the reason; probed once per boot unless `fresh`."""
     if not fresh and (known := boot.recall("host.json", tuple[Environment | None, str])):
         return known
     backend = HostBackend()
@@ -79,29 +80,30 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
     """Return the backend for `experiment`.
 
-    Raises LabUnavailable or KernelLacks, with the reason, when there is none.
+    Raises:
+        LabUnavailable, KernelLacks: No backend can run it; the message says why.
     """
     if backend == "replay":
-        return recordings(replay.ASKED)
+        return choose_replay(replay.REQUESTED)
     if backend == "guest" or clock == "virtual":
         if backend == "host":
             raise LabUnavailable(
-                "the host's kernel has only the real clock: leave --clock out, or take --backend guest"
+                "the host backend has no virtual clock: leave out --clock, or use --backend guest"
             )
         return _guest(experiment, clock, "asked for")
     here, why = await host_environment()
-    missing = lacks(experiment, here) if here is not None else []
+    missing = missing_features(experiment, here) if here is not None else []
     if backend == "host":
         if missing:
-            raise KernelLacks(f"this machine's kernel has no {', '.join(missing)}: take --backend guest")
+            raise KernelLacks(f"this machine's kernel has no {', '.join(missing)}: use --backend guest")
         return ChosenBackend(HostBackend(), "host", "real", "asked for")
     if here is not None:
-        absent = [*dict.fromkeys([*missing, *course_lacks(here)])]
+        absent = [*dict.fromkeys([*missing, *missing_course_features(here)])]
         if not absent:
             return ChosenBackend(
-                HostBackend(), "host", "real", "this machine's kernel has all that is needed"
+                HostBackend(), "host", "real", "this machine's kernel has everything the course needs"
             )
-        why = f"this machine's kernel has no {some_of(absent)}"
+        why = f"this machine's kernel has no {abbreviate(absent)}"
     try:
         return _guest(experiment, clock, why)
     except (LabUnavailable, KernelLacks) as error:
@@ -113,8 +115,8 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         raise LabUnavailable(f"{why}; and {error}") from error
 
 
-def recordings(reason: str) -> ChosenBackend:
-    """Recorded runs in place of a lab, because of `reason`."""
+def choose_replay(reason: str) -> ChosenBackend:
+    """Return the replay backend, with `reason` as the explanation."""
     return ChosenBackend(replay.ReplayBackend(reason), "replay", "recorded", reason)
 
 
@@ -123,7 +125,7 @@ def _guest(experiment: Experiment, clock: str, reason: str) -> ChosenBackend:
     snapshots = Snapshots(memory=memory)
     snapshots.image.check()
     if clock == "auto":
-        # Real time is worth having only where the guest is as fast as it.
+        # An emulated guest is too slow for the real clock.
         try:
             clock = "real" if Snapshots().manifest("real").kvm else "virtual"
         except ImageDamaged:

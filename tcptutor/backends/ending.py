@@ -1,4 +1,4 @@
-"""The end, in order, of a child process and of a command that uses the lab."""
+"""Orderly termination of child processes and of commands that use the lab."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ _IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
 _PROCESS_IDS = ("--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-def ended_with(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
-    """`command`, ended by the kernel when the process `parent`, which starts it, ends in whatever way.
+def tie_to_parent(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
+    """Return `command` wrapped so that the kernel kills it when the process `parent`, which starts it, ends.
 
-    `privileges` is what else setpriv(1) is told. It asks for that signal last: a change of user would take it back. A
-    parent that was killed before never sends it, so nothing begins once `parent` is dead.
+    The death signal is requested last, because a change of user would clear it. A parent that died before that never
+    sends the signal, so the wrapper starts nothing once `parent` is gone.
+
+    Args:
+        privileges: Further options for setpriv(1).
     """
     setpriv = [tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
     return [*setpriv, *_IF_PARENT_LIVES, str(parent), *command]
@@ -38,19 +41,19 @@ def _namespace() -> tuple[str, ...]:
     return () if done.returncode else command
 
 
-def all_ended_with(parent: int, command: Sequence[str]) -> list[str]:
-    """As `ended_with`, with all that `command` starts and mounts.
+def tie_tree_to_parent(parent: int, command: Sequence[str]) -> list[str]:
+    """Return `command` wrapped as by `tie_to_parent`, together with every process and mount it creates.
 
-    Where this machine gives no process ids of their own, `command` alone is ended.
+    Where this machine allows no PID namespace, only `command` itself is killed.
     """
-    return ended_with(parent, [*_namespace(), *command])
+    return tie_to_parent(parent, [*_namespace(), *command])
 
 
 def kill(process: asyncio.subprocess.Process) -> None:
-    """SIGKILL, unless `process` has ended.
+    """Send SIGKILL unless `process` has ended.
 
-    Not `process.kill()`: it looks first whether the child has ended, and so may take its exit status away from
-    asyncio, which then says so on the student's terminal.
+    `process.kill()` polls the child first and may so take its exit status away from asyncio, which then logs a
+    warning on the student's terminal.
     """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
@@ -58,21 +61,21 @@ def kill(process: asyncio.subprocess.Process) -> None:
 
 
 def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
-    """`asyncio.run`, cancelled by the first SIGINT, SIGTERM or SIGHUP; further ones do not disturb the end."""
+    """Run `main` as `asyncio.run` does; the first SIGINT, SIGTERM or SIGHUP cancels it, later ones are ignored."""
 
     async def watched() -> _T:
         task = asyncio.create_task(main)
         loop = asyncio.get_running_loop()
-        asked = False
+        is_stopping = False
 
         def stop() -> None:
-            nonlocal asked
-            if not asked:
-                asked = True
+            nonlocal is_stopping
+            if not is_stopping:
+                is_stopping = True
                 task.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
                 loop.add_signal_handler(number, stop)
         return await task
 
@@ -80,8 +83,8 @@ def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
 
 
 @contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Let a closed terminal (SIGHUP) and SIGTERM end everything as cleanly as Ctrl-C does; nohup's wish stays."""
+def terminate_like_ctrl_c() -> Iterator[None]:
+    """Treat SIGHUP (a closed terminal) and SIGTERM like Ctrl-C; a signal that nohup ignores stays ignored."""
     signals = [
         number for number in (signal.SIGHUP, signal.SIGTERM) if signal.getsignal(number) == signal.SIG_DFL
     ]

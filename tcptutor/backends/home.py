@@ -1,7 +1,7 @@
-"""The student's `~` on the lab's hosts, kept in a folder of the user's data between sessions.
+"""The student's `~` on the lab's hosts, stored between sessions in a folder of the user's data.
 
-Into the guest its files are carried, and out of it when the session ends. What a guest sends is not trusted: only plain
-names below the folder, no link is followed, and no more than the student could have carried in.
+Its files are copied into the guest, and back when the session ends. Data from the guest is not trusted: only plain
+names below the folder, no symbolic links, and no more than the student could have copied in.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from tcptutor.base import files, places
 from tcptutor.wire.home_files import MAX_BYTES, MAX_DEPTH, MAX_FILES, pieces
 from tcptutor.wire.protocol import HomeFile, HomeFiles
 
-__all__ = ["MAX_BYTES", "Home", "plain"]
+__all__ = ["MAX_BYTES", "Home", "is_plain_path"]
 
 _LONGEST_NAME = 100
 
 
 class Home:
-    """The folder, and what one session makes of it."""
+    """The home folder, and the transfer of its files for one session."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or places.home()
-        self.left: tuple[str, ...] = ()
-        """Files that stayed behind: too large, or too many."""
+        self.left_out: tuple[str, ...] = ()
+        """Files that were not copied: too large, or too many."""
         self._brought: set[str] = set()
         self._total = 0
         self._names: set[str] = set()
         self._part: tuple[str, Path] | None = None
 
     def make(self) -> Path | None:
-        """The folder, made if it is not there; None where it cannot be."""
+        """Return the folder, created if necessary; None where it cannot be created."""
         try:
             files.make_private(self.folder.parent)
             self.folder.mkdir(exist_ok=True)
@@ -42,30 +42,33 @@ class Home:
             return None
         return self.folder
 
-    def bring(self) -> Iterator[HomeFile]:
-        """What goes into the lab."""
+    def export(self) -> Iterator[HomeFile]:
+        """Yield the files to copy into the lab, in pieces."""
         for piece in pieces(self.folder) if self.make() else ():
             if isinstance(piece, HomeFile):
                 self._brought.add(piece.path)
                 yield piece
 
-    def take(self, event: HomeFile | HomeFiles) -> None:
-        """What comes out of it. Never raises: what cannot be kept is left out."""
+    def receive(self, event: HomeFile | HomeFiles) -> None:
+        """Store a file from the lab, or finish with the list of files.
+
+        Never raises: a file that cannot be written is skipped.
+        """
         with contextlib.suppress(OSError):
             if isinstance(event, HomeFile):
-                self._take(event)
+                self._receive(event)
             else:
                 self._finish()
-                self.left = tuple(name for name in event.left_out if plain(name))
-                # Those that were brought and are there no longer, somebody has removed.
+                self.left_out = tuple(name for name in event.left_out if is_plain_path(name))
+                # Files that were copied in and no longer exist were deleted by the student.
                 for name in self._brought - set(event.names) - set(event.left_out):
                     with contextlib.suppress(OSError):
                         (self.folder / name).unlink()
 
-    def _take(self, piece: HomeFile) -> None:
+    def _receive(self, piece: HomeFile) -> None:
         self._total += len(piece.data)
         self._names.add(piece.path)
-        if not plain(piece.path) or self._total > MAX_BYTES or len(self._names) > MAX_FILES:
+        if not is_plain_path(piece.path) or self._total > MAX_BYTES or len(self._names) > MAX_FILES:
             return
         if piece.append:
             if self._part is not None and self._part[0] == piece.path:
@@ -86,7 +89,7 @@ class Home:
         self._part = (piece.path, Path(name))
 
     def _finish(self) -> None:
-        """Put the file that is whole in its place; a link that was there is replaced, not followed."""
+        """Move the completed file into place; an existing symbolic link is replaced, not followed."""
         if self._part is not None:
             (name, part), self._part = self._part, None
             try:
@@ -95,14 +98,14 @@ class Home:
                 part.unlink(missing_ok=True)
 
     def abandon(self) -> None:
-        """The lab has ended in the middle of it: half a file is none."""
+        """Discard a partly received file after the lab has ended."""
         if self._part is not None:
             self._part[1].unlink(missing_ok=True)
             self._part = None
 
 
-def plain(name: str) -> bool:
-    """Whether `name` is a path of a few printable names, going nowhere but down."""
+def is_plain_path(name: str) -> bool:
+    """Check that `name` is a relative path of few printable names without ".."."""
     parts = name.split("/")
     return len(parts) <= MAX_DEPTH + 1 and all(
         part not in ("", ".", "..") and len(part) <= _LONGEST_NAME and part.isprintable() for part in parts

@@ -1,6 +1,6 @@
-"""The host backend: the agent as a child process, in namespaces of its own on this machine's kernel.
+"""The host backend: the agent as a child process in its own namespaces on this machine's kernel.
 
-Everything the agent makes lives in those namespaces and goes away with its last process; the machine's own
+Everything the agent creates lives in those namespaces and disappears with its last process; the machine's own
 interfaces, routes and sysctls are never touched.
 """
 
@@ -15,9 +15,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 from tcptutor.backends import ending, secluded, tools
-from tcptutor.backends.answers import failure, next_event
+from tcptutor.backends.agent_events import EventReader, failure, next_event
 from tcptutor.backends.home import Home
-from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
 from tcptutor.base.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.run import Environment
@@ -30,27 +29,29 @@ _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-p
 _OPEN_TIMEOUT = 30.0
 _SILENCE = 60.0
 _SECLUDED_HOME = "/run/tcptutor"
-"""The student's `~` where root's shells are: a folder in memory, whose files are carried."""
+"""The student's `~` in root's shells: a folder in memory, filled by copying."""
 
 
 def privilege() -> list[str]:
-    """The command that gives the agent namespaces of its own: as root, or in a user namespace.
+    """Return the command that gives the agent its own namespaces, as root or inside a user namespace.
 
-    Nobody's rights are raised for it: who wants the lab to have more starts it as root. Raises LabUnavailable when
-    ordinary users get no such namespaces here.
+    It never raises privileges: a user who wants root's lab starts tcptutor as root.
+
+    Raises:
+        LabUnavailable: Ordinary users cannot create such namespaces here.
     """
     if os.geteuid() == 0:
         return ["unshare", *_NAMESPACES]
     rootless = ["unshare", "--user", "--map-root-user", *_NAMESPACES]
     if refusal([*rootless, "true"]):
         raise LabUnavailable(
-            "this machine gives ordinary users no network namespaces: use the guest (`tcptutor doctor` tells more)"
+            "this machine gives ordinary users no network namespaces: use the guest (see `tcptutor doctor`)"
         )
     return rootless
 
 
 def refusal(command: list[str]) -> str:
-    """The last line that `command` prints when it fails; empty when it works."""
+    """Return the last line that `command` prints when it fails; empty when it succeeds."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL
@@ -61,25 +62,25 @@ def refusal(command: list[str]) -> str:
 
 
 class HostBackend:
-    """The lab on this machine's kernel. Owns the agent's process."""
+    """Backend on this machine's kernel. Owns the agent's process."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._environment: Environment | None = None
-        """Of the agent that runs experiments."""
+        """Environment of the agent that runs experiments."""
 
     async def open(self) -> Environment:
+        """Start the agent unless it runs, and return its environment."""
         if self._environment is not None:
             return self._environment
         self._environment = await self._start(*await asyncio.to_thread(privilege))
         return self._environment
 
-    async def _start(self, *before: str) -> Environment:
-        """Start the agent, with `before` before it. Raises LabUnavailable."""
+    async def _start(self, *prefix: str) -> Environment:
         for tool, package in tools.missing(tools.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
-            "setpriv", "--pdeathsig", "KILL", "--", *before,
+            "setpriv", "--pdeathsig", "KILL", "--", *prefix,
             sys.executable, "-m", "tcptutor.agent.agent", "host", "real",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -102,18 +103,15 @@ class HostBackend:
         return event.environment
 
     async def _seclude(self) -> None:
-        """An agent in place of root's, for a session: whoever types there is nobody on this machine.
-
-        Raises LabUnavailable.
-        """
-        before = [*secluded.command(_SECLUDED_HOME), "unshare", "--ipc", *_NAMESPACES]
+        """Replace root's agent by an unprivileged one: a user typing in a session must not be root on this machine."""
+        prefix = [*secluded.command(_SECLUDED_HOME), "unshare", "--ipc", *_NAMESPACES]
         await self._kill()
         try:
-            await self._start(*before)
+            await self._start(*prefix)
         except AgentDied as error:
-            said = str(error).partition(": run")[0]
+            reason = str(error).partition(": run")[0]
             raise LabUnavailable(
-                f"a shell here would be root's on this machine ({said}): use --backend guest"
+                f"a shell here would be root's on this machine ({reason}): use --backend guest"
             ) from error
 
     def _send(self, request: protocol.Request) -> None:
@@ -131,15 +129,16 @@ class HostBackend:
         assert self._process.stderr is not None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
-                said = await self._process.stderr.read(65536)
-            lines = said.decode(errors="replace").strip().splitlines()
+                output = await self._process.stderr.read(65536)
+            lines = output.decode(errors="replace").strip().splitlines()
             return lines[-1] if lines else ""
         return ""
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+        """Run `experiment` and yield its events."""
         await self.open()
         done = False
-        reading = Reading()
+        reading = EventReader()
         try:
             self._send(RunExperiment(experiment))
             while not done:
@@ -150,11 +149,12 @@ class HostBackend:
                 yield event
         finally:
             if not done:
-                # Stopped or dead: the next run gets a new agent, and with it a clean network.
+                # After a stop or a crash the next run gets a new agent, and with it a clean network.
                 await self._kill()
 
     @asynccontextmanager
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
+        """Set up the lab for `experiment` for interactive use."""
         await self.open()
         home = Home()
         carried = os.geteuid() == 0
@@ -169,7 +169,7 @@ class HostBackend:
             await session.begin(carry=carried)
             yield session
         finally:
-            # What was started there by hand, and what was changed, ends with the agent's namespaces.
+            # Programs started by hand, and changed settings, go away with the agent's namespaces.
             await session.abandon()
             await self._kill()
 
@@ -183,6 +183,7 @@ class HostBackend:
         await process.wait()
 
     async def close(self) -> None:
+        """Stop the agent, gracefully within 3 s."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ConnectionError, TimeoutError, AssertionError):
                 self._send(Quit())

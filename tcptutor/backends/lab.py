@@ -1,4 +1,4 @@
-"""The lab as the app and the command line use it: warm before it is needed, choosing for each experiment."""
+"""The lab as the app and the command line use it: warmed up in advance, with a backend chosen per experiment."""
 
 from __future__ import annotations
 
@@ -17,95 +17,100 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Ready
 
 if TYPE_CHECKING:
-    from tcptutor.backends.ahead import AheadRun
     from tcptutor.backends.choice import ChosenBackend
+    from tcptutor.backends.prefetch import PrefetchedRun
     from tcptutor.backends.session import Session
 
 _USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
-"""What most of the course needs of a kernel."""
+"""An experiment with the kernel features that most of the course needs."""
 
 
-def _place(choice: ChosenBackend) -> tuple[str, str, int]:
-    """What a backend that is open must be, to be the one that was chosen."""
+def _identity(choice: ChosenBackend) -> tuple[str, str, int]:
     return choice.name, choice.clock, choice.memory
 
 
 class Lab:
-    """Owns at most one open backend at a time."""
+    """Owner of at most one open backend at a time."""
 
     def __init__(self, backend: str = "auto", clock: str = "auto") -> None:
         self._backend, self._clock = backend, clock
         self._choice: ChosenBackend | None = None
         self.environment: Environment | None = None
-        """Where the last run took place or a coming one will; None before `warm`."""
-        self._ahead: AheadRun | None = None
-        self._given_up: set[asyncio.Task[None]] = set()
-        """Runs begun ahead that nobody asked for, while they end."""
+        """Environment of the last run, or of the next one after `warm`; None before."""
+        self._prefetched: PrefetchedRun | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        """Discarded prefetched runs that are still shutting down."""
 
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
-        """Bring up what `experiment` will need. Raises LabUnavailable when it cannot run here."""
-        # Not at the top: the app draws its first frame before it needs any backend.
-        from tcptutor.backends.choice import choose, recordings  # noqa: PLC0415
+        """Bring up the backend for `experiment`.
+
+        Raises:
+            LabUnavailable: It cannot run here.
+        """
+        # Lazy import: the app draws its first frame before it needs a backend.
+        from tcptutor.backends.choice import choose, choose_replay  # noqa: PLC0415
 
         try:
             return await self._open(await choose(experiment, self._backend, self._clock))
         except LabError as error:
-            # What was killed while it started is no reason to play recordings: the next try will do.
+            # A backend that died while starting may work next time: no reason to fall back to recordings.
             raise LabUnavailable(str(error)) from error
         except (LabUnavailable, SetupError) as error:
             if self._backend == self._clock == "auto":
-                return await self._open(recordings(str(error)))
+                return await self._open(choose_replay(str(error)))
             if isinstance(error, LabUnavailable):
                 raise
             raise LabUnavailable(str(error)) from error
 
     async def _open(self, choice: ChosenBackend) -> Environment:
-        if self._choice is None or _place(choice) != _place(self._choice):
+        if self._choice is None or _identity(choice) != _identity(self._choice):
             await self.close()
             self._choice = choice
         environment = await self._choice.backend.open()
         self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
 
-    def expect(self, experiment: Experiment | None) -> None:
-        """That run will probably be asked for next: begin it now, where that costs nothing that is missed.
+    def prefetch(self, experiment: Experiment | None) -> None:
+        """Start `experiment` in the background as the likely next run, if this machine has resources to spare.
 
-        What was expected before is given up; None for that alone.
+        Any other prefetched run is discarded; None only discards.
         """
-        from tcptutor.backends import ahead  # noqa: PLC0415
+        from tcptutor.backends import prefetch  # noqa: PLC0415
 
-        if self._ahead is not None and self._ahead.experiment != experiment:
-            self._give_up()
-        if experiment is not None and self._ahead is None and ahead.worthwhile(experiment):
-            lab = self.beside()
-            self._ahead = ahead.AheadRun(lab, experiment) if lab is not None else None
+        if self._prefetched is not None and self._prefetched.experiment != experiment:
+            self._discard_prefetched()
+        if experiment is not None and self._prefetched is None and prefetch.is_worthwhile(experiment):
+            lab = self.second_lab()
+            self._prefetched = prefetch.PrefetchedRun(lab, experiment) if lab is not None else None
 
     def _here(self, ready: Ready) -> Ready:
-        """As this lab says it: why it is this one was asked of this one."""
+        """Replace the reason of a prefetched run's environment by this lab's own."""
         reason = self.environment.reason if self.environment is not None else ""
         self.environment = msgspec.structs.replace(ready.environment, reason=reason)
         return msgspec.structs.replace(ready, environment=self.environment)
 
-    def _give_up(self) -> None:
-        given_up, self._ahead = self._ahead, None
-        if given_up is not None:
-            ending = asyncio.create_task(given_up.close())
-            self._given_up.add(ending)
-            ending.add_done_callback(self._given_up.discard)
+    def _discard_prefetched(self) -> None:
+        run, self._prefetched = self._prefetched, None
+        if run is not None:
+            closing = asyncio.create_task(run.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """The run's events; the first is Ready and says where, the last is Finished.
+        """Run `experiment` and yield its events, from Ready, which has the environment, to Finished.
 
-        Raises LabError or LabUnavailable.
+        Raises:
+            LabError: The run failed.
+            LabUnavailable: No backend can run it.
         """
-        expected = self._ahead
+        expected = self._prefetched
         if expected is not None and expected.experiment == experiment and not expected.failed:
-            self._ahead = None
+            self._prefetched = None
             async with aclosing(expected.events()) as events:
                 async for event in events:
                     yield self._here(event) if isinstance(event, Ready) else event
             return
-        self._give_up()
+        self._discard_prefetched()
         yield Ready(protocol.VERSION, await self.warm(experiment))
         assert self._choice is not None
         async with aclosing(self._choice.backend.run(experiment)) as events:
@@ -118,15 +123,19 @@ class Lab:
     async def session(
         self, experiment: Experiment, needs: Experiment | None = None, trap: str = ""
     ) -> AsyncIterator[tuple[Session, Environment]]:
-        """The lab set up as `experiment` says, for work by hand, and where it is; beside the backend that is warm.
+        """Set up a lab for `experiment` for interactive use and yield it with its environment; a warm backend stays up.
 
-        needs: an experiment that the kernel has to be able to do as well, of what is to be set there by hand.
-        trap: what is wrong with it from the beginning (`agent.traps.TRAPS`); empty for nothing.
-        Raises LabUnavailable, LabError or KernelLacks.
+        Args:
+            needs: An experiment whose kernel features must be available as well, for settings made by hand.
+            trap: The fault to plant before the session starts (`agent.traps.TRAPS`); empty for a healthy lab.
+
+        Raises:
+            LabUnavailable: There is no lab here.
+            LabError, KernelLacks: The lab cannot be set up.
         """
         from tcptutor.backends.choice import choose  # noqa: PLC0415
 
-        self._give_up()  # a session takes real time
+        self._discard_prefetched()  # a session takes real time
         choice = await choose(needs or experiment, self._backend, "real")
         try:
             environment = await choice.backend.open()
@@ -138,23 +147,24 @@ class Lab:
         finally:
             await choice.backend.close()
 
-    def beside(self) -> Lab | None:
-        """Another one, not up yet, in which a run may go on at the same time.
+    def second_lab(self) -> Lab | None:
+        """Return another lab in which a run can proceed at the same time; None without resources for it.
 
-        Only guests on the virtual clock do not disturb each other; None without a second core or memory for it.
+        The lab is not started. Only guests on the virtual clock do not disturb each other, and each needs a core and
+        memory.
         """
         from tcptutor.backends.guest import sizes  # noqa: PLC0415
 
         here = self._choice
         if here is None or (here.name, here.clock) != ("guest", "virtual"):
             return None
-        two = len(os.sched_getaffinity(0)) > 1 and sizes.room(here.memory) > 0
-        return Lab("guest", "virtual") if two else None
+        has_room = len(os.sched_getaffinity(0)) > 1 and sizes.room_for(here.memory) > 0
+        return Lab("guest", "virtual") if has_room else None
 
     async def close(self) -> None:
-        """End it; leaves nothing behind. Never raises: who is cancelled meanwhile goes on when that is done."""
-        self._give_up()
-        ending = [*self._given_up]
+        """Shut down all backends. Never raises; a cancellation takes effect after the shutdown."""
+        self._discard_prefetched()
+        ending = [*self._closing]
         if self._choice is not None:
             ending.append(asyncio.ensure_future(self._choice.backend.close()))
         closing = asyncio.gather(*ending, return_exceptions=True)

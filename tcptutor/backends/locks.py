@@ -1,6 +1,6 @@
-"""One at a time, among all programs: a lock on a file that the kernel takes back however its holder ends.
+"""Exclusive file locks between processes, which the kernel releases however the holder ends.
 
-The file stays where it is. Where the file system knows no locks everybody goes on at once, as without them.
+The file stays in place. On a file system without locks everyone proceeds at once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO
 
-_LOOK_EVERY = 0.1
+_POLL_S = 0.1
 
 
 @contextmanager
-def held(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
-    """Hold the lock on `path`, whose folder is made; gives whether another held it first.
+def hold(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
+    """Hold the lock on `path`, creating its folder; yield whether another process held it first.
 
-    When another does, call `waiting` and wait for it to end. Raises OSError when `path` cannot be written.
+    Args:
+        waiting: Called once before waiting for another holder.
+
+    Raises:
+        OSError: `path` cannot be written.
     """
     with _open(path) as handle:
-        waited = not _taken(handle, fcntl.LOCK_EX)
+        waited = not _try_lock(handle, fcntl.LOCK_EX)
         if waited:
             waiting()
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -30,15 +34,19 @@ def held(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
 
 
 @asynccontextmanager
-async def held_async(path: Path, waiting: Callable[[], None], shared: bool = False) -> AsyncIterator[bool]:
-    """As `held`, while the event loop goes on. `shared` shares it with others, and waits for one that does not."""
+async def hold_async(path: Path, waiting: Callable[[], None], shared: bool = False) -> AsyncIterator[bool]:
+    """Hold the lock as `hold` does without blocking the event loop.
+
+    Args:
+        shared: Share the lock with other shared holders; an exclusive holder is waited for.
+    """
     with _open(path) as handle:
         waited = False
-        while not _taken(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
+        while not _try_lock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
             if not waited:
                 waiting()
             waited = True
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_POLL_S)
         yield waited
 
 
@@ -47,9 +55,9 @@ def _open(path: Path) -> IO[bytes]:
     return path.open("a+b")
 
 
-def _taken(handle: IO[bytes], how: int) -> bool:
+def _try_lock(handle: IO[bytes], kind: int) -> bool:
     try:
-        fcntl.flock(handle, how | fcntl.LOCK_NB)
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

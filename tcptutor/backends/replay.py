@@ -1,7 +1,7 @@
-"""The replay backend: recorded runs of the course's experiments, played through the same interface.
+"""The replay backend: recorded runs of the course's experiments, played through the usual interface.
 
-For machines where neither kernel nor guest can run an experiment. What it gives says so: its environment is "replay",
-with when, where and on which kernel the run was recorded.
+It serves machines where neither kernel nor guest can run an experiment. Its environment is "replay" and names the
+date, place and kernel of the recording.
 """
 
 from __future__ import annotations
@@ -26,80 +26,85 @@ from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 SPEED = 10.0
-"""Lab seconds played in a second, so that a student still sees the window move."""
-ASKED = "asked for"
-"""The reason of a replay that was not taken for want of a lab."""
+"""Playback speed in lab seconds per second, slow enough to watch the window move."""
+REQUESTED = "asked for"
+"""Reason of a replay that the user requested although a lab may be available."""
 _BATCH_S = 0.2
-"""Lab time of one Samples event, as the lab has it."""
+"""Lab time covered by one Samples event, seconds; the same as in the lab."""
 
 
-def folder() -> Path:
-    """Where the recordings that ship with us are: a folder for each module."""
+def recordings_folder() -> Path:
+    """Return the folder of the bundled recordings, which has a subfolder for each module."""
     return places.assets() / "recorded"
 
 
 def provenance(run: Run) -> str:
-    """When and where `run` was recorded."""
+    """Describe when and where `run` was recorded."""
     where, day = run.environment, datetime.fromisoformat(run.started).date()
     place = "in the guest" if where.backend == "guest" else "on a host"
     return f"recorded {day} {place}, {where.clock} clock, Linux {where.kernel.partition('+')[0]}"
 
 
-def same(one: Experiment, other: Experiment) -> bool:
-    """Whether both are the same to the lab: name, values and seed, whatever their titles say."""
-    return _of_the_lab(one) == _of_the_lab(other)
+def same_experiment(first: Experiment, second: Experiment) -> bool:
+    """Check that two experiments have the same name, values and seed; titles and sources are ignored."""
+    return _without_titles(first) == _without_titles(second)
 
 
-def _of_the_lab(experiment: Experiment) -> Experiment:
+def _without_titles(experiment: Experiment) -> Experiment:
     return msgspec.structs.replace(experiment, title="", sources=(), scale="bench")
 
 
 class ReplayBackend:
-    """Plays the recordings in `place`. `reason` says why there is no lab, for the screen."""
+    """Backend that plays the recordings in `place`. `reason` explains on the screen why there is no lab."""
 
     def __init__(self, reason: str, place: Path | None = None, speed: float | None = None) -> None:
         self._reason, self._folder, self._speed = reason, place, speed or SPEED
         self._names: dict[Path, str] = {}
-        """The experiment of each recording that was looked into."""
+        """Experiment name of each recording loaded so far."""
 
     async def open(self) -> Environment:
-        """The environment of one recording; each run then tells its own. Raises LabUnavailable without any."""
+        """Return the environment of one recording; each run reports its own.
+
+        Raises:
+            LabUnavailable: There are no recordings.
+        """
         run = await asyncio.to_thread(lambda: next(self._recordings("*"), None))
         if run is None:
-            raise self._without("this installation has no recorded runs")
+            raise self._unavailable("this installation has no recorded runs")
         return self._environment(run)
 
     def _recordings(self, module: str, name: str = "") -> Iterator[Run]:
-        """Those of a module, or of one of its experiments."""
-        root = self._folder or folder()
+        """Yield the recordings of a module, or of one of its experiments; damaged files are skipped."""
+        root = self._folder or recordings_folder()
         for path in sorted(root.glob(f"{module}/**/*.tcprun")):
             if name and self._names.get(path, name) != name:
                 continue
             try:
                 run = load(path)
             except TutorError:
-                continue  # a damaged one is as good as none
+                continue
             self._names[path] = run.experiment.name
             if not name or run.experiment.name == name:
                 yield run
 
     def _environment(self, run: Run) -> Environment:
         where = run.environment
-        told = provenance(run)
+        recorded = provenance(run)
         return msgspec.structs.replace(
             where,
             backend="replay",
-            versions={**where.versions, "recorded": told},
-            reason=f"a replay of a run {told}: {self._reason}",
+            versions={**where.versions, "recorded": recorded},
+            reason=f"a replay of a run {recorded}: {self._reason}",
         )
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
+        """Play the recording of `experiment` as a run."""
         recorded = await asyncio.to_thread(self._find, experiment)
         yield Ready(protocol.VERSION, self._environment(recorded))
         yield Phase("replay", f"playing a run {provenance(recorded)}")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        for event in _events(recorded):
+        for event in _sample_batches(recorded):
             await asyncio.sleep(max(0.0, began + event.t / self._speed - loop.time()))
             yield event
         yield Finished(
@@ -111,28 +116,28 @@ class ReplayBackend:
         )
 
     def _find(self, experiment: Experiment) -> Run:
-        """The recording of `experiment`. Raises LabUnavailable, which says what is recorded instead."""
+        """Return the recording of `experiment`; a LabUnavailable lists the values that are recorded."""
         others = []
         for run in self._recordings(experiment.name.partition("/")[0], experiment.name):
-            if same(run.experiment, experiment):
+            if same_experiment(run.experiment, experiment):
                 return run
             others.append(run.experiment)
-        raise self._without(_refusal(experiment, others))
+        raise self._unavailable(_refusal(experiment, others))
 
-    def _without(self, what: str) -> LabUnavailable:
-        return LabUnavailable(what if self._reason == ASKED else f"{self._reason}; and {what}")
+    def _unavailable(self, problem: str) -> LabUnavailable:
+        return LabUnavailable(problem if self._reason == REQUESTED else f"{self._reason}; and {problem}")
 
     def session(self, experiment: Experiment, trap: str = "") -> NoReturn:  # noqa: ARG002
-        raise self._without(f"a recording of {experiment.name} has no terminal")
+        """Raise LabUnavailable: a recording has no terminal."""
+        raise self._unavailable(f"a recording of {experiment.name} has no terminal")
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: a replay holds no resources."""
 
 
-def _events(run: Run) -> Iterator[Samples]:
-    """The samples in batches as the lab sends them."""
+def _sample_batches(run: Run) -> Iterator[Samples]:
     rows, queue, acks, senders, udp, resent = (
-        _batches(table)
+        _rows_by_batch(table)
         for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.resent)
     )
     for step in sorted({*rows, *udp}):
@@ -149,13 +154,12 @@ def _events(run: Run) -> Iterator[Samples]:
         )
 
 
-def _batches(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:
-    """The rows by the fifth of a second that they belong to."""
+def _rows_by_batch(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:
     times = table.column("t")
-    found: dict[int, list[_Row]] = {}
+    batches: dict[int, list[_Row]] = {}
     for t, row in zip(times, table, strict=True):
-        found.setdefault(int(t / _BATCH_S), []).append(row)
-    return {step: tuple(rows) for step, rows in found.items()}
+        batches.setdefault(int(t / _BATCH_S), []).append(row)
+    return {step: tuple(rows) for step, rows in batches.items()}
 
 
 def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:

@@ -1,4 +1,4 @@
-"""A session as the app sees it: terminals on lab hosts, and the runs that come of what is typed there."""
+"""A session as the app sees it: terminals on lab hosts, and the runs that typed commands produce."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 
-from tcptutor.backends.answers import failure
+from tcptutor.backends.agent_events import EventReader, failure
 from tcptutor.backends.home import Home
-from tcptutor.backends.reading import Reading
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.kernel_state import SessionState
@@ -27,92 +26,92 @@ from tcptutor.wire.protocol import (
     TerminalOutput,
 )
 
-_MOST = 1 << 16
-"""Bytes of a terminal's output that may wait to be read; then the lab waits."""
+_HOLD_BACK_BYTES = 1 << 16
+"""Unread bytes of a terminal's output above which the lab is held back."""
 
-_PATIENCE = 1.0
-"""Seconds without a reader after which a terminal is one that nobody reads."""
+_READER_TIMEOUT_S = 1.0
+"""Seconds without a reader after which a terminal counts as unread and no longer holds the lab back."""
 
-_UNREAD = 16 << 20
-"""Bytes of a terminal that nobody reads which are kept: of a flood the first go."""
+_BUFFER_BYTES = 16 << 20
+"""Maximum of unread bytes to buffer per terminal; older output is dropped first."""
 
-_END = 5.0
-"""Longest silence while what is still to come when a session ends is waited for, s."""
+_FINAL_SILENCE_S = 5.0
+"""Longest silence while waiting for the final events of a session, seconds."""
 
 
 class Terminal:
-    """A shell on a lab host: bytes both ways."""
+    """A shell on a lab host, as a byte stream in both directions."""
 
     def __init__(self, number: int, send: Callable[[Request], None]) -> None:
         self._number, self._send = number, send
         self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
-        self._waiting, self._room = 0, asyncio.Event()
+        self._unread, self._room = 0, asyncio.Event()
         self._room.set()
         self._is_read = True
-        self._over = False
+        self._has_ended = False
 
     async def read(self) -> bytes:
-        """What it has written since the last call, waiting for something; empty once the shell has ended."""
-        if self._over and self._arrived.empty():
+        """Return the output since the last call, waiting for some; empty once the shell has ended."""
+        if self._has_ended and self._arrived.empty():
             return b""
         data = await self._arrived.get()
         while data and not self._arrived.empty():
             data += self._arrived.get_nowait()
-        self._waiting -= len(data)
-        if self._waiting < _MOST:
+        self._unread -= len(data)
+        if self._unread < _HOLD_BACK_BYTES:
             self._room.set()
         self._is_read = True
         return data
 
     def write(self, data: bytes) -> None:
-        """Type into it."""
-        if not self._over:
+        """Send keyboard input to the shell."""
+        if not self._has_ended:
             self._send(TerminalInput(self._number, data))
 
     def resize(self, rows: int, columns: int) -> None:
-        """The screen has another size now, characters."""
-        if not self._over:
+        """Set the size of the screen, in characters."""
+        if not self._has_ended:
             self._send(ResizeTerminal(self._number, rows, columns))
 
     def close(self) -> None:
-        """Hang up; `read` then comes to its end."""
-        if not self._over:
+        """Hang up; `read` then returns the rest and ends."""
+        if not self._has_ended:
             self._send(CloseTerminal(self._number))
 
-    def arrived(self, data: bytes) -> None:
-        """For the session: what the agent sent, empty at the end."""
-        self._over = self._over or not data
-        self._waiting += len(data)
-        if self._waiting >= _MOST:
+    def feed(self, data: bytes) -> None:
+        """Append output from the agent; empty output marks the end. Called by the session."""
+        self._has_ended = self._has_ended or not data
+        self._unread += len(data)
+        if self._unread >= _HOLD_BACK_BYTES:
             self._room.clear()
         self._arrived.put_nowait(data)
-        while self._waiting > _UNREAD:
-            self._waiting -= len(self._arrived.get_nowait())
+        while self._unread > _BUFFER_BYTES:
+            self._unread -= len(self._arrived.get_nowait())
 
-    async def room(self) -> None:
-        """For the session: wait until enough of it was read.
+    async def wait_for_reader(self) -> None:
+        """Wait until the reader has caught up. Called by the session.
 
-        What waits here is what a flood shows long after it was interrupted: it waits in the lab instead, whose
-        programs then write no faster than is read. Where nobody reads, nobody is waited for.
+        Holding back the agent slows down the program that floods the terminal, so that Ctrl-C takes effect on the
+        screen at once. A terminal without a reader is not waited for.
         """
         if self._is_read and not self._room.is_set():
             try:
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_READER_TIMEOUT_S):
                     await self._room.wait()
             except TimeoutError:
                 self._is_read = False
 
-    def let_go(self) -> None:
-        """For the session, at its end: nobody waits for what is not read."""
-        self._waiting = -(1 << 60)
+    def stop_waiting(self) -> None:
+        """Stop holding back the agent. Called by the session at its end."""
+        self._unread = -(1 << 60)
         self._room.set()
 
 
 class Session:
-    """The lab in somebody's hands, until `leave`.
+    """An open interactive lab, until `leave`.
 
-    Iterating over it gives SessionState, CommandEnded, RunDetected, Samples and Finished as they come; it ends with the
-    session and raises LabError when the lab does. The backend that opened it takes down what is left.
+    Iterating over it yields SessionState, CommandEnded, RunDetected, Samples and Finished events; iteration ends with
+    the session and raises LabError when the lab fails. The backend that opened the session cleans up.
     """
 
     def __init__(
@@ -122,21 +121,20 @@ class Session:
         receive: Callable[[], Awaitable[Event]],
         home: Home,
     ) -> None:
-        """`home`: where what comes out of the lab's `~` is kept."""
         self.experiment, self.home = experiment, home
         self._send, self._receive = send, receive
         self._terminals: dict[int, Terminal] = {}
         self._numbers = count(1)
         self._events: asyncio.Queue[Event | TutorError | None] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
-        self._reading = Reading()
+        self._reading = EventReader()
         self._progress = 0
-        """Grows while files come at the end."""
+        """Number of files received at the end."""
 
     async def begin(self, carry: bool = False) -> None:
-        """Wait until the lab is set up, and `carry` the student's files there.
+        """Wait until the lab is set up; with `carry`, copy the student's files there.
 
-        Raises LabError, or KernelLacks when this kernel cannot be set up so.
+        Raises LabError, or KernelLacks when this kernel lacks a feature.
         """
         while True:
             event = await self._receive()
@@ -145,7 +143,7 @@ class Session:
             self._events.put_nowait(event)
             if isinstance(event, SessionState):
                 break
-        for piece in self.home.bring() if carry else ():
+        for piece in self.home.export() if carry else ():
             self._send(piece)
         self._pump = asyncio.create_task(self._take())
 
@@ -157,11 +155,11 @@ class Session:
                 match event:
                     case TerminalOutput(terminal=number, data=data):
                         if number in self._terminals:
-                            self._terminals[number].arrived(data)
-                            await self._terminals[number].room()
+                            self._terminals[number].feed(data)
+                            await self._terminals[number].wait_for_reader()
                     case HomeFile() | HomeFiles():
                         self._progress += 1
-                        self.home.take(event)
+                        self.home.receive(event)
                     case SessionEnded():
                         return
                     case Failed(kind="lab" | "kernel"):
@@ -173,7 +171,7 @@ class Session:
             last = error
         finally:
             for terminal in self._terminals.values():
-                terminal.arrived(b"")
+                terminal.feed(b"")
             self._events.put_nowait(last)
 
     async def __aiter__(self) -> AsyncIterator[Event]:
@@ -183,28 +181,28 @@ class Session:
             yield event
 
     def shell(self, host: str, rows: int = 24, columns: int = 80) -> Terminal:
-        """A shell on `host`: h1 and so on, s1 or s2. Raises UsageError when there is no such host."""
+        """Open a shell on `host`: h1, h2 ..., s1 or s2. Raises UsageError when there is no such host."""
         known = host_names(self.experiment.pairs)
         if host not in known:
-            raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
+            raise UsageError(f"there is no host {host!r}: use one of {', '.join(known)}")
         number = next(self._numbers)
         terminal = self._terminals[number] = Terminal(number, self._send)
         self._send(OpenTerminal(number, host, rows, columns))
         return terminal
 
     async def leave(self) -> None:
-        """End it in order: a run that goes on is finished as cut short. Never raises."""
+        """End the session in order; an active run is finished as cut short. Never raises."""
         for terminal in self._terminals.values():
-            terminal.let_go()
+            terminal.stop_waiting()
         if self._pump is not None and not self._pump.done():
             self._send(Stop())
             before = -1
             while not self._pump.done() and self._progress > before:
                 before = self._progress
-                await asyncio.wait([self._pump], timeout=_END)
+                await asyncio.wait([self._pump], timeout=_FINAL_SILENCE_S)
 
     async def abandon(self) -> None:
-        """For the backend: nothing will come any more."""
+        """Stop waiting for events. Called by the backend once the lab is gone."""
         self.home.abandon()
         if self._pump is not None:
             self._pump.cancel()

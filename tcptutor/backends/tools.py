@@ -1,4 +1,4 @@
-"""The programs that the lab runs on this machine: where they are, and the Debian packages that bring them."""
+"""Programs that the lab runs on this machine, their paths, and the Debian packages that contain them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from tcptutor.base.errors import MissingTool
 
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-"""Debian leaves the sbin folders out of an ordinary user's PATH."""
+"""Search path with the sbin folders, which Debian leaves out of an ordinary user's PATH."""
 
 HOST = ("mnexec", "brctl", "ifconfig", "ip", "iperf3", "sysctl", "unshare", "setpriv")
-"""What the agent runs on this machine's own kernel."""
+"""Programs that the agent runs on this machine's own kernel."""
 
 GUEST = ("zstd", "setpriv")
-"""What runs a built guest, besides its architecture's QEMU."""
+"""Programs that run a built guest, besides its architecture's QEMU."""
 
 BUILDING = ("mmdebstrap", "tar2sqfs", "depmod")
-"""What builds a guest."""
+"""Programs that build a guest."""
 
 PACKAGES = {
     "brctl": "bridge-utils",
@@ -36,16 +36,20 @@ PACKAGES = {
     "unshare": "util-linux",
     "zstd": "zstd",
 }
-"""Debian package of each program; Ubuntu's has the same name."""
+"""Debian package of each program; Ubuntu uses the same names."""
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """Those of the programs `names` that are not here, with their Debian packages."""
+    """Return the programs of `names` that are not installed, with their Debian packages."""
     return {name: PACKAGES[name] for name in names if shutil.which(name, path=PATH) is None}
 
 
 def find(name: str) -> str:
-    """The full path of program `name`. Raises MissingTool, which names the package."""
+    """Return the full path of program `name`.
+
+    Raises:
+        MissingTool: It is not installed; the message names the package.
+    """
     path = shutil.which(name, path=PATH)
     if path is None:
         raise MissingTool(f"{name} is missing (Debian package {PACKAGES[name]}): run `tcptutor setup`")

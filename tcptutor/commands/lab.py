@@ -75,7 +75,7 @@ def pack_lab(target: str, replace: bool) -> int:
     """The exit code. Raises TutorError where there is no whole image, or it cannot be written."""
     path = Path(target)
     check_targets([path], [], replace=replace, elsewhere="give another name")
-    lab_file.write(Snapshots().image, path)
+    lab_file.pack(Snapshots().image, path)
     print_lines([f"wrote {path}, {units.size(path.stat().st_size)}: `tcptutor setup --from {path}` takes it"])
     return 0
 
@@ -107,7 +107,7 @@ def _environment(name: str) -> Environment:
     return run.environment
 
 
-def _here(clock: str, memory: int = sizes.ORDINARY, kvm: bool = False) -> Mapping[str, str]:
+def _here(clock: str, memory: int = sizes.DEFAULT_SIZE, kvm: bool = False) -> Mapping[str, str]:
     """Raises LabUnavailable where there is none."""
     snapshots = Snapshots(memory=memory)
     snapshots.image.check()
@@ -118,7 +118,7 @@ def _here_like(where: Environment) -> Mapping[str, str]:
     """The lab here of the same clock and size as that one: a guest has its memory by what it is to hold."""
     machine, clock = where.lab.get("machine"), where.clock
     for memory, kvm in product(sizes.SIZES, (False, True)):
-        if composition.machine(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
+        if composition.machine_command(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
             return _here(clock, memory, kvm)
     return _here(clock)
 

@@ -164,7 +164,7 @@ async def _session(
             done, _ = await asyncio.wait([following], timeout=_LAST_WORD)
             if done:
                 await following
-            if left := session.home.left:
+            if left := session.home.left_out:
                 warn(f"not kept of ~, {units.size(MAX_BYTES)} in all: {', '.join(left)}")
         finally:
             following.cancel()

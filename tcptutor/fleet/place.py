@@ -60,11 +60,11 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
 
 def _fitting(experiments: Sequence[Experiment]) -> int:
     """How many guests the free memory holds, each as large as the largest that is needed; at least one."""
-    largest = sizes.ORDINARY
+    largest = sizes.DEFAULT_SIZE
     for experiment in experiments:
         with contextlib.suppress(KernelLacks):  # only this experiment fails
             largest = max(largest, sizes.size(experiment))
-    return sizes.fitting(largest)
+    return sizes.guests_that_fit(largest)
 
 
 def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:

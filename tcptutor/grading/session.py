@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from tcptutor.backends.ending import ended_like_ctrl_c, run_until_signal
+from tcptutor.backends.ending import run_until_signal, terminate_like_ctrl_c
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.grading import batch
 from tcptutor.grading.batch import Asked
@@ -49,7 +49,7 @@ def grade_all(
         on_graded(one.file)
 
     if cluster is None:
-        with ended_like_ctrl_c():
+        with terminate_like_ctrl_c():
             for number, one in batch.graded(paths, basis, jobs):
                 take(number, one)
     else:

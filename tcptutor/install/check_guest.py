@@ -35,7 +35,7 @@ def check_qemu(architecture: Architecture) -> Finding:
     """QEMU for `architecture` and its version."""
     package = architecture.qemu_package
     try:
-        qemu = confined.program(architecture.qemu)
+        qemu = confined.find_qemu(architecture.qemu)
     except MissingTool as error:
         program = str(error).partition(" ")[0]
         return warn(

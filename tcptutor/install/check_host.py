@@ -118,4 +118,4 @@ def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Fi
     # A container on another system's kernel, or a kernel that was built by hand, has none.
     if "ubuntu" in system.family and packages.known(more):
         remedy += f"; or install them: sudo apt-get install {more}"
-    return warn("host kernel", f"{text}; no {choice.some_of(lacking)}", remedy), usable
+    return warn("host kernel", f"{text}; no {choice.abbreviate(lacking)}", remedy), usable

@@ -46,7 +46,7 @@ def run_setup(
     A part that fails is told, and the others go on. Raises TutorError when nothing more can be done.
     """
     try:
-        with ending.ended_like_ctrl_c():
+        with ending.terminate_like_ctrl_c():
             return _Setup(tell, assume_yes, again, wanted or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
@@ -61,7 +61,7 @@ def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
     folder = places.cache()
     with ExitStack() as stack:
         try:
-            stack.enter_context(locks.held(folder / "setup.lock", waiting))
+            stack.enter_context(locks.hold(folder / "setup.lock", waiting))
         except OSError as error:
             raise SetupError(
                 f"cannot write in {folder}: {refused(error, 'set XDG_CACHE_HOME to a folder of yours')}"
@@ -107,7 +107,7 @@ class _Setup:
             raise SetupError(
                 "there is no guest for this machine's architecture: a packed lab is of no use here"
             )
-        lab_file.take(file, self._snapshots.image, lambda: self._say(WAITING))
+        lab_file.install(file, self._snapshots.image, lambda: self._say(WAITING))
         self._say(f"took the guest image from {file}")
 
     def _compare(self) -> None:

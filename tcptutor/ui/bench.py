@@ -94,14 +94,14 @@ class Bench:
         """Let the lab prefetch the experiment likely to be run next; None cancels prefetching."""
         self._expected = experiment
         if experiment is None:
-            self._lab.expect(None)
+            self._lab.prefetch(None)
         else:
             self._begin_expected()
 
     def _begin_expected(self) -> None:
         """Prefetch if the lab is up and idle."""
         if self._expected is not None and self._lab.environment is not None and not self.obstacle:
-            self._lab.expect(self._expected)
+            self._lab.prefetch(self._expected)
 
     def start(self, module: str, step: str, experiment: Experiment, base: Live | None = None) -> None:
         """Run an experiment in the background, as a what-if if `base` is given. No-op if the bench is busy."""

@@ -45,7 +45,7 @@ class SweepRunner:
         live.models = await models(live.activity)
         self._experiments = await background.in_thread(_soonest_first, self._experiments)
         self._moved()
-        other = lab.beside() if len(self._experiments) > 1 else None
+        other = lab.second_lab() if len(self._experiments) > 1 else None
         labs = [lab, other] if other else [lab]
         try:
             async with aclosing(side_by_side(labs, len(self._experiments), self._conduct)) as results:

@@ -16,7 +16,7 @@ from tcptutor.run import Fidelity, Run, UdpResult, load, save
 from .synthetic import empty, experiment, losing, run_of
 
 RUNS = Path(__file__).parent / "runs"
-RECORDED = replay.folder() / "parallel-streams"
+RECORDED = replay.recordings_folder() / "parallel-streams"
 
 CONTRACT: dict[str, set[str]] = {
     "environment": {"backend", "clock", "kernel"},

@@ -116,7 +116,7 @@ def test_a_machine_without_a_guest_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(architecture.VARIABLE, "arm64")
     assert architecture.chosen() is ARM64
     monkeypatch.setenv(architecture.VARIABLE, "aarch64")
-    with pytest.raises(LabUnavailable, match="take amd64 or arm64"):
+    with pytest.raises(LabUnavailable, match="use amd64 or arm64"):
         architecture.chosen()
 
 
@@ -133,7 +133,7 @@ def test_a_foreign_guest_has_a_folder_and_keys_of_its_own(
     own.image.folder.mkdir(parents=True)
     for file in (own.image.kernel, own.image.base):
         file.write_bytes(b"")
-    own.image.describe("6.12", {}, {})
+    own.image.write_manifest("6.12", {}, {})
     own.image.check()
     with pytest.raises(ImageDamaged, match="another version"):
         Snapshots(own.folder, FOREIGN).image.check()

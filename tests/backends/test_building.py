@@ -172,7 +172,7 @@ async def test_a_guest_that_does_not_go_on_from_its_snapshot_is_not_taken(
     own.image.folder.symlink_to(snapshots.image.folder)
     hosts = Hosts(algorithm="nosuch")
     monkeypatch.setattr(built, "_TRIAL", msgspec.structs.replace(built._TRIAL, hosts=hosts))
-    with pytest.raises(SetupError, match=r"does not go on from its snapshot: run `tcptutor setup` again$"):
+    with pytest.raises(SetupError, match=r"does not resume from its snapshot: run `tcptutor setup` again$"):
         await own._build(own.mode("virtual", exact=True), lambda _share, _text: None, 60)
     assert _names(tmp_path) == {"image"}
 
@@ -194,7 +194,7 @@ async def test_a_guest_that_was_stopped_too_late_is_not_where_exact_runs_begin(
         await machine.restore(snapshots.mode("virtual", exact=True), snapshots.file("virtual"))
         machine._mode = machine._mode._replace(exact=exact)
         await machine.execute("cont")
-        await machine._stopped_where_exact_runs_can_begin()
+        await machine._wait_for_exact_start()
         before = machine._memory.polls
         await machine.execute("cont")
         while machine._memory.polls == before:  # noqa: ASYNC110  # memory has no event
@@ -203,9 +203,9 @@ async def test_a_guest_that_was_stopped_too_late_is_not_where_exact_runs_begin(
         monkeypatch.setattr(Machine, "execute", execute)
         if exact:
             with pytest.raises(LabError, match="too busy for the guest"):
-                await machine._stopped_where_exact_runs_can_begin()
+                await machine._wait_for_exact_start()
         else:
-            await machine._stopped_where_exact_runs_can_begin()
+            await machine._wait_for_exact_start()
             assert (await ask(machine, "query-status"))["status"] == "watchdog"
             assert machine._memory.polls == before + 1
     finally:

@@ -86,7 +86,7 @@ def test_who_owns_nothing_can_open_what_is_handed_over_and_nothing_else(tmp_path
     private.write_bytes(b"kernel")
     private.chmod(0o600)
     nobody = ["setpriv", *confined._LADDER[0], "cat"]
-    with confined.handed(private, b" and more") as fd:
+    with confined.memory_file(private, b" and more") as fd:
         seen = subprocess.run(
             [*nobody, f"/proc/self/fd/{fd}"], pass_fds=[fd], capture_output=True, check=True
         )
@@ -99,20 +99,20 @@ def test_who_owns_nothing_can_open_what_is_handed_over_and_nothing_else(tmp_path
 def test_where_nobody_is_not_mapped_the_capabilities_go_all_the_same() -> None:
     script = (
         "from tcptutor.backends.guest import confined; from tcptutor.backends.guest.architecture import chosen\n"
-        "one = confined.program(chosen().qemu); print(one.sandboxed, one.as_nobody, *one.privileges)"
+        "one = confined.find_qemu(chosen().qemu); print(one.sandboxed, one.as_nobody, *one.privileges)"
     )
     done = run([*ROOT, sys.executable, "-c", script])
     assert done.stdout.split() == ["True", "False", *confined._NO_CAPABILITIES], done.stderr
 
 
-def _installed(folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> confined.Program:
+def _installed(folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> confined.QemuProgram:
     folder.chmod(0o755)
     qemu = folder / "qemu-system-other"
     qemu.write_text(QEMU.format(refused=refused))
     qemu.chmod(0o755)
     found = tools.find
     monkeypatch.setattr(tools, "find", lambda name: str(qemu) if name == qemu.name else found(name))
-    return confined.program(qemu.name)
+    return confined.find_qemu(qemu.name)
 
 
 @pytest.mark.host
@@ -120,12 +120,12 @@ def test_a_qemu_without_the_filter_runs_without_it(tmp_path: Path, monkeypatch: 
     without = _installed(tmp_path, "-sandbox", monkeypatch)
     assert (without.version, without.sandboxed) == ("QEMU emulator version 9", False)
     assert "-sandbox" not in confined.command(without, ["-smp", "1"], parent=1)
-    confined._tried.cache_clear()
+    confined._probe.cache_clear()
     with_it = _installed(tmp_path, "nothing", monkeypatch)
     assert with_it.sandboxed
     words = confined.command(with_it, ["-smp", "1"], parent=1)
     assert words[-4:] == [*confined.SANDBOX, "-smp", "1"]
-    confined._tried.cache_clear()
+    confined._probe.cache_clear()
     with pytest.raises(
         LabUnavailable, match=r"^QEMU does not start \(qemu: no such option\): install it again"
     ):
@@ -145,7 +145,7 @@ def test_hardware_virtualisation_is_had_by_its_group(
     device.chmod(mode)
     os.chown(device, 0, owner)
     monkeypatch.setattr(confined, "_KVM", device)
-    qemu = confined.program(chosen().qemu)
+    qemu = confined.find_qemu(chosen().qemu)
     assert "--clear-groups" in confined.command(qemu, [], parent=1)
     words = confined.command(qemu, [], parent=1, kvm=True)
     assert ("--clear-groups" in words, f"--groups={group}" in words) == (group == 0, group != 0)

@@ -43,7 +43,7 @@ def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
 def test_each_has_one_until_none_is_left(processes: list[int]) -> None:
     cores = [Core() for _ in processes]
     for core, process in zip(cores, processes, strict=True):
-        core.take(process, _threads(process)[-1])
+        core.pin(process, _threads(process)[-1])
     taken = [os.sched_getaffinity(process) for process in processes]
     assert {len(each) for each in taken[:-1]} == {1}
     assert set.union(*taken[:-1]) == HERE
@@ -65,7 +65,7 @@ def test_what_another_program_holds_is_not_taken(processes: list[int]) -> None:
 import sys
 from tcptutor.backends.guest.cores import Core
 core = Core()
-core.take({processes[0]}, {_threads(processes[0])[-1]})
+core.pin({processes[0]}, {_threads(processes[0])[-1]})
 print("taken", flush=True)
 sys.stdin.read()
 """
@@ -76,7 +76,7 @@ sys.stdin.read()
         assert other.stdout.readline() == "taken\n"
         (theirs,) = os.sched_getaffinity(processes[0])
         core = Core()
-        core.take(processes[1], _threads(processes[1])[-1])
+        core.pin(processes[1], _threads(processes[1])[-1])
         assert theirs not in os.sched_getaffinity(processes[1]) or len(HERE) == 1
         core.release()
         other.kill()

@@ -23,7 +23,7 @@ import os, subprocess, sys
 from tcptutor.backends import ending
 # What it starts has left its session and has been given away.
 line = "setsid sleep 1000 & setsid sh -c 'setsid sleep 2000 & sleep 3000' & echo ready; sleep 4000"
-subprocess.run(ending.all_ended_with(os.getpid(), ["sh", "-c", line]))
+subprocess.run(ending.tie_tree_to_parent(os.getpid(), ["sh", "-c", line]))
 """
 
 
@@ -40,7 +40,7 @@ def test_all_that_was_started_ends_with_a_killed_parent(mark: str) -> None:
 
 def test_its_mounts_are_its_own(tmp_path: Path) -> None:
     mount = ["sh", "-c", 'mount -t tmpfs none "$0" && touch "$0/there"', str(tmp_path)]
-    done = subprocess.run(ending.all_ended_with(os.getpid(), mount), check=False, capture_output=True)
+    done = subprocess.run(ending.tie_tree_to_parent(os.getpid(), mount), check=False, capture_output=True)
     assert done.returncode == 0 or os.geteuid() != 0
     assert list(tmp_path.iterdir()) == []
 
@@ -49,7 +49,8 @@ def test_its_mounts_are_its_own(tmp_path: Path) -> None:
 def test_where_there_are_no_namespaces_the_program_runs_all_the_same() -> None:
     script = (
         "import os, subprocess; from tcptutor.backends import ending\\n"
-        "print(ending._namespace(), flush=True); subprocess.run(ending.all_ended_with(os.getpid(), ['echo', 'done']))"
+        "print(ending._namespace(), flush=True);"
+        "subprocess.run(ending.tie_tree_to_parent(os.getpid(), ['echo', 'done']))"
     ).replace("\\n", "\n")
     done = run([*NOBODY, sys.executable, "-c", script])
     assert done.stdout == "()\ndone\n", done.stderr
@@ -58,7 +59,7 @@ def test_where_there_are_no_namespaces_the_program_runs_all_the_same() -> None:
 @pytest.mark.parametrize("alive", [True, False])
 def test_what_dies_with_its_parent_does_not_begin_without_it(alive: bool) -> None:
     """Killed before setpriv has asked for the signal, a parent would leave what nobody ends."""
-    words = ending.ended_with(os.getpid() if alive else os.getppid(), ["echo", "begun"])
+    words = ending.tie_to_parent(os.getpid() if alive else os.getppid(), ["echo", "begun"])
     assert subprocess.run(words, capture_output=True, text=True, check=False).stdout == "begun\n" * alive
 
 

@@ -320,4 +320,4 @@ async def test_a_snapshot_out_of_order_is_known_before_it_is_used(copied: Snapsh
 def test_the_guest_is_small(snapshots: Snapshots) -> None:
     on_disk = snapshots.image.size() + sum(snapshots.size(clock) for clock in ("virtual", "real"))
     assert on_disk <= 350e6
-    assert sizes.ORDINARY <= 512
+    assert sizes.DEFAULT_SIZE <= 512

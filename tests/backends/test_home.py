@@ -22,7 +22,7 @@ def carried(source: Path, to: Path) -> Home:
     """All of the guest's `source` as it arrives in the folder `to`."""
     home = Home(to)
     for piece in pieces(source):
-        home.take(piece)
+        home.receive(piece)
     return home
 
 
@@ -52,20 +52,20 @@ def test_what_is_brought_and_removed_there_is_removed(tmp_path: Path, folder: Pa
     for name in ("kept", "gone"):
         (folder / name).write_text(name)
     home, inside = Home(folder), tmp_path / "guest"
-    for piece in home.bring():
+    for piece in home.export():
         write_piece(inside, piece)
     (inside / "gone").unlink()
     (folder / "new here").touch()  # meanwhile, by another program
     for piece in pieces(inside):
-        home.take(piece)
+        home.receive(piece)
     assert sorted(path.name for path in folder.iterdir()) == ["kept", "new here"]
 
 
 def test_a_lab_that_dies_in_the_middle_takes_nothing_away(folder: Path) -> None:
     (folder / "kept").write_text("as it was")
     home = Home(folder)
-    list(home.bring())
-    home.take(HomeFile("kept", b"half"))
+    list(home.export())
+    home.receive(HomeFile("kept", b"half"))
     home.abandon()
     assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("kept", "as it was")]
 
@@ -80,11 +80,11 @@ def test_a_lab_that_dies_in_the_middle_takes_nothing_away(folder: Path) -> None:
 def test_a_name_that_leads_elsewhere_is_none(tmp_path: Path, folder: Path, name: str) -> None:
     before = sorted(tmp_path.rglob("*"))
     home = Home(folder)
-    home.take(HomeFile(name, b"x"))
-    home.take(HomeFile(name, b"x", append=True))
-    home.take(HomeFiles((name,), (name,)))
+    home.receive(HomeFile(name, b"x"))
+    home.receive(HomeFile(name, b"x", append=True))
+    home.receive(HomeFiles((name,), (name,)))
     assert sorted(tmp_path.rglob("*")) == before
-    assert home.left == ()
+    assert home.left_out == ()
 
 
 def test_no_link_is_followed(tmp_path: Path, folder: Path) -> None:
@@ -95,8 +95,8 @@ def test_no_link_is_followed(tmp_path: Path, folder: Path) -> None:
     (folder / "file").symlink_to(outside / "file")
     home = Home(folder)
     for name in ("folder/new", "folder/file", "file"):
-        home.take(HomeFile(name, b"theirs"))
-    home.take(HomeFiles(("folder/new", "folder/file", "file")))
+        home.receive(HomeFile(name, b"theirs"))
+    home.receive(HomeFiles(("folder/new", "folder/file", "file")))
     assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("file", "mine")]
     assert (folder / "file").read_text() == "theirs"
     assert not (folder / "file").is_symlink()
@@ -106,10 +106,10 @@ def test_there_is_an_end_to_what_comes_out(tmp_path: Path, folder: Path) -> None
     home = Home(folder)
     piece = b"x" * (1 << 20)
     for number in range(2 * MAX_BYTES >> 20):
-        home.take(HomeFile("endless", piece, append=number > 0))
+        home.receive(HomeFile("endless", piece, append=number > 0))
     for number in range(2 * MAX_FILES):
-        home.take(HomeFile(f"file{number}", b""))
-    home.take(HomeFiles(()))
+        home.receive(HomeFile(f"file{number}", b""))
+    home.receive(HomeFiles(()))
     assert sum(path.stat().st_size for path in folder.iterdir()) <= MAX_BYTES
     assert len(list(folder.iterdir())) <= MAX_FILES
     inside = tmp_path / "guest"
@@ -117,5 +117,5 @@ def test_there_is_an_end_to_what_comes_out(tmp_path: Path, folder: Path) -> None
     (inside / "small").write_text("small")
     with (inside / "large").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
-    assert carried(inside, folder).left == ("large",)
+    assert carried(inside, folder).left_out == ("large",)
     assert (folder / "small").read_text() == "small"

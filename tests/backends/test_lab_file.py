@@ -19,20 +19,20 @@ def _image(folder: Path, kernel: bytes = b"kernel", system: bytes = b"system" * 
     image.folder.mkdir(parents=True)
     image.kernel.write_bytes(kernel)
     image.base.write_bytes(system)
-    image.describe("6.12", {"bash": "5.2"}, {"tar2sqfs": "1.2"})
+    image.write_manifest("6.12", {"bash": "5.2"}, {"tar2sqfs": "1.2"})
     return image
 
 
 def _take(file: Path, folder: Path) -> Image:
     image = Image(folder / "image", AMD64)
-    lab_file.take(file, image, lambda: None)
+    lab_file.install(file, image, lambda: None)
     return image
 
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
     file = tmp_path / "x.lab"
-    lab_file.write(_image(tmp_path / "there"), file)
+    lab_file.pack(_image(tmp_path / "there"), file)
     return file
 
 
@@ -81,7 +81,7 @@ def test_what_is_no_lab_is_refused(content: bytes, tmp_path: Path) -> None:
     kept = _image(tmp_path / "here").composition()
     file = tmp_path / "x.lab"
     file.write_bytes(content)
-    with pytest.raises(SetupError, match="is not a packed lab: `tcptutor lab pack FILE` makes one"):
+    with pytest.raises(SetupError, match="is not a packed lab: make one with `tcptutor lab pack FILE`"):
         _take(file, tmp_path / "here")
     assert Image(tmp_path / "here" / "image", AMD64).composition() == kept
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"image", "image.lock"}
@@ -106,7 +106,7 @@ def test_a_lab_of_another_version_says_so(
 
 def test_a_pipe_and_a_missing_file_are_told(tmp_path: Path) -> None:
     for file in (tmp_path / "none", Path("/dev/zero"), tmp_path):
-        with pytest.raises(SetupError, match=f"^the lab in {file} cannot be taken: "):
+        with pytest.raises(SetupError, match=f"^the lab in {file} cannot be installed: "):
             _take(file, tmp_path / "here")
 
 
@@ -114,5 +114,5 @@ def test_an_image_that_is_not_whole_is_not_packed(tmp_path: Path) -> None:
     image = _image(tmp_path / "there")
     image.base.write_bytes(b"changed")
     with pytest.raises(ImageDamaged):
-        lab_file.write(image, tmp_path / "x.lab")
+        lab_file.pack(image, tmp_path / "x.lab")
     assert not (tmp_path / "x.lab").exists()

@@ -26,7 +26,7 @@ SLOW = {"delay": "20 ms", "algorithm": "reno", "duration": "5 s", "warmup": "0"}
 async def test_the_window_of_the_published_path_is_used(guest: GuestBackend, build: Build) -> None:
     """8.1 MB in 20 ms: the ordinary guest has the memory for it."""
     experiment = build(**FAST | SHORT, window="8.1 MB")
-    assert sizes.size(experiment) == sizes.ORDINARY
+    assert sizes.size(experiment) == sizes.DEFAULT_SIZE
     run = await play(guest, experiment)
     assert total_bps(run) == pytest.approx(8 * 8.1e6 / 0.02, rel=0.2)
     assert not [name for name in run.fidelity.checks if "Memory" in name]

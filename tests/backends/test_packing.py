@@ -17,12 +17,12 @@ CONTENT = os.urandom(1 << 15)  # fits into a pipe
 
 
 async def _pack(file: Path) -> None:
-    async with packing.packed(file) as pipe:
+    async with packing.compress(file) as pipe:
         assert os.write(pipe, CONTENT) == len(CONTENT)
 
 
 async def _unpack(file: Path) -> bytes:
-    async with packing.unpacked(file) as pipe:
+    async with packing.decompress(file) as pipe:
         return b"".join(iter(lambda: os.read(pipe, 1 << 16), b""))
 
 
@@ -60,7 +60,7 @@ async def test_who_leaves_with_an_error_is_not_kept(tmp_path: Path, mark: str) -
     file = tmp_path / "packed"
     file.write_bytes(b"".join([await _packed_bytes(tmp_path)] * 40))
     with pytest.raises(ValueError, match="mine"):
-        async with packing.unpacked(file):
+        async with packing.decompress(file):
             raise ValueError("mine")
 
 

@@ -35,7 +35,7 @@ def wanted() -> Experiment:
 
 async def test_a_recorded_run_is_played_and_says_that_it_is_one(wanted: Experiment) -> None:
     run = await play(ReplayBackend("there is no lab", speed=1000), wanted)
-    original = load(replay.folder() / f"{NAME}.tcprun")
+    original = load(replay.recordings_folder() / f"{NAME}.tcprun")
     assert run.complete
     assert (run.samples, run.flows) == (original.samples, original.flows)
     assert run.environment.backend == "replay"
@@ -69,7 +69,7 @@ async def test_what_is_not_recorded_is_refused_with_what_is(change: dict[str, st
 
 async def test_another_seed_is_another_experiment(wanted: Experiment) -> None:
     with pytest.raises(LabUnavailable, match="seed 1"):
-        await play(ReplayBackend(replay.ASKED), msgspec.structs.replace(wanted, seed=77))
+        await play(ReplayBackend(replay.REQUESTED), msgspec.structs.replace(wanted, seed=77))
 
 
 async def test_an_installation_without_recordings_has_no_replay(wanted: Experiment, tmp_path: Path) -> None:
@@ -114,7 +114,10 @@ def test_the_command_says_that_nothing_was_run(without_state: Path, wanted: Expe
 
 
 def test_every_page_has_its_recording_and_there_are_no_others() -> None:
-    files = {str(path.relative_to(replay.folder()).with_suffix("")) for path in replay.folder().glob("*/*")}
+    files = {
+        str(path.relative_to(replay.recordings_folder()).with_suffix(""))
+        for path in replay.recordings_folder().glob("*/*")
+    }
     told = set(json.loads(recorded.EXPECTED.read_text()))
     assert files == {*USES, *SWEEPS, *CHALLENGES} == told, f"record them again: {recorded.COMMAND}"
 
@@ -122,10 +125,10 @@ def test_every_page_has_its_recording_and_there_are_no_others() -> None:
 @pytest.mark.parametrize("name", USES)
 def test_a_recording_is_of_the_page_s_experiment_small_and_explained_as_the_whole_run_was(name: str) -> None:
     again = f"record it again: {recorded.COMMAND} {name.partition('/')[0]}"
-    file = replay.folder() / f"{name}.tcprun"
+    file = replay.recordings_folder() / f"{name}.tcprun"
     assert file.exists(), again
     run = load(file)
-    assert replay.same(run.experiment, USES[name]), again
+    assert replay.same_experiment(run.experiment, USES[name]), again
     assert run.complete
     assert run.fidelity.status == "valid"
     assert recorded.explanation(run) == json.loads(recorded.EXPECTED.read_text())[name], again
@@ -137,12 +140,12 @@ def test_every_sweep_has_its_recordings_small_and_with_what_the_whole_runs_measu
     for name, sweep in SWEEPS.items():
         again = f"record it again: {recorded.COMMAND} {name}"
         wanted = recorded.cells(sweep)
-        files = {path.stem: path for path in (replay.folder() / name).iterdir()}
+        files = {path.stem: path for path in (replay.recordings_folder() / name).iterdir()}
         assert files.keys() == wanted.keys(), again
         assert sum(path.stat().st_size for path in files.values()) < recorded.SWEEP_BYTES, again
         for (key, (at, experiment)), figure in zip(wanted.items(), expected[name], strict=True):
             run = load(files[key])
-            assert replay.same(run.experiment, experiment), again
+            assert replay.same_experiment(run.experiment, experiment), again
             assert recorded.is_near(page_cell(sweep, at, run).figure, figure), again
 
 
@@ -151,11 +154,11 @@ def test_every_challenge_has_its_start_and_its_solution_small_and_judged_as_the_
     for name, challenge in CHALLENGES.items():
         again = f"record it again: {recorded.COMMAND} {name}"
         wanted = recorded.tries(challenge)
-        files = {path.stem: path for path in (replay.folder() / name).iterdir()}
+        files = {path.stem: path for path in (replay.recordings_folder() / name).iterdir()}
         assert files.keys() == wanted.keys(), again
         runs = {key: load(path) for key, path in files.items()}
         for key, experiment in wanted.items():
-            assert replay.same(runs[key].experiment, experiment), again
+            assert replay.same_experiment(runs[key].experiment, experiment), again
             assert runs[key].fidelity.status == "valid", again
             assert recorded.reached(challenge, runs[key], runs["start"]) == expected[name][key], again
             assert files[key].stat().st_size < 100_000, again

@@ -21,7 +21,7 @@ from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.replay import ASKED, ReplayBackend
+from tcptutor.backends.replay import REQUESTED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.run import Environment, Run
@@ -476,7 +476,7 @@ async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str,
 async def test_only_a_host_that_is_there_has_a_shell(mark: str, build: Build) -> None:
     backend = HostBackend()
     async with backend.session(build()) as session:
-        with pytest.raises(UsageError, match="no host 'h3': take one of h1, h2, s1, s2"):
+        with pytest.raises(UsageError, match="no host 'h3': use one of h1, h2, s1, s2"):
             session.shell("h3")
     await backend.close()
 
@@ -484,7 +484,7 @@ async def test_only_a_host_that_is_there_has_a_shell(mark: str, build: Build) ->
 async def test_there_is_no_typing_on_a_clock_that_jumps_nor_in_a_recording(
     snapshots: Snapshots, build: Build
 ) -> None:
-    for backend in (GuestBackend("virtual", snapshots), ReplayBackend(ASKED)):
+    for backend in (GuestBackend("virtual", snapshots), ReplayBackend(REQUESTED)):
         with pytest.raises(LabUnavailable, match=r"real time|no terminal"):
             async with backend.session(build()):
                 pass

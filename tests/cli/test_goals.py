@@ -119,7 +119,7 @@ def test_a_file_that_is_damaged_or_cannot_be_written_is_nobody(without_state: Pa
         ("check by-hand", "'by-hand' is no page: give MODULE/PAGE"),
         ("check by-hand/delay-and-rat", "no page 'delay-and-rat': did you mean delay-and-rate?"),
         ("check own-run/a-loss", "has no goals: pages with goals are by-hand/delay-and-rate, by-hand/two"),
-        ("shell by-hand/delay-and-rate h3", "there is no host 'h3': take one of s1, h1, h2"),
+        ("shell by-hand/delay-and-rate h3", "there is no host 'h3': use one of s1, h1, h2"),
         ("shell by-hand/delay-and-rate --set rate=1Mbit/s", "says how the lab is set up: leave out"),
         ("shell h1 h2", "'h1 h2' is too much"),
         ("shell own-run/a-loss", "own-run/a-loss has no goals"),

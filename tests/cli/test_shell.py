@@ -99,7 +99,7 @@ def test_a_killed_shell_leaves_nothing_and_loses_nothing(mark: str, without_stat
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["h9"], 2, "there is no host 'h9': take one of h1, h2, s1, s2"),
+        (["h9"], 2, "there is no host 'h9': use one of h1, h2, s1, s2"),
         (["--experiment", "no/such"], 2, "no/such"),
         (["--set", "rate=fast"], 2, "rate"),
         (["--set", "pairs=9"], 2, "pairs"),

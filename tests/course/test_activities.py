@@ -37,7 +37,8 @@ def context(step: Step) -> MarkContext:
     """A run, and a curve over the values of the step's own sweep; of a challenge its start and its solution."""
     if step.explore is not None:
         start, solution = (
-            load_run(next(replay.folder().glob(f"*/{step.id}/{key}.tcprun"))) for key in ("start", "solution")
+            load_run(next(replay.recordings_folder().glob(f"*/{step.id}/{key}.tcprun")))
+            for key in ("start", "solution")
         )
         return MarkContext(run=solution, start=start)
     sweep = step.sweep or CURVE.sweep

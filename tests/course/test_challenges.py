@@ -41,7 +41,7 @@ LEAST = 4
 
 @cache
 def recorded(name: str, key: str) -> Run:
-    return load_run(replay.folder() / name / f"{key}.tcprun")
+    return load_run(replay.recordings_folder() / name / f"{key}.tcprun")
 
 
 def response(challenge: ExploreActivity, run: Run, start: Run | None = None) -> Response:

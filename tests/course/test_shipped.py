@@ -66,14 +66,14 @@ def runs_of(module: Module) -> dict[str, Experiment]:
 @cache
 def recordings(module: str) -> tuple[tuple[str, MeasuredRun], ...]:
     """Those of a module, by their files' names."""
-    root = replay.folder() / module
+    root = replay.recordings_folder() / module
     files = sorted(root.glob("**/*.tcprun"))
     return tuple((str(file.relative_to(root)), MeasuredRun(load_run(file))) for file in files)
 
 
 def recorded(run: Experiment) -> tuple[str, MeasuredRun] | None:
     found = recordings(run.name.partition("/")[0])
-    return next((each for each in found if replay.same(each[1].run.experiment, run)), None)
+    return next((each for each in found if replay.same_experiment(each[1].run.experiment, run)), None)
 
 
 def is_recorded(claim: PageClaim) -> bool:

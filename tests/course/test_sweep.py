@@ -185,7 +185,7 @@ def test_a_cost_turns_in_the_gap_after_its_knee() -> None:
 def test_a_prediction_of_an_rtt_is_answered_by_the_run_and_the_models() -> None:
     page = next(step for module in load().modules for step in module.steps if step.id == "a-queue-too-long")
     (predict,) = page.of(Predict)
-    run = load_run(replay.folder() / "congestion-algorithms/a-queue-too-long.tcprun")
+    run = load_run(replay.recordings_folder() / "congestion-algorithms/a-queue-too-long.tcprun")
     near, far = (predict.mark(given, MarkContext(run=run)) for given in ("430 ms", "30 ms"))
     (flow,) = run.flows
     assert near.measured == pytest.approx(flow.mean_rtt_s, rel=0.005)

@@ -82,7 +82,7 @@ def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, wit
     assert lead.kind == "formula"
     for file, (at, _) in cells(sweep).items():
         expected = lead.values[at]
-        run = load_run(replay.folder() / name / f"{file}.tcprun")
+        run = load_run(replay.recordings_folder() / name / f"{file}.tcprun")
         figure = page.page_cell(sweep, at, run).figure
         chance = 1e-4
         if sweep.measure == "loss-rate":  # three standard deviations of as many losses as are expected

@@ -132,10 +132,10 @@ class FakeLab:
             await hands.session.abandon()
             self.sessions_left += 1
 
-    def expect(self, experiment: Experiment | None) -> None:
+    def prefetch(self, experiment: Experiment | None) -> None:
         self.expected.append(experiment)
 
-    def beside(self) -> None:
+    def second_lab(self) -> None:
         """It works alone."""
         return
 
@@ -218,7 +218,7 @@ class SweptLab(FakeLab):
         self.doubts: set[int] = set()
         """Windows whose runs it calls suspect, bytes."""
 
-    def beside(self) -> SweptLab | None:
+    def second_lab(self) -> SweptLab | None:
         return self.other
 
     async def run(self, experiment: Experiment) -> AsyncIterator[Event]:

@@ -34,7 +34,7 @@ class RecordedLab(FakeLab):
     def __init__(self, page: tuple[str, str]) -> None:
         super().__init__()
         self.asked: list[Experiment] = []
-        folder = replay.folder() / page[0] / page[1]
+        folder = replay.recordings_folder() / page[0] / page[1]
         self._runs = {path.stem: load(path) for path in folder.glob("*.tcprun")}
 
     async def run(self, experiment: Experiment) -> AsyncIterator[Event]:
@@ -42,7 +42,9 @@ class RecordedLab(FakeLab):
         self.plays = next(
             run
             for run in self._runs.values()
-            if replay.same(msgspec.structs.replace(run.experiment, seed=experiment.seed), experiment)
+            if replay.same_experiment(
+                msgspec.structs.replace(run.experiment, seed=experiment.seed), experiment
+            )
         )
         async for event in super().run(experiment):
             yield event

@@ -161,10 +161,10 @@ class RecordedLab(ReplayBackend):
         self.environment = await self.open()
         return self.environment
 
-    def expect(self, experiment: Experiment | None) -> None:
+    def prefetch(self, experiment: Experiment | None) -> None:
         """It has nothing to begin."""
 
-    def beside(self) -> None:
+    def second_lab(self) -> None:
         return
 
 

@@ -34,7 +34,7 @@ def meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, meminfo: Path) -> None:
     # Of a path that only its losses limit, eight flows are eight times as much: no page asks for them.
     for streams in ("1", "8") if course.experiment(name).path.rate else ("1",):
-        assert sizes.size(course.experiment(name, {"streams": streams})) == sizes.ORDINARY
+        assert sizes.size(course.experiment(name, {"streams": streams})) == sizes.DEFAULT_SIZE
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, mem
     [
         ({}, 1024),
         # Nothing waits that a window does not let out, or that a send buffer does not hold.
-        ({"window": "8.1 MB"}, sizes.ORDINARY),
-        ({"tcp_wmem": "4096 16384 4194304"}, sizes.ORDINARY),
+        ({"window": "8.1 MB"}, sizes.DEFAULT_SIZE),
+        ({"tcp_wmem": "4096 16384 4194304"}, sizes.DEFAULT_SIZE),
         ({"tcp_wmem": "4096 16384 4194304", "streams": "64"}, 1024),
         ({"delay": "100 ms", "queue": "1 BDP"}, 4096),
         # What a change brings counts, and how much a run can send at all.
         ({"changes": "1s delay=500ms"}, 16384),
-        ({"rate": "1 Mbit/s", "queue": "1 GiB"}, sizes.ORDINARY),
+        ({"rate": "1 Mbit/s", "queue": "1 GiB"}, sizes.DEFAULT_SIZE),
         # A processor of a guest carries some 10 Gbit/s, whatever the link would.
         ({"rate": "100 Gbit/s", "delay": "92 ms", "queue": "0.2 BDP", "streams": "4"}, 4096),
     ],
@@ -67,8 +67,8 @@ def test_no_memory_is_told_in_one_line_before_anything_starts(build: Build, memi
         KernelLacks, match=r"the guest needs 1 GiB of memory and this machine has 1000 MiB free"
     ):
         sizes.size(build(**FAST))
-    assert sizes.size(build(**FAST, window="64 KiB")) == sizes.ORDINARY
-    assert sizes.fitting(sizes.ORDINARY) == 2
+    assert sizes.size(build(**FAST, window="64 KiB")) == sizes.DEFAULT_SIZE
+    assert sizes.guests_that_fit(sizes.DEFAULT_SIZE) == 2
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_what_the_programs_of_many_flows_take_is_counted(build: Build) -> None:
     """256 flows of small buffers ended a guest of the ordinary size."""
     few = build(pairs=4, streams="16", buffer="256 KiB", pacing="1 Mbit/s")
     many = build(pairs=4, streams="64", buffer="256 KiB", pacing="1 Mbit/s")
-    assert sizes.size(few) == sizes.ORDINARY < sizes.size(many)
+    assert sizes.size(few) == sizes.DEFAULT_SIZE < sizes.size(many)

@@ -1,7 +1,7 @@
-"""The architectures that there is a guest for, as data: names, packages, and the machine that QEMU makes of each.
+"""Processor architectures that have a guest, as data: names, packages, and QEMU's machine for each.
 
-A guest has this machine's architecture. TCPTUTOR_GUEST_ARCH takes another one, to try it: it is always emulated, and
-its image and snapshots have a folder of their own.
+A guest has this machine's architecture. TCPTUTOR_GUEST_ARCH selects another one for a trial: it is always emulated,
+and its image and snapshots have a folder of their own.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ VARIABLE = "TCPTUTOR_GUEST_ARCH"
 
 
 class Architecture(msgspec.Struct, frozen=True):
-    """One processor architecture, and the QEMU machine of its guest."""
+    """A processor architecture, and the QEMU machine of its guest."""
 
     name: str
-    """Debian's name, which packages and the variable take."""
+    """Debian's name, used for packages and in TCPTUTOR_GUEST_ARCH."""
     machine: str
-    """The name that `uname -m` gives."""
+    """Name reported by `uname -m`."""
     triplet: str
-    """Debian's folder for this architecture's libraries, below usr/lib."""
+    """Debian's library folder of this architecture below usr/lib."""
     qemu: str
-    """The program that runs such a guest."""
+    """QEMU program for this architecture."""
     board: str
     """QEMU's machine type."""
     cpu: str
-    """The emulated processor: an older model, whose few extensions cost the emulation little."""
+    """Emulated processor: an older model whose few extensions are cheap to emulate."""
     console: str
-    """The kernel's name for the board's first serial port."""
+    """Kernel name of the board's first serial port."""
     kernel_words: tuple[str, ...] = ()
-    """What only this architecture's kernel is told on its command line."""
+    """Kernel command-line words specific to this architecture."""
 
     @property
     def kernel_package(self) -> str:
-        """Debian's kernel for virtual machines: virtio, PCI and the console built in; `-kernel` takes it as it is."""
+        """Debian's kernel for virtual machines; virtio, PCI and the console are built in."""
         return f"linux-image-cloud-{self.name}"
 
     @property
     def qemu_package(self) -> str:
-        """The Debian package of `qemu`."""
+        """Debian package of `qemu`."""
         return tools.PACKAGES[self.qemu]
 
     @property
     def native(self) -> bool:
-        """Whether this machine has it: only then can its guest be more than emulated."""
+        """Whether this machine has the architecture, so that hardware virtualization is possible."""
         return self.machine == platform.machine()
 
 
@@ -61,7 +61,7 @@ AMD64 = Architecture(
     board="pc",
     cpu="Nehalem",
     console="ttyS0",
-    # The kernel's watchdog must not doubt an emulated TSC.
+    # Keeps the kernel's clocksource watchdog from rejecting an emulated TSC.
     kernel_words=("tsc=reliable",),
 )
 ARM64 = Architecture(
@@ -70,7 +70,7 @@ ARM64 = Architecture(
     triplet="aarch64-linux-gnu",
     qemu="qemu-system-aarch64",
     board="virt",
-    # Without pointer authentication, which Debian's kernel uses where it is and QEMU computes in software.
+    # A model without pointer authentication, which Debian's kernel would use and QEMU computes in software.
     cpu="cortex-a57",
     console="ttyAMA0",
 )
@@ -78,27 +78,27 @@ ALL = (AMD64, ARM64)
 
 
 def native() -> Architecture | None:
-    """This machine's, or None when there is no guest for it."""
-    return next((one for one in ALL if one.native), None)
+    """Return this machine's architecture, or None when it has no guest."""
+    return next((architecture for architecture in ALL if architecture.native), None)
 
 
 def possible() -> bool:
-    """Whether there is a guest for this machine, or one is asked for by name."""
+    """Check whether this machine has a guest, or TCPTUTOR_GUEST_ARCH names one."""
     return bool(os.environ.get(VARIABLE)) or native() is not None
 
 
 def chosen() -> Architecture:
-    """The guest's architecture. Raises LabUnavailable when there is none, or none of the name asked for."""
+    """Return the guest's architecture. Raises LabUnavailable when there is none, or no such name."""
     if wanted := os.environ.get(VARIABLE):
-        for one in ALL:
-            if one.name == wanted:
-                return one
+        for architecture in ALL:
+            if architecture.name == wanted:
+                return architecture
         raise LabUnavailable(
-            f"{VARIABLE} is {wanted!r}: take {' or '.join(one.name for one in ALL)}, or unset it"
+            f"{VARIABLE} is {wanted!r}: use {' or '.join(known.name for known in ALL)}, or unset it"
         )
-    found = native()
-    if found is None:
+    here = native()
+    if here is None:
         raise LabUnavailable(
             f"there is no guest for {platform.machine()} machines: use --backend host, which needs no guest"
         )
-    return found
+    return here

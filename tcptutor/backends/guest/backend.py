@@ -1,4 +1,4 @@
-"""The guest backend: every run on a fresh copy of the snapshot, with another copy made ready meanwhile."""
+"""The guest backend: every run starts from a fresh copy of the snapshot, while the next copy is prepared."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from tcptutor.backends.answers import failure, next_event
+from tcptutor.backends.agent_events import EventReader, failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.home import Home
-from tcptutor.backends.reading import Reading
 from tcptutor.backends.session import Session
 from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.run import SNAPSHOT, Environment
@@ -22,24 +21,24 @@ from tcptutor.wire import deferred, protocol
 from tcptutor.wire.protocol import Event, Failed, OpenSession, RunExperiment
 
 _SILENCE = 600.0
-"""Longest time without an event before the guest is taken for dead, s. A QEMU that ends is noticed at once; an emulated
-guest with more packets than it can carry was silent for 36 s, and for more than 120 s on a busy machine."""
+"""Longest time without an event before the guest counts as dead, seconds. A QEMU that exits is noticed at once; an
+overloaded emulated guest was silent for 36 s, and for more than 120 s on a busy machine."""
 
 
 class GuestBackend:
-    """The lab in a QEMU guest. Owns the machine that waits, stopped, and the one that runs."""
+    """The lab in a QEMU guest. Owns the idle machine, which is stopped, and the running one."""
 
     def __init__(self, clock: str, snapshots: Snapshots | None = None) -> None:
         self.clock = clock
         self._snapshots = snapshots or Snapshots()
         self._manifest: Manifest | None = None
         self._environment: Environment | None = None
-        """Of the machines from that snapshot."""
+        """Environment of the machines restored from the current snapshot."""
         self._next: asyncio.Task[Machine] | None = None
         self._machines: set[Machine] = set()
 
     async def open(self) -> Environment:
-        """Have a machine ready, building the snapshot first when only that is missing."""
+        """Prepare a machine, building the snapshot first if only that is missing."""
         if self._manifest is None:
             try:
                 self._manifest = self._snapshots.manifest(self.clock)
@@ -52,7 +51,7 @@ class GuestBackend:
         try:
             await asyncio.shield(self._next)
         except (ImageDamaged, LabError):
-            # Another call looks again: setup may have built a snapshot meanwhile, or the machine be less busy.
+            # The next call retries: setup may have built a snapshot by then, or the machine be less busy.
             self._next = self._manifest = self._environment = None
             raise
         if self._environment is None:
@@ -63,10 +62,10 @@ class GuestBackend:
         return self._environment
 
     async def _drop_dead(self) -> None:
-        """Let go of a machine that was killed while it waited for its run, so that the run does not find out."""
-        waits = self._next
-        if waits is not None and waits.done() and not waits.cancelled() and waits.exception() is None:
-            machine = waits.result()
+        """Discard an idle machine that was killed, so that the next run does not fail on it."""
+        idle = self._next
+        if idle is not None and idle.done() and not idle.cancelled() and idle.exception() is None:
+            machine = idle.result()
             if not machine.alive:
                 self._next = None
                 await self._end(machine)
@@ -117,7 +116,7 @@ class GuestBackend:
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         machine = await self._take()
         left_early = True
-        reading = Reading()
+        reading = EventReader()
         try:
             known, changes = deferred.split_deferred(experiment)
             await machine.submit(protocol.line(RunExperiment(known)), changes)

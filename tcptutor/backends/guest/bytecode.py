@@ -1,8 +1,8 @@
-"""Python bytecode for the guest, made by the guest's own Python on this machine.
+"""Python bytecode for the guest, compiled by the guest's own Python on this machine.
 
-The packages bring sources only, and compiling what the agent imports takes an emulated processor half a minute.
-The guest's interpreter runs here through its own loader and libraries, so neither root nor a chroot is needed. Where it
-does not run, being another architecture's, the guest compiles for itself: once, for the snapshot comes after it.
+The packages contain sources only, and compiling the agent's imports takes an emulated processor half a minute. The
+guest's interpreter runs here through its own loader and libraries, so neither root nor a chroot is needed. An
+interpreter of another architecture does not run here; the guest then compiles once, before its snapshot.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def _end_with_parent() -> None:
 
 
 class Bytecode:
-    """A copy of the guest's Python in `folder`, and the bytecode made with it."""
+    """A copy of the guest's Python in `folder`, and the bytecode compiled with it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def take(self, name: str, member: tarfile.TarInfo, data: bytes) -> None:
-        """Keep the file `name` of the guest if its Python needs it."""
+        """Copy the guest's file `name` if its Python needs it."""
         library = name.startswith("usr/lib/") and name.count("/") == 3 and ".so" in name
         if not (library or name.startswith(("usr/lib/python3", "usr/bin/python3."))):
             return
@@ -46,7 +46,7 @@ class Bytecode:
             target.chmod(member.mode)
 
     def make(self) -> Iterator[tuple[str, bytes]]:
-        """The bytecode files with their names in the guest; none when the guest's Python does not run here."""
+        """Yield the bytecode files with their names in the guest; none when its Python does not run here."""
         loader = next(self.folder.glob(_LOADERS), None)
         python = next(self.folder.glob("usr/bin/python3.[0-9]*[0-9]"), None)
         if loader is None or python is None:
@@ -58,7 +58,7 @@ class Bytecode:
                 [
                     loader, "--library-path", loader.parent, python, "-m", "compileall",
                     "-q", "-x", "/(test|idlelib|lib2to3)/",
-                    # The sources' dates change on their way into the image; the bytecode must not be doubted for it.
+                    # The sources' dates change on the way into the image, which must not invalidate the bytecode.
                     "--invalidation-mode", "unchecked-hash",
                     "-s", self.folder, "-p", "/",
                     *(tree for tree in trees if tree.exists()),

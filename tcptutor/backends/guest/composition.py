@@ -1,4 +1,4 @@
-"""What the guest's lab is made of here, as `run.lab` has it."""
+"""The parts of the guest's lab on this machine, named as in `run.lab_parts`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.machine import Mode, command, kernel_command
 
 _FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin")
-"""Of QEMU's board for a PC: what the guest executes before and beside its kernel."""
+"""Firmware of QEMU's PC board that the guest executes before and next to its kernel."""
 _FOLDERS = ("share/qemu", "share/seabios", "share/qemu-firmware")
 
 
-def of_machine(architecture: Architecture, mode: Mode) -> dict[str, str]:
-    """All but the image: QEMU, its firmware and the machine, and our own code. Raises LabUnavailable without QEMU."""
-    qemu = confined.program(architecture.qemu)
+def machine_parts(architecture: Architecture, mode: Mode) -> dict[str, str]:
+    """Return the parts of the lab besides the image: QEMU, firmware, machine and our own code.
+
+    Raises LabUnavailable without QEMU.
+    """
+    qemu = confined.find_qemu(architecture.qemu)
     return {
         "agent": initramfs.layer_key(),
         "qemu": qemu.version,
-        "machine": machine(architecture, mode),
+        "machine": machine_command(architecture, mode),
         "kernel command": kernel_command(architecture),
         **_firmware(Path(qemu.path), architecture.board),
     }
 
 
-def machine(architecture: Architecture, mode: Mode) -> str:
-    """QEMU's words for it."""
+def machine_command(architecture: Architecture, mode: Mode) -> str:
+    """Return QEMU's arguments for the machine as one line."""
     return " ".join(command(architecture, mode, 0, 0, 0))
 
 

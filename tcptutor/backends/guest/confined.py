@@ -1,7 +1,6 @@
-"""QEMU with no more rights than emulation takes: no capabilities, none to be had, few system calls; as root, not even
-the user's files.
+"""QEMU with minimal rights: no capabilities and few system calls; under root also another user.
 
-What it needs comes by file descriptors: it could open nothing of the user's by name.
+Its inputs arrive as file descriptors, so it needs no access to the user's files.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from tcptutor.backends import ending, tools
 from tcptutor.base.errors import LabUnavailable
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
-"""QEMU's own filter of system calls."""
+"""QEMU's own seccomp filter."""
 NOBODY = 65534
-"""User and group that own nothing (Debian's nobody and nogroup), whom QEMU becomes when root starts it."""
+"""Id of Debian's nobody and nogroup, to which QEMU switches when root starts it."""
 
 _NO_GAIN = ("--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all")
 _NO_CAPABILITIES = (*_NO_GAIN, "--bounding-set=-all")
@@ -29,41 +28,41 @@ _ANOTHER_USER = (f"--reuid={NOBODY}", f"--regid={NOBODY}")
 _GROUPS = "--clear-groups"
 _LADDER = (
     (*_NO_CAPABILITIES, *_ANOTHER_USER, _GROUPS),
-    # Root of a user namespace that maps no other user: outside of it that is an ordinary user.
+    # Root of a user namespace without other users, who is an ordinary user outside.
     _NO_CAPABILITIES,
-    # An ordinary user: the capabilities that it cannot gain cannot be struck off either.
+    # An ordinary user, who may not drop capabilities from the bounding set.
     _NO_GAIN,
 )
 _KVM = Path("/dev/kvm")
 _FILTERS = Path("/proc/sys/kernel/seccomp/actions_avail")
 
 
-class Program(NamedTuple):
-    """An installed QEMU, and what it can be confined by."""
+class QemuProgram(NamedTuple):
+    """An installed QEMU, and the confinement it supports."""
 
     path: str
     version: str
-    """The first line that it says of itself."""
+    """First line of its version output."""
     sandboxed: bool
-    """Whether it, and this kernel, have the filter of system calls."""
+    """Whether QEMU and this kernel support the seccomp filter."""
     privileges: tuple[str, ...]
-    """What setpriv(1) is told."""
+    """Options for setpriv(1)."""
 
     @property
     def as_nobody(self) -> bool:
-        """Whether it becomes another user than who starts it."""
+        """Whether it switches to another user."""
         return _ANOTHER_USER[0] in self.privileges
 
 
-def program(name: str) -> Program:
-    """The QEMU called `name`, tried once. Raises LabUnavailable when it is not there or does not start."""
-    return _tried(tools.find(name), tools.find("setpriv"), os.geteuid())
+def find_qemu(name: str) -> QemuProgram:
+    """Find the QEMU called `name` and probe its confinement once. Raises LabUnavailable."""
+    return _probe(tools.find(name), tools.find("setpriv"), os.geteuid())
 
 
 @cache
-def _tried(path: str, setpriv: str, user: int) -> Program:
+def _probe(path: str, setpriv: str, user: int) -> QemuProgram:
     sandboxes = [SANDBOX, ()] if _FILTERS.exists() else [()]
-    said = ""
+    reason = ""
     for sandbox in sandboxes:
         for privileges in _LADDER if user == 0 else _LADDER[1:]:
             command = [setpriv, *privileges, "--", path, *sandbox, "-version"]
@@ -74,33 +73,35 @@ def _tried(path: str, setpriv: str, user: int) -> Program:
             except OSError as error:
                 raise LabUnavailable(f"QEMU does not start ({error}): try again") from error
             if done.returncode == 0 and done.stdout:
-                return Program(path, done.stdout.splitlines()[0], bool(sandbox), privileges)
-            said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    raise LabUnavailable(f"QEMU does not start ({said}): install it again, or try again")
+                return QemuProgram(path, done.stdout.splitlines()[0], bool(sandbox), privileges)
+            reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    raise LabUnavailable(f"QEMU does not start ({reason}): install it again, or try again")
 
 
-def command(qemu: Program, arguments: list[str], *, parent: int, kvm: bool = False) -> list[str]:
-    """What starts `qemu`, ended when `parent` ends. With `kvm` it keeps the group that may use that."""
+def command(qemu: QemuProgram, arguments: list[str], *, parent: int, kvm: bool = False) -> list[str]:
+    """Return the command that starts `qemu`, killed when `parent` ends; with `kvm` it keeps the group of /dev/kvm."""
     privileges = list(qemu.privileges)
     if kvm and _GROUPS in privileges and (group := _kvm_group()):
         privileges[privileges.index(_GROUPS)] = f"--groups={group}"
     sandbox = SANDBOX if qemu.sandboxed else ()
-    return ending.ended_with(parent, [qemu.path, *sandbox, *arguments], privileges)
+    return ending.tie_to_parent(parent, [qemu.path, *sandbox, *arguments], privileges)
 
 
 def _kvm_group() -> int:
-    """The group that may use hardware virtualisation; 0 where there is none, or only root's own."""
+    """Return the group that may use /dev/kvm; 0 where there is none, or only root's."""
     try:
-        held = _KVM.stat()
+        status = _KVM.stat()
     except OSError:
         return 0
-    return held.st_gid if stat.S_IMODE(held.st_mode) & 0o060 == 0o060 else 0
+    return status.st_gid if stat.S_IMODE(status.st_mode) & 0o060 == 0o060 else 0
 
 
 @contextmanager
-def handed(*parts: Path | bytes) -> Iterator[int]:
-    """A descriptor of memory with the contents of `parts` one after the other, whose /proc/self/fd/N every user may
-    open. Raises OSError."""
+def memory_file(*parts: Path | bytes) -> Iterator[int]:
+    """Yield a descriptor of memory with the concatenated `parts`. Raises OSError.
+
+    Any user may open its /proc/self/fd/N.
+    """
     fd = os.memfd_create("tcptutor-boot", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:

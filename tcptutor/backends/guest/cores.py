@@ -1,8 +1,8 @@
-"""The core that a guest on the virtual clock has for itself.
+"""CPU pinning for a guest on the virtual clock.
 
-QEMU's two threads, the emulated processor and the main loop with its timers, take turns there, some twenty times a
-segment. On two cores each turn wakes the other core. On one it is an exchange; and where the main loop does not
-interrupt the processor (SCHED_BATCH), it finds several of its events at once. What a run measures is the same.
+QEMU's two threads, the emulated processor and the main loop with its timers, alternate some twenty times per segment.
+On two cores each alternation wakes the other core; on one core it is a context switch. Where the main loop does not
+preempt the processor (SCHED_BATCH), it finds several of its events at once. The measurements are the same.
 """
 
 from __future__ import annotations
@@ -17,19 +17,24 @@ from typing import IO
 from tcptutor.base import places
 
 _LAST_RAN = 36
-"""Where a thread's /proc/PID/stat tells its core, counted after the program's name (proc(5), field 39)."""
+"""Index of the core in /proc/PID/stat, counted after the program's name (proc(5), field 39)."""
 
 
 class Core:
-    """None at first. Owns a lock that tells all of this user's programs which cores have a guest."""
+    """A core reserved for one guest, none at first.
+
+    Owns a lock file that shows other processes which cores are taken.
+    """
 
     def __init__(self) -> None:
         self._lock: IO[bytes] | None = None
 
-    def take(self, process: int, processor: int) -> None:
-        """Give that QEMU a core of its own, if one is left: its `process` and the thread of its emulated `processor`.
+    def pin(self, process: int, processor: int) -> None:
+        """Pin a QEMU process to a free core; without one it stays unpinned.
 
-        Where that cannot be done it runs on all cores, as any program does.
+        Args:
+            process: Process id.
+            processor: Thread id of the emulated processor.
         """
         with contextlib.suppress(OSError):
             number = self._free(_last_ran(process, processor))
@@ -42,7 +47,7 @@ class Core:
                     os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
 
     def _free(self, first: int) -> int | None:
-        """One that has no guest, where the thread was last if that is one."""
+        """Lock and return a core without a guest, preferably `first`."""
         folder = places.cache() / "cores"
         folder.mkdir(parents=True, exist_ok=True)
         for number in _order(first):
@@ -58,7 +63,7 @@ class Core:
         return None
 
     def release(self) -> None:
-        """Another guest may have it; safe to call twice."""
+        """Release the core; safe to call twice."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -72,6 +77,6 @@ def _order(first: int) -> Iterator[int]:
 
 
 def _last_ran(process: int, thread: int) -> int:
-    """The core where the kernel, which knows what else goes on, has put it."""
+    """Return the core where the scheduler last put `thread`: a good choice, as the kernel knows the other load."""
     stat = Path(f"/proc/{process}/task/{thread}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[_LAST_RAN])

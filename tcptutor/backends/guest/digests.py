@@ -1,4 +1,4 @@
-"""Whether a file of the cache is as it was written: looked at in places each time, or read as a whole."""
+"""Integrity checks of cached files, by a few sampled places or by the whole content."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ import msgspec
 from tcptutor.base import files
 
 KIND = files.small_kind("manifest of the guest's cache", "run `tcptutor setup`")
-"""The small files of the cache."""
+"""File kind of the cache's manifests."""
 _END = 1 << 16
-"""Bytes of each end that are looked at."""
+"""Bytes of each end of a file that are sampled."""
 _PLACES, _PAGE = 64, 4096
-"""How many places between them, evenly, and bytes of each."""
+"""Number of evenly spaced samples between the ends, and bytes of each."""
 
 
 class FileDigest(msgspec.Struct, frozen=True):
-    """What a file was when it was written."""
+    """Size and hashes of a file at the time it was written."""
 
     size: int
-    """Bytes."""
+    """Size, bytes."""
     places: str
-    """SHA-256 of its ends and of some pages between them: most damage shows there, in a millisecond."""
+    """SHA-256 of the ends and some pages between: detects most damage within a millisecond."""
     whole: str
-    """SHA-256 of all of it."""
+    """SHA-256 of the whole content."""
 
     @classmethod
     def of(cls, path: Path) -> FileDigest:
-        """Of the regular file `path`. Raises OSError."""
+        """Return the digest of the regular file `path`. Raises OSError."""
         with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             return cls(size, _places(file, size), _whole(file))
 
-    def fits(self, path: Path, *, whole: bool = False) -> bool:
-        """Whether `path` is that file, by its size and some places, or as a `whole`. Raises FileNotFoundError."""
+    def matches(self, path: Path, *, whole: bool = False) -> bool:
+        """Check `path` against the digest by size and samples, or as a `whole`. Raises FileNotFoundError."""
         try:
             with files.open_regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -65,7 +65,7 @@ def _whole(file: BufferedReader) -> str:
 
 
 def clear(path: Path) -> None:
-    """Make room for a file or folder at `path`, whatever is there; nothing where nothing is. Raises OSError."""
+    """Remove the file or folder at `path`, if any. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -20,30 +20,30 @@ from tcptutor.base.errors import ImageDamaged, SetupError, TutorError, refused
 from tcptutor.run import lab_parts
 
 ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
-"""How a user gives the guest another place."""
+"""Remedy for a full or unwritable disk."""
 
 WAITING = "another tcptutor is building it: waiting"
-"""What a builder tells of its progress while it waits for another."""
+"""Progress text of a builder that waits for another process."""
 _AGAIN = "run `tcptutor setup` to build it again"
 _NOT_BUILT = "the guest image is not built yet: run `tcptutor setup`"
 _DAMAGED = f"the guest image is damaged: {_AGAIN}"
 
 
 class _Manifest(msgspec.Struct, frozen=True):
-    """What is known of an image."""
+    """Description of an image, stored next to it."""
 
     recipe: str
     kernel: str
-    """Its release."""
+    """The kernel's release."""
     files: dict[str, FileDigest]
     packages: dict[str, str] = {}
-    """The versions of Debian's packages, by their names."""
+    """Version of each Debian package."""
     tools: dict[str, str] = {}
-    """What the programs that packed them say of themselves."""
+    """Version line of each program that packed the files."""
 
 
 class Image:
-    """The image in its folder: `vmlinuz`, `base.cpio` and `image.json`, which is written last."""
+    """An image in its folder: `vmlinuz`, `base.cpio` and `image.json`, which is written last."""
 
     def __init__(self, folder: Path, architecture: Architecture) -> None:
         self.folder, self.architecture = folder, architecture
@@ -53,11 +53,14 @@ class Image:
         self._manifest = folder / "image.json"
 
     def check(self, *, whole: bool = False) -> None:
-        """Raises ImageDamaged unless the image is of this recipe and, by a few places or as a `whole`, undamaged."""
+        """Raise ImageDamaged unless the image matches the recipe and its files are intact.
+
+        `whole` checks every byte rather than a few places.
+        """
         manifest = self._read_manifest()
         try:
             sound = all(
-                path.name in manifest.files and manifest.files[path.name].fits(path, whole=whole)
+                path.name in manifest.files and manifest.files[path.name].matches(path, whole=whole)
                 for path in self._contents
             )
         except FileNotFoundError:
@@ -73,7 +76,7 @@ class Image:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that it consists of; what describes the others is the first."""
+        """The files of the image, the manifest first."""
         return self._manifest, *self._contents
 
     def _read_manifest(self) -> _Manifest:
@@ -85,34 +88,37 @@ class Image:
         except TutorError:
             raise ImageDamaged(_DAMAGED) from None
 
-    def describe(self, version: str, packages: dict[str, str], tools: dict[str, str]) -> None:
-        """Write down what its files are and come from; `version` is the kernel's release. Raises OSError."""
+    def write_manifest(self, version: str, packages: dict[str, str], tools: dict[str, str]) -> None:
+        """Write the manifest; `version` is the kernel's release. Raises OSError."""
         contents = {path.name: FileDigest.of(path) for path in self._contents}
         manifest = _Manifest(recipe.key(self.architecture), version, contents, packages, tools)
         self._manifest.write_bytes(msgspec.json.encode(manifest))
 
     def composition(self) -> dict[str, str]:
-        """What it is made of, as `run.lab` has it. Raises ImageDamaged when it is not known."""
+        """Return the parts of the image, named as in `run.lab_parts`. Raises ImageDamaged without a manifest."""
         manifest = self._read_manifest()
         return {
             **{f"{lab_parts.IMAGE}{name}": digest.whole for name, digest in manifest.files.items()},
             **{f"{lab_parts.PACKAGE}{name}": version for name, version in manifest.packages.items()},
-            **{f"{lab_parts.TOOL}{name}": said for name, said in manifest.tools.items()},
+            **{f"{lab_parts.TOOL}{name}": version for name, version in manifest.tools.items()},
         }
 
     def size(self) -> int:
-        """Bytes on disk."""
+        """Return the size on disk, bytes."""
         return sum(path.stat().st_size for path in self.files if path.is_file())
 
     def build(self, progress: Progress, versions: Mapping[str, str] | None = None) -> None:
-        """Build it beside its place and move it there whole, of packages in these `versions` where some are given.
-        Raises SetupError.
+        """Build the image in a temporary folder and move it into place; use another process's build if one is running.
 
-        When another program is building it, that is waited for and the result taken.
+        Args:
+            versions: Versions of Debian packages to install instead of today's.
+
+        Raises:
+            SetupError: The build fails.
         """
         try:
-            with locks.held(self.lock, lambda: progress(0.0, WAITING)) as waited:
-                if waited and self._whole():
+            with locks.hold(self.lock, lambda: progress(0.0, WAITING)) as waited:
+                if waited and self._is_valid():
                     progress(1.0, BUILT)
                 else:
                     self._build(progress, versions or {})
@@ -121,7 +127,7 @@ class Image:
                 f"the guest image cannot be built: {error.filename or self.folder}: {refused(error, ELSEWHERE)}"
             ) from error
 
-    def _whole(self) -> bool:
+    def _is_valid(self) -> bool:
         try:
             self.check()
         except ImageDamaged:
@@ -129,22 +135,22 @@ class Image:
         return True
 
     def _build(self, progress: Progress, versions: Mapping[str, str]) -> None:
-        with self.replaced() as beside:
-            build = Build(beside, self.architecture, progress, versions)
+        with self.replacement() as part:
+            build = Build(part, self.architecture, progress, versions)
             version = build.run()
-            Image(beside, self.architecture).describe(version, build.packages, debian.packed_by())
+            Image(part, self.architecture).write_manifest(version, build.packages, debian.tool_versions())
 
     @contextlib.contextmanager
-    def replaced(self) -> Iterator[Path]:
-        """A new folder for another image, which takes this one's place at the end of the block, unless that raises.
+    def replacement(self) -> Iterator[Path]:
+        """Yield a new folder that replaces this image's at the end of the block, unless the block raises.
 
-        For who holds the lock. Raises OSError.
+        The caller must hold the lock. Raises OSError.
         """
-        beside = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
+        part = self.folder.with_name(f"{self.folder.name}.{os.getpid()}.part")
         try:
-            beside.mkdir(parents=True)
-            yield beside
+            part.mkdir(parents=True)
+            yield part
             digests.clear(self.folder)
-            beside.rename(self.folder)
+            part.rename(self.folder)
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(part, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""Builds the guest's image: packages to a kernel and an initial RAM disk with a squashfs root, without root.
+"""Builder of the guest's image: from packages to a kernel and an initial RAM disk with a squashfs root, without root.
 
-`mmdebstrap` fetches and extracts the packages (nothing is installed, no script of theirs runs); what the lab does
-not need is left out on the way, and the rest becomes one compressed file inside the RAM disk. So a guest has no
-disk that could be late on the virtual clock, and its snapshot holds only what was read.
+`mmdebstrap` fetches and extracts the packages (nothing is installed, no maintainer script runs); files the lab does
+not need are dropped from the stream, and the rest becomes one compressed file inside the RAM disk. So a guest has no
+disk that could be late on the virtual clock, and its snapshot holds only pages that were read.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.base.errors import SetupError
 
 BUILT = "image built"
-"""What it tells of its progress at the end."""
+"""Final progress text."""
 _LIST = "tcptutor-packages"
-"""A file that is put beside the packages' own, and left out: what apt fetched."""
+"""File added to the package stream with the names of the packages that apt fetched."""
 
 Progress = Callable[[float, str], None]
-"""A function that is told how far a part has come (0 to 1), and what is done now."""
+"""Callback for the progress of one part: its share done (0 to 1), and the current step."""
 
 
 class Build:
-    """One build into `folder`: packages to tar stream to squashfs and kernel."""
+    """A build of the image into `folder`: packages to tar stream to squashfs and kernel."""
 
     def __init__(
         self, folder: Path, architecture: Architecture, progress: Progress, versions: Mapping[str, str]
@@ -49,7 +49,7 @@ class Build:
         self.packages: dict[str, str] = {}
 
     def run(self) -> str:
-        """The kernel's release. Raises SetupError, and OSError where the disk does not take it."""
+        """Build the image and return the kernel's release. Raises SetupError, and OSError when the disk is full."""
         root = self.folder / "root.sqfs"
         self._root(root)
         self.progress(0.9, "packing the image")
@@ -76,14 +76,14 @@ class Build:
             tools.find("mmdebstrap"),
             "--variant=extract",
             "--mode=chrootless",
-            # Newer ones refuse root in this mode, for the packages' scripts; "extract" runs none. So a foreign
-            # architecture's packages need nothing that could run them.
+            # Newer versions refuse root in this mode because of maintainer scripts, but "extract" runs none. So a
+            # foreign architecture's packages need no emulator either.
             "--skip=check/chrootless",
             *([f"--keyring={recipe.KEYRING}"] if recipe.KEYRING.exists() else []),
             "--format=tar",
             f'--extract-hook=ls "$1"/var/cache/apt/archives > "$1"/{_LIST}',
             f"--architectures={self.architecture.name}",
-            f"--include={debian.asked_for(recipe.package_names(self.architecture), self.versions)}",
+            f"--include={debian.package_list(recipe.package_names(self.architecture), self.versions)}",
             "--aptopt=Apt::Install-Recommends false",
             "--aptopt=Acquire::Languages none",
             recipe.SUITE,
@@ -95,14 +95,14 @@ class Build:
         ]  # fmt: skip
         self.progress(0.02, "fetching Debian packages")
         with log.open("wb") as errors:
-            # It takes 430 MB on its way: /tmp, often memory, may be too small for that.
-            there = {**os.environ, "TMPDIR": str(self.folder.absolute())}
+            # mmdebstrap needs 430 MB of temporary space, too much for a /tmp in memory.
+            environment = {**os.environ, "TMPDIR": str(self.folder.absolute())}
             source = subprocess.Popen(
-                ending.all_ended_with(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
-                stdin=subprocess.DEVNULL, env=there, start_new_session=True,
+                ending.tie_tree_to_parent(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
+                stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
             )  # fmt: skip
             sink = subprocess.Popen(
-                ending.ended_with(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
+                ending.tie_to_parent(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
             )
             try:
                 assert source.stdout is not None
@@ -116,10 +116,10 @@ class Build:
                     self._add_bytecode(root)
                 sink.stdin.close()
             except (tarfile.TarError, OSError) as error:
-                _end(source)
+                _kill_group(source)
                 raise SetupError(_reason(log) or f"the guest image cannot be built: {error}") from error
             except BaseException:
-                _end(source)
+                _kill_group(source)
                 raise
             finally:
                 for stream in (source.stdout, sink.stdin):
@@ -132,7 +132,7 @@ class Build:
         log.unlink()
 
     def _filter(self, packages: tarfile.TarFile, root: tarfile.TarFile) -> None:
-        for seen, member in enumerate(packages):
+        for number, member in enumerate(packages):
             name = member.name.removeprefix("./")
             if name.startswith("boot/vmlinuz-"):
                 self.version = name.removeprefix("boot/vmlinuz-")
@@ -140,9 +140,9 @@ class Build:
             elif name.startswith("usr/lib/modules/"):
                 self._module(packages, member, name)
             elif name == _LIST:
-                self.packages = debian.versions_of(_read(packages, member).decode().splitlines())
+                self.packages = debian.parse_versions(_read(packages, member).decode().splitlines())
             elif not name.startswith(self.left_out) and name != ".":
-                # A stream is read once, in order.
+                # Read the data now: a stream cannot seek back.
                 data = _read(packages, member) if member.isreg() else b""
                 if name == "usr/bin/busybox":
                     self.busybox = data
@@ -150,9 +150,9 @@ class Build:
                 member.uid = member.gid = member.mtime = 0
                 member.uname = member.gname = ""
                 root.addfile(member, io.BytesIO(data))
-            if seen % 500 == 0:
-                # The stream begins when everything has been fetched.
-                self.progress(min(0.85, 0.5 + seen / 25000), "packing what the lab needs")
+            if number % 500 == 0:
+                # 0.5: the stream starts only after everything has been fetched.
+                self.progress(min(0.85, 0.5 + number / 25000), "packing the lab's files")
         _add(root, "agent", None)
 
     def _module(self, packages: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
@@ -187,14 +187,13 @@ class Build:
             _add(root, name, data)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill it and what it has started: apt would go on fetching."""
+def _kill_group(process: subprocess.Popen[bytes]) -> None:  # with its children: apt would go on fetching
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes | None) -> None:
-    """A file of ours, or a folder when `data` is None."""
+    """Add a file to `tar`, or a folder when `data` is None."""
     info = tarfile.TarInfo(f"./{name}")
     if data is None:
         info.type, info.mode = tarfile.DIRTYPE, 0o755
@@ -209,5 +208,5 @@ def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _reason(log: Path) -> str:
-    said = debian.why_not(log)
-    return f"the guest image cannot be built: {said}" if said else ""
+    reason = debian.failure_reason(log)
+    return f"the guest image cannot be built: {reason}" if reason else ""

@@ -1,7 +1,7 @@
-"""What the kernel unpacks as its initial RAM disk: archives of cpio's format "newc" (cpio(5)), laid end to end.
+"""The initial RAM disk: concatenated cpio archives of format "newc" (cpio(5)).
 
-The image is a large one with the system. A small one with our own code, the layer, follows it: so a change of our code
-needs no new image.
+A large archive, the image, holds the system. A small one with our own code, the layer, follows it, so that a change
+of our code needs no new image.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOURCES = (
     ),
     *("agent/**/*.py", "wire/**/*.py", "run/**/*.py", "spec/**/*.py"),
 )
-"""Our own code for the guest."""
+"""Source files of tcptutor that the guest needs."""
 
 _START = """
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/agent/bin HOME=/tmp LC_ALL=C.UTF-8
@@ -34,10 +34,10 @@ export PYTHONPATH=/agent PYTHONDONTWRITEBYTECODE=1 PYTHON_COLORS=0
 # Packages were extracted, not installed: what Debian's alternatives would link (which, awk) comes from busybox.
 /usr/bin/mkdir -p /agent/bin && busybox --install -s /agent/bin
 ip link set lo up
-# Where bash looks for what it reads from another command.
+# bash needs /dev/fd for process substitution.
 ln -s /proc/self/fd /dev/fd
-# Applications may ask for buffers larger than the documents print them. Not for more: the kernel takes the scale of
-# every window from this maximum, and 1 GiB would have all of them in steps of 16 KiB.
+# Applications may request buffers larger than the defaults. Not larger than this: the kernel derives the scale of
+# every window from this maximum, and 1 GiB would quantize all windows to steps of 16 KiB.
 for way in r w; do echo 16777216 > /proc/sys/net/core/${way}mem_max; done
 for word in $(cat /proc/cmdline); do case $word in tcptutor.clock=*) clock=${word#*=};; esac; done
 python3 -m tcptutor.agent.guest "$clock"
@@ -55,15 +55,17 @@ class ArchiveEntry(NamedTuple):
 
 
 def file(name: str, data: bytes, permissions: int = 0o644) -> ArchiveEntry:
+    """Return an entry for a regular file."""
     return ArchiveEntry(name, stat.S_IFREG | permissions, data)
 
 
 def folder(name: str) -> ArchiveEntry:
+    """Return an entry for a folder."""
     return ArchiveEntry(name, stat.S_IFDIR | 0o755, b"")
 
 
 def archive(entries: Iterable[ArchiveEntry]) -> bytes:
-    """The entries as one archive, padded to a multiple of 512 bytes."""
+    """Return the entries as one archive, padded to a multiple of 512 bytes."""
     parts: list[bytes] = []
     for inode, entry in enumerate((*entries, ArchiveEntry("TRAILER!!!", 0, b"")), start=1):
         name = entry.name.encode() + b"\0"
@@ -78,15 +80,15 @@ def _padded(data: bytes, multiple: int) -> bytes:
 
 
 def layer() -> bytes:
-    """The archive with our own code, to be laid behind the image's."""
+    """Return the archive with our own code, to append to the image's."""
     paths = [path for pattern in _SOURCES for path in sorted(_PACKAGE.glob(pattern))]
     code = {f"agent/tcptutor/{path.relative_to(_PACKAGE)}": path.read_bytes() for path in paths}
-    # The kernel makes no folder by itself: each comes before what is in it.
+    # The kernel creates no parent folders, so each folder precedes its files.
     folders = sorted({name.rpartition("/")[0] for name in code})
     entries = [*map(folder, folders), file("agent/start", _START.encode())]
     return archive([*entries, *(file(name, data) for name, data in code.items())])
 
 
 def layer_key() -> str:
-    """A key of the layer's content."""
+    """Return a hash of the layer's content."""
     return hashlib.sha256(layer()).hexdigest()[:16]

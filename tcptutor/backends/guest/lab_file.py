@@ -1,6 +1,6 @@
-"""The guest's image as one file, for machines without a network: a tar archive of its description, kernel and system.
+"""The guest's image as one file for machines without a network: a tar archive of manifest, kernel and system.
 
-Snapshots are not in it: from an equal image an equal QEMU makes equal ones.
+Snapshots are not included: the same QEMU makes the same snapshots from the same image.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from tcptutor.base import archive, files
 from tcptutor.base.errors import ImageDamaged, SetupError, refused
 
 _MOST = 1 << 30
-"""Bytes of one of its files."""
+"""Maximum size of one member, bytes."""
 _PIECE = 1 << 20
 
 
-def write(image: Image, target: Path) -> None:
-    """Pack `image` into `target`. Raises ImageDamaged where it is not whole, TutorError where it cannot be written."""
+def pack(image: Image, target: Path) -> None:
+    """Pack `image` into the file `target`.
+
+    Raises ImageDamaged for a damaged image, TutorError when the file cannot be written.
+    """
     image.check(whole=True)
-    with files.atomic(target, "give another place") as beside, beside.open("wb") as packed:
+    with files.atomic(target, "choose another place") as part, part.open("wb") as packed:
         for path in image.files:
             with path.open("rb") as content:
                 size = os.fstat(content.fileno()).st_size
@@ -34,26 +37,28 @@ def write(image: Image, target: Path) -> None:
         packed.write(archive.end())
 
 
-def take(file: Path, image: Image, waiting: Callable[[], None]) -> None:
-    """Put what is packed in `file` in the place of `image`, whole or not at all; `waiting` is called when another
-    program builds there. Raises SetupError.
+def install(file: Path, image: Image, waiting: Callable[[], None]) -> None:
+    """Install the image packed in `file` in place of `image`, atomically. Raises SetupError.
+
+    Args:
+        waiting: Called when another process is building there.
     """
     try:
-        with locks.held(image.lock, waiting), image.replaced() as beside:
-            packed = Image(beside, image.architecture)
+        with locks.hold(image.lock, waiting), image.replacement() as folder:
+            packed = Image(folder, image.architecture)
             _unpack(file, packed)
             packed.check(whole=True)
     except ImageDamaged as error:
-        what = "of another version" if "version" in str(error) else "damaged"
+        problem = "of another version" if "version" in str(error) else "damaged"
         raise SetupError(
-            f"the lab in {file} is {what}: pack it again with this tcptutor (`tcptutor lab pack`)"
+            f"the lab in {file} is {problem}: pack it again with this tcptutor (`tcptutor lab pack`)"
         ) from error
     except OSError as error:
-        raise SetupError(f"the lab in {file} cannot be taken: {refused(error, ELSEWHERE)}") from error
+        raise SetupError(f"the lab in {file} cannot be installed: {refused(error, ELSEWHERE)}") from error
 
 
 def _unpack(file: Path, image: Image) -> None:
-    """Write the files of `image`, as they come. Raises OSError and SetupError."""
+    """Extract the files of `image` in their order. Raises OSError and SetupError."""
     with files.open_regular(file) as source:
         members = archive.members(source, _MOST)
         for target in image.files:
@@ -74,4 +79,4 @@ def _copy(source: BufferedReader, target: Path, left: int) -> None:
 
 
 def _no_lab(file: Path) -> SetupError:
-    return SetupError(f"{file} is not a packed lab: `tcptutor lab pack FILE` makes one, where there is a lab")
+    return SetupError(f"{file} is not a packed lab: make one with `tcptutor lab pack FILE`")

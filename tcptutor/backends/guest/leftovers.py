@@ -1,4 +1,4 @@
-"""What builds that were killed have left in the guest's folder. Their names end in the builder's process id."""
+"""Removal of files that killed builds left in the guest's folder. Their names contain the builder's process id."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ _NAME = re.compile(r"image\.(?P<image>\d+)\.part|\.(initrd|snapshot)\.\w+\.(?P<p
 
 
 def _began(pid: str) -> float:
-    """When process `pid` began, seconds since 1970 (proc_pid_stat(5), field 22). Raises OSError when it has ended."""
-    # The name, in brackets, may hold blanks.
+    """Return the start time of process `pid`, seconds since 1970 (proc_pid_stat(5), field 22).
+
+    Raises OSError when the process has ended.
+    """
+    # The process name, in parentheses, may contain spaces.
     state, *fields = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()
-    if state == "Z":  # whoever has started it has not waited for it yet
+    if state == "Z":  # ended, not yet reaped
         raise ProcessLookupError
     ticks = float(fields[18])
     uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -23,7 +26,7 @@ def _began(pid: str) -> float:
 
 
 def _belongs_to(path: Path, pid: str) -> bool:
-    """Whether process `pid` lives and can have made `path`: ids are used again, in containers soon."""
+    """Check that process `pid` lives and is old enough to have made `path`, as process ids are reused."""
     try:
         return _began(pid) <= path.lstat().st_mtime + 1
     except OSError:
@@ -31,7 +34,7 @@ def _belongs_to(path: Path, pid: str) -> bool:
 
 
 def remove(folder: Path) -> int:
-    """Remove them, and give how many there were. What a living build writes stays."""
+    """Remove leftovers and return their number. Files of a running build stay."""
     removed = 0
     for path in folder.iterdir() if folder.is_dir() else ():
         match = _NAME.fullmatch(path.name)

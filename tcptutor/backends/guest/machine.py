@@ -1,5 +1,6 @@
-"""One QEMU process: its command line, its agent port and its monitor over socket pairs, its shared memory,
-so that nothing of it is in the file system. It dies with the program that started it, however that ends.
+"""A QEMU process: its command line, its agent port and monitor over socket pairs, and its shared memory.
+
+It has no files of its own, and dies with the program that started it, however that ends.
 """
 
 from __future__ import annotations
@@ -29,22 +30,26 @@ from tcptutor.wire.protocol import PORT_NAME
 from tcptutor.wire.ring import SIZE
 
 _EXACT = ",rr=record,rrfile=/dev/null"
-"""QEMU's threads take turns, as it records what happens for a replay (which nobody wants: the record goes nowhere).
-Without it the main loop lets idle time pass while the guest's last instructions are not counted yet, now and then: of
-equal runs some differed by microseconds, and on a busy machine a few by a segment."""
+"""QEMU's record mode, in which its threads take turns; the record itself is discarded.
+
+Without it the main loop occasionally lets idle time pass before the guest's last instructions are counted: equal runs
+differed by microseconds, and on a busy machine sometimes by a segment.
+"""
 _EXACT_BELOW = 0x7000_0000
-"""Exact runs begin only where the guest's count of instructions, modulo 2^32, is below it. QEMU's record begins at 0
-and takes that for what the first piece of the run has added, a signed number: from 2^31 on it ends itself."""
+"""Upper bound of the guest's instruction count modulo 2^32 at the start of exact runs.
+
+QEMU's record starts at 0 and adds the difference as a signed number; from 2^31 on QEMU aborts.
+"""
 _COUNT_TIMEOUT = 300.0
-"""The guest waits with 200 million instructions a second, on a slow machine with fewer."""
+"""Longest wait for the instruction count to wrap, seconds; an idle guest executes 200 million a second, or fewer."""
 _START_TIMEOUT = 60.0
-"""How long QEMU may take until it answers, and until it has read a snapshot, s: below one on a quiet machine."""
+"""Longest start of QEMU, and longest reading of a snapshot, seconds; below 1 s on a quiet machine."""
 _ENDS = re.compile(r"\[ *[0-9.]+\] (?:reboot|sysrq): |the agent ended with ")
-"""What is printed after whatever made the guest end."""
+"""Console lines printed after the actual cause of the guest's end."""
 _PAUSED_ITSELF = "watchdog"
-"""QEMU's name for the state of a machine that its guest has stopped, as `agent.pause` does."""
+"""QEMU's state of a machine that its guest has stopped, as `agent.pause` does."""
 _GONE = (QMPError, OSError, EOFError)
-"""What the monitor's client raises when QEMU ends: its own errors, and what its stream met at the time."""
+"""Exceptions of the monitor's client when QEMU ends."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"
 
 _KERNEL_WORDS = (
@@ -54,33 +59,33 @@ _KERNEL_WORDS = (
 
 
 def kernel_command(architecture: Architecture) -> str:
-    """What the kernel is told, but for the clock's name, which is for the agent."""
+    """Return the kernel's command line, with a placeholder for the clock's name, which the agent reads."""
     words = [f"console={architecture.console}", _KERNEL_WORDS, *architecture.kernel_words]
     return " ".join([*words, "tcptutor.clock={clock}"])
 
 
 class Mode(NamedTuple):
-    """How the guest is run."""
+    """Options of a guest's machine."""
 
     clock: str
     kvm: bool = False
-    """With hardware virtualisation."""
+    """Use hardware virtualization."""
     exact: bool = False
-    """On the virtual clock: equal runs, and equal boots, are equal to the byte."""
-    memory: int = sizes.ORDINARY
-    """MiB."""
+    """Make equal runs, and equal boots, byte-identical; on the virtual clock."""
+    memory: int = sizes.DEFAULT_SIZE
+    """Memory, MiB."""
 
 
 def command(
     architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, memory_fd: int
 ) -> list[str]:
-    """QEMU's arguments for the machine, without what starts it (a kernel, or a snapshot)."""
+    """Return QEMU's arguments for the machine, without those that boot a kernel or load a snapshot."""
     if mode.clock == "virtual":
         # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
         accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
         accelerator += ["-icount", f"shift=0,sleep=off{_EXACT if mode.exact else ''}"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
-        # What QEMU gives the guest's kernel as random follows from this seed.
+        # Seed of the random numbers that QEMU gives the guest's kernel.
         accelerator += ["-seed", "1", "-device", "i6300esb", "-action", "watchdog=pause"]
     elif mode.kvm:
         accelerator = ["-accel", "kvm", "-cpu", "host"]
@@ -102,7 +107,7 @@ def command(
 
 
 class Machine:
-    """A running QEMU. Owns the process, the agent's stream and the monitor; `kill` ends all of it."""
+    """A running QEMU. Owns the process, the agent's stream and the monitor; `kill` ends them all."""
 
     def __init__(self, architecture: Architecture) -> None:
         self.architecture = architecture
@@ -114,16 +119,16 @@ class Machine:
         self._memory = SharedMemory()
         self._core = Core()
         self._processor = 0
-        """The thread of the emulated processor."""
+        """Thread id of the emulated processor."""
         self._disk: IO[bytes] | None = None
-        """What an exact boot's state is written to."""
+        """Disk image that receives the state of an exact boot."""
         self._polls = 1
-        """How often the guest has looked for a request when it stops itself the next time, if that is in time."""
+        """Number of polls for a request after which the guest stops itself, if it stops in time."""
         self._mode: Mode
         self._writer: asyncio.StreamWriter
 
     async def start(self, mode: Mode, boot: list[str], fds: Sequence[int] = ()) -> None:
-        """Start it with `boot` (a kernel to boot, or a snapshot to take in, from one of `fds`). Raises LabError."""
+        """Start QEMU with the arguments `boot`, which may refer to `fds`. Raises LabError."""
         self._mode = mode
         agent, agent_there = socket.socketpair()
         monitor, monitor_there = socket.socketpair()
@@ -132,7 +137,7 @@ class Machine:
             arguments = command(
                 self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._memory.fd
             )
-            qemu = await asyncio.to_thread(confined.program, self.architecture.qemu)
+            qemu = await asyncio.to_thread(confined.find_qemu, self.architecture.qemu)
             self._process = await asyncio.create_subprocess_exec(
                 *confined.command(qemu, [*arguments, *boot], parent=os.getpid(), kvm=mode.kvm),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -152,23 +157,22 @@ class Machine:
         (processor,) = await self.execute("query-cpus-fast")
         self._processor = processor["thread-id"]
 
-    def _take_core(self) -> None:
-        """What goes on from here goes on there."""
+    def _pin_core(self) -> None:
         if self._mode.clock == "virtual" and self._process is not None:
-            self._core.take(self._process.pid, self._processor)
+            self._core.pin(self._process.pid, self._processor)
 
     async def boot(self, mode: Mode, image: Image) -> None:
-        """Start it from the beginning, with our own code laid behind the image's. Raises LabError and OSError."""
+        """Boot `image` with our own code appended to its RAM disk. Raises LabError and OSError."""
         words = kernel_command(self.architecture).format(clock=mode.clock)
         with (
-            confined.handed(image.kernel) as kernel,
-            confined.handed(image.base, initramfs.layer()) as initrd,
+            confined.memory_file(image.kernel) as kernel,
+            confined.memory_file(image.base, initramfs.layer()) as initrd,
         ):
             boot = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
             boot += ["-append", words]
             fds = [kernel, initrd]
             if mode.exact:
-                # Without a name: nothing is left of it, however this ends. Closed by `kill`.
+                # Unnamed, so that it cannot be left behind. Closed by `kill`.
                 self._disk = tempfile.TemporaryFile(buffering=0, dir=image.folder.parent)  # noqa: SIM115
                 self._disk.write(vmstate.empty())
                 fds.append(self._disk.fileno())
@@ -176,7 +180,7 @@ class Machine:
                 boot += ["-blockdev", "driver=file,node-name=file,filename=/dev/fdset/1,locking=off"]
                 boot += ["-blockdev", "driver=qcow2,node-name=disk,file=file"]
             await self.start(mode, boot, fds)
-        self._take_core()
+        self._pin_core()
 
     async def _read_console(self) -> None:
         assert self._process is not None
@@ -186,15 +190,16 @@ class Machine:
 
     @property
     def alive(self) -> bool:
+        """Whether the process runs."""
         return self._process is not None and self._process.returncode is None
 
     def last_words(self) -> str:
-        """The last line that the guest or QEMU printed, but for those with which the guest's kernel and init end."""
-        told = [line for line in self._console if line and not _ENDS.match(line)]
-        return next(reversed(told), "")
+        """Return the last line printed by the guest or QEMU, ignoring shutdown messages."""
+        lines = [line for line in self._console if line and not _ENDS.match(line)]
+        return next(reversed(lines), "")
 
     async def execute(self, name: str, **arguments: Any) -> Any:
-        """A monitor command. Raises AgentDied when QEMU is gone, LabError when it refuses."""
+        """Execute a monitor command. Raises AgentDied when QEMU is gone, LabError when it refuses."""
         try:
             return await self._monitor.execute(name, arguments or None)
         except ExecuteError as error:
@@ -203,8 +208,8 @@ class Machine:
             raise AgentDied("the guest has ended: run the experiment again") from error
 
     async def restore(self, mode: Mode, snapshot: Path) -> None:
-        """Start from `snapshot` and stay stopped, ready to go on. Raises LabError when it cannot be read."""
-        async with packing.unpacked(snapshot) as pipe:
+        """Start from `snapshot` and remain stopped. Raises LabError when it cannot be read."""
+        async with packing.decompress(snapshot) as pipe:
             await self.start(mode, ["-incoming", f"fd:{pipe}"], [pipe])
             try:
                 async with asyncio.timeout(_START_TIMEOUT):
@@ -220,11 +225,11 @@ class Machine:
         self._memory.skip()
         self._polls = self._memory.polls + 1
 
-    async def _stopped_where_exact_runs_can_begin(self) -> None:
-        """Wait until the guest, on the virtual clock, has stopped itself there. Raises LabError.
+    async def _wait_for_exact_start(self) -> None:
+        """Wait until a guest on the virtual clock has stopped itself at a suitable instruction count. Raises LabError.
 
-        On a busy machine it may be stopped after the loop that it waits in. It has looked for a request once more
-        then, and has begun to stop itself again: what goes on from there stands still in the next moment.
+        On a busy machine QEMU may stop it only after its polling loop. The guest has then polled once more and is
+        about to stop itself again, so a run started there would stop at once.
         """
         try:
             async with asyncio.timeout(_COUNT_TIMEOUT):
@@ -245,22 +250,22 @@ class Machine:
     async def save(self, snapshot: Path) -> None:
         """Stop the guest and write its state to `snapshot`. Raises LabError."""
         if self._mode.clock == "virtual":
-            await self._stopped_where_exact_runs_can_begin()
+            await self._wait_for_exact_start()
         else:
             await self.execute("stop")
         if self._disk is None:
             await self._migrate(snapshot)
             return
-        # The thread of a migration reads the clock, which nobody else may do while every step is recorded.
-        said = await self.execute("human-monitor-command", **{"command-line": "savevm snapshot"})
-        if said.strip():
-            raise LabError(f"QEMU cannot write the snapshot: {said.strip()}")
-        async with packing.packed(snapshot) as pipe:
+        # Migration reads the clock in another thread, which record mode forbids.
+        error = await self.execute("human-monitor-command", **{"command-line": "savevm snapshot"})
+        if error.strip():
+            raise LabError(f"QEMU cannot write the snapshot: {error.strip()}")
+        async with packing.compress(snapshot) as pipe:
             await asyncio.to_thread(_copy, self._disk, pipe)
 
     async def _migrate(self, snapshot: Path) -> None:
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
-        async with packing.packed(snapshot) as pipe:
+        async with packing.compress(snapshot) as pipe:
             self._monitor.send_fd_scm(pipe)
             await self.execute("getfd", fdname="snapshot")
             await self.execute("migrate", uri="fd:snapshot")
@@ -272,35 +277,35 @@ class Machine:
                 await asyncio.sleep(0.05)
 
     async def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
-        """Give a stopped guest its request, then let it go on; `changes` of the path it finds when they are due.
+        """Submit a request to a stopped guest, with `changes` of the path due later, and resume it.
 
-        The request is in the guest's memory before the guest moves: it finds it at the same instant each time.
-        Raises AgentDied when QEMU is gone.
+        The request is in the guest's memory before the guest resumes, so the guest finds it at the same instant in
+        every run. Raises AgentDied when QEMU is gone.
         """
         self._memory.submit(request, changes)
-        self._take_core()
+        self._pin_core()
         await self.execute("cont")
 
     def send(self, request: bytes) -> None:
-        """Give a running guest a further request; nothing happens when it is gone."""
+        """Send a running guest a further request; no-op when it is gone."""
         self._writer.write(request)
 
     async def readline(self) -> bytes:
-        """One more line that the agent says; empty when the guest has ended."""
+        """Return the agent's next line; empty when the guest has ended."""
         return await self._memory.readline(lambda: self.alive)
 
     def abort(self) -> None:
-        """End the process at once, without waiting for anything; `kill` tidies up after it."""
+        """Kill the process without waiting; `kill` cleans up after it."""
         if self._process is not None:
             ending.kill(self._process)
 
     async def kill(self) -> None:
-        """End it now. Never raises; safe to call twice."""
+        """Kill the process and release everything. Never raises; safe to call twice."""
         self.abort()
         process, self._process = self._process, None
         if process is not None:
             await process.wait()
-        # It raises what has ended the connection, as it always is when QEMU is gone.
+        # Raises the error that ended the connection, which is normal once QEMU is gone.
         with contextlib.suppress(*_GONE):
             await self._monitor.disconnect()
         for end in self._sockets:
@@ -318,7 +323,7 @@ class Machine:
 
 
 def _copy(image: IO[bytes], pipe: int) -> None:
-    """Write the state that is in `image` to a pipe. Raises LabError."""
+    """Write the state stored in `image` to a pipe. Raises LabError."""
     try:
         for piece in vmstate.content(image):
             rest = memoryview(piece)

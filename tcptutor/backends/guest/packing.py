@@ -1,5 +1,7 @@
-"""Snapshots go through zstd. QEMU has a pipe and takes its content as it is: only zstd knows, at its end, whether that
-is what was packed, and whether all of it was written.
+"""Compression of snapshots with zstd.
+
+QEMU writes to a pipe and trusts its content when it reads: only zstd's exit status tells whether all of it was
+written, and whether it is intact.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from tcptutor.backends import ending, tools
 from tcptutor.base.errors import LabError
 
 
-def unpacked(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
-    """A pipe with the content of `snapshot`. On leaving raises LabError unless it is what was packed."""
+def decompress(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
+    """Open a pipe with the content of `snapshot`. Raises LabError on exit if the file is damaged."""
     return _through("-dcq", "--", str(snapshot), into=False)
 
 
-def packed(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
-    """A pipe into `snapshot`. On leaving raises LabError unless all of it was written."""
+def compress(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
+    """Open a pipe into `snapshot`. Raises LabError on exit unless everything was written."""
     return _through("-q", "-3", "-T0", "-f", "-o", str(snapshot), into=True)
 
 
@@ -28,21 +30,21 @@ def packed(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
 async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
     command = [tools.find("zstd"), *arguments]
     reading, writing = os.pipe()
-    ours, given = (writing, reading) if into else (reading, writing)
+    ours, theirs = (writing, reading) if into else (reading, writing)
     with contextlib.ExitStack() as end:
         end.callback(os.close, ours)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
-                stdin=given if into else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL if into else given,
+                stdin=theirs if into else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL if into else theirs,
                 stderr=asyncio.subprocess.PIPE,
             )
         finally:
-            os.close(given)
-        # Fed with half of its state QEMU may stand still for good: nobody waits for it once zstd has failed.
+            os.close(theirs)
+        # QEMU may hang when its state is cut short, so a failure of zstd ends the wait.
         failed = asyncio.timeout(None)
-        watching = asyncio.create_task(_watch(process, failed))
+        watching = asyncio.create_task(_expire_on_failure(process, failed))
         try:
             async with failed:
                 yield ours
@@ -59,13 +61,12 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
         raise LabError(reason or f"zstd ended with status {process.returncode}")
 
 
-async def _watch(process: asyncio.subprocess.Process, failed: asyncio.Timeout) -> None:
-    """Let `failed` expire when zstd fails."""
+async def _expire_on_failure(process: asyncio.subprocess.Process, failed: asyncio.Timeout) -> None:
     if await process.wait() != 0:
         failed.reschedule(asyncio.get_running_loop().time())
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> str:
-    """Why zstd failed: the last part of its error line, behind the names of program and file; empty when it did not."""
-    _, said = await process.communicate()
-    return said.decode(errors="replace").strip().rpartition(" : ")[2]
+    """Return the reason from zstd's error line, after the names of program and file; empty without an error."""
+    _, output = await process.communicate()
+    return output.decode(errors="replace").strip().rpartition(" : ")[2]

@@ -1,6 +1,6 @@
-"""What the guest's image is made from: Debian's packages, what is left out of them, and the first program.
+"""Recipe of the guest's image: Debian packages, excluded paths, and the init program.
 
-Another recipe needs another image.
+A changed recipe needs a new image.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ PACKAGES = (
     "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump",
     "util-linux",
 )  # fmt: skip
-"""Besides the architecture's kernel."""
+"""Debian packages besides the architecture's kernel."""
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-"""Debian's keys, where its package puts them; apt on Ubuntu does not trust them by itself."""
+"""Debian's archive keys as installed by their package; apt on Ubuntu does not trust them by default."""
 
 _LEFT_OUT = (
     "boot/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/",
@@ -31,16 +31,16 @@ _LEFT_OUT = (
     "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
     "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
     "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
-    # Of the machine that builds.
+    # Settings of the machine that builds.
     "etc/apt/", "etc/hostname", "etc/resolv.conf", "var/log/",
 )  # fmt: skip
 MODULES = (
     "kernel/net/", "kernel/drivers/net/veth", "kernel/drivers/net/ifb", "kernel/drivers/net/dummy",
     "kernel/lib/", "kernel/crypto/",
 )  # fmt: skip
-"""Of the kernel's, those that are taken: beginnings of their paths."""
+"""Path prefixes of the kernel modules to include."""
 MODULES_FIRST = ("kernel/drivers/block/loop.ko", "kernel/fs/squashfs/squashfs.ko")
-"""What the RAM disk needs to reach the root."""
+"""Modules the RAM disk needs to mount the root."""
 
 INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
@@ -63,17 +63,17 @@ exec /bin/busybox switch_root /root /bin/sh /agent/start
 
 
 def package_names(architecture: Architecture) -> list[str]:
-    """The Debian packages of a guest of `architecture`."""
+    """Return the Debian packages of a guest of `architecture`."""
     return sorted([*PACKAGES, architecture.kernel_package])
 
 
 def left_out(architecture: Architecture) -> tuple[str, ...]:
-    """Beginnings of the paths that do not come into the root."""
+    """Return the path prefixes excluded from the root."""
     return tuple(path.format(triplet=architecture.triplet) for path in _LEFT_OUT)
 
 
 def key(architecture: Architecture) -> str:
-    """A key of all that the image is made from; another one needs another image."""
+    """Return a hash of the recipe; a different key needs a new image."""
     parts = [package_names(architecture), left_out(architecture), MODULES, MODULES_FIRST, INIT]
     text = json.dumps([SUITE, *parts, architecture.name])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

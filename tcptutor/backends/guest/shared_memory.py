@@ -1,4 +1,4 @@
-"""Memory that the guest shares with us: requests go in by it, and what the agent says comes out."""
+"""Memory shared with the guest: requests go in, and the agent's output comes out."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tcptutor.spec import Change
 from tcptutor.wire.ring import SIZE, Ring
 
 _PERIOD = 0.01
-"""How often to look, s: memory tells nobody that it has changed."""
+"""Polling period, seconds: a change of memory raises no event."""
 
 
 class SharedMemory:
-    """Owns the memory. It is nowhere in the file system, and gone with the two processes that have it."""
+    """Owner of anonymous memory shared with QEMU; it disappears with the two processes."""
 
     def __init__(self) -> None:
         self.fd = os.memfd_create("tcptutor", os.MFD_CLOEXEC)
@@ -26,20 +26,20 @@ class SharedMemory:
         self._closed = False
 
     def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
-        """Leave a request for a guest that does not move, and `changes` that it is to know of when they are due."""
+        """Write a request for a stopped guest, and `changes` that the guest may read once they are due."""
         self._ring.submit(request, changes)
 
     @property
     def polls(self) -> int:
-        """How often the guest has looked for a request."""
+        """Number of times the guest has polled for a request."""
         return self._ring.polls
 
     def skip(self) -> None:
-        """Forget all lines up to now: a snapshot brings the memory that it was taken with."""
+        """Discard all lines so far: restoring a snapshot also restores its shared memory."""
         self._ring.skip()
 
     async def readline(self, alive: Callable[[], bool]) -> bytes:
-        """One more line; empty once the guest is not `alive` any more and all has been read."""
+        """Return one more line; empty once the guest is not `alive` and all output was read."""
         while not self._lines:
             living = alive()
             parts = (self._rest + self._ring.read()).split(b"\n")
@@ -52,7 +52,7 @@ class SharedMemory:
         return self._lines.pop()
 
     def close(self) -> None:
-        """Give the memory back; safe to call twice."""
+        """Release the memory; safe to call twice."""
         if not self._closed:
             self._closed = True
             self._ring.close()

@@ -1,4 +1,4 @@
-"""How much memory a guest has: a few sizes, each with snapshots of its own, and the one that holds an experiment."""
+"""Memory sizes of guests, each with its own snapshots, and the choice of a size for an experiment."""
 
 from __future__ import annotations
 
@@ -9,57 +9,64 @@ from tcptutor.base.errors import KernelLacks
 from tcptutor.spec import Experiment
 from tcptutor.wire import memory
 
-ORDINARY = 384
-"""MiB: holds what the lessons ask for, and starts in a second."""
-SIZES = (ORDINARY, 1024, 4096, 16384)
-"""MiB. The larger ones are for fast long paths, and made when an experiment first needs them."""
+DEFAULT_SIZE = 384
+"""Default size, MiB: enough for the lessons, and starts within a second."""
+SIZES = (DEFAULT_SIZE, 1024, 4096, 16384)
+"""Available sizes, MiB. The larger ones serve fast long paths and are built when an experiment first needs them."""
 _QEMU_MIB = 100
-"""What QEMU itself needs beside the guest's memory."""
+"""Memory of QEMU itself in addition to the guest's, MiB."""
 _SYSTEM, _PAGES = 210 << 20, 0.03
-"""What the guest's own system takes, measured: bytes, and a share of the memory, for what is known of each page."""
+"""Memory of the guest's own system, measured: bytes, plus a share for the kernel's page structures."""
 _MEMINFO = Path("/proc/meminfo")
 
 
 _FLOWS, _PROGRAMS = 64, 700 << 10
-"""So many flows fit into every guest. Of each further one, bytes at both ends: measured with a program at each end, and
-more than its threads take; with 256 flows of small buffers a guest of 384 MiB ended."""
+"""Flows that fit into every guest, and bytes per further flow at both ends.
+
+Measured with an iperf3 process at each end, with a margin for threads: a guest of 384 MiB ran out of memory with 256
+flows of small buffers.
+"""
 
 
 def tcp_bytes(size: int, flows: int = 0) -> int:
-    """What TCP may hold in a guest of `size` MiB before its kernel holds it back: `memory.SHARE` of what is free, and
-    of what the programs of so many `flows` leave.
+    """Return how many bytes TCP may hold in a guest of `size` MiB with this many `flows`.
+
+    It is `memory.SHARE` of the memory that the system and the flows' programs leave.
     """
     programs = _PROGRAMS * max(0, flows - _FLOWS)
     return round(memory.SHARE * ((size << 20) * (1 - _PAGES) - _SYSTEM - programs))
 
 
 def available() -> int | None:
-    """MiB that programs can still have on this machine; None where it does not tell."""
+    """Return the memory still available on this machine, MiB; None where the kernel does not report it."""
     for line in _MEMINFO.read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) >> 10
     return None
 
 
-def fitting(size: int) -> int:
-    """How many guests of `size` MiB this machine's free memory holds, at least one."""
-    return max(1, room(size))
+def guests_that_fit(size: int) -> int:
+    """Return how many guests of `size` MiB this machine's free memory holds, at least 1."""
+    return max(1, room_for(size))
 
 
-def room(size: int) -> int:
-    """For how many more guests of `size` MiB this machine's free memory has room; for one where it does not tell."""
+def room_for(size: int) -> int:
+    """Return how many more guests of `size` MiB fit into free memory; 1 where that is unknown."""
     free = available()
     return 1 if free is None else free // (size + _QEMU_MIB)
 
 
 def size(experiment: Experiment) -> int:
-    """MiB of the smallest guest that holds it. Raises KernelLacks when none does, or this machine has not enough."""
-    kept = memory.capture_bytes(experiment)
-    wanted = memory.tcp_bytes(experiment) + memory.udp_bytes(experiment) + kept
-    needs = (
-        f"the flows' buffers on this path{' and the capture' if kept else ''} may take {units.size(wanted)}"
-    )
-    instead = f"take a lower rate, a shorter delay or queue, {'a smaller capture_size, ' if kept else ''}or fewer flows"
+    """Return the smallest guest that holds `experiment`, MiB.
+
+    Raises:
+        KernelLacks: No size is large enough, or this machine has too little memory.
+    """
+    capture = memory.capture_bytes(experiment)
+    wanted = memory.tcp_bytes(experiment) + memory.udp_bytes(experiment) + capture
+    needs = f"the flows' buffers on this path{' and the capture' if capture else ''} may take {units.size(wanted)}"
+    smaller = "a smaller capture_size, " if capture else ""
+    instead = f"take a lower rate, a shorter delay or queue, {smaller}or fewer flows"
     flows = experiment.total_streams
     found = next((size for size in SIZES if wanted <= tcp_bytes(size, flows)), None)
     if found is None:
@@ -67,8 +74,8 @@ def size(experiment: Experiment) -> int:
             f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}"
         )
     free = available()
-    # The ordinary one is not refused: it takes what it needs little by little, and most runs need half of it.
-    if found > ORDINARY and free is not None and free < found + _QEMU_MIB:
+    # The default size is never refused: its memory is allocated on demand, and most runs need half of it.
+    if found > DEFAULT_SIZE and free is not None and free < found + _QEMU_MIB:
         raise KernelLacks(
             f"{needs}, so the guest needs {units.size(found << 20)} of memory and this machine has"
             f" {units.size(free << 20)} free: {instead}"

@@ -1,6 +1,6 @@
-"""Snapshots: a booted guest with its agent and network, stopped and written down, one for each clock and size.
+"""Snapshots: the saved state of a booted guest with its agent and network, for each clock and memory size.
 
-A run starts from it in about a second, and always from the same state.
+A run starts from a snapshot within about a second, and always from the same state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLOCKS = ("virtual", "real")
 _BUILT = "snapshot ready"
 _BOOT_TIMEOUT = 300.0
 _KVM_TIMEOUT = 15.0
-"""A working KVM boots in a few seconds; one that does not work stalls."""
+"""Longest boot with KVM, seconds. A working KVM boots in a few; a broken one hangs."""
 _TRIAL = Experiment(
     name="trial",
     path=NetworkPath(rate=1e7, delay=0.005),
@@ -42,44 +42,41 @@ _TRIAL = Experiment(
     flows=Flows(duration=0.5, warmup=0.0),
 )
 _EXACT_BOOTS = 3
-"""On a busy machine a guest may be stopped too late for exact runs."""
+"""Number of attempts at an exact boot: on a busy machine the guest may stop too late for exact runs."""
 _EXACT_TIMEOUT = 60.0
-"""An exact run of half a second takes two; longer, and QEMU is taken to stand still."""
+"""Longest exact trial run, seconds. It takes about 2 s unless QEMU hangs."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What is known of a snapshot."""
+    """Description of a snapshot, stored next to it."""
 
     key: str
-    """Of all that it was made from: another key needs another snapshot."""
+    """Hash of everything the snapshot was made from; a different key needs a new snapshot."""
     file: FileDigest
-    """What the snapshot's file was when it was written."""
+    """Digest of the snapshot's file."""
     kvm: bool
-    """Whether the guest ran with hardware virtualisation."""
+    """Whether the guest ran with hardware virtualization."""
     environment: Environment
-    """What its agent told of the guest, and what the guest is made of."""
+    """Environment reported by the agent, with the parts of the guest's lab."""
     exact: bool = False
-    """Whether equal runs are equal to the byte: on the virtual clock, where this QEMU can do it."""
+    """Whether equal runs are byte-identical: on the virtual clock, if this QEMU supports it."""
     repeats: bool = False
-    """Whether another snapshot with this key is equal to the byte: it was booted exactly, too."""
+    """Whether rebuilding with this key gives a byte-identical snapshot, because the boot was exact too."""
 
     @property
     def id(self) -> str:
-        """Tells it from snapshots from which a run could be another one."""
+        """Identifier of the snapshot; snapshots whose runs may differ have different ids."""
         return self.key if self.repeats else f"{self.key}-{self.file.whole[:8]}"
 
 
 class Snapshots:
-    """The snapshots of one image, in `folder`, of this machine's architecture unless another one is chosen.
-
-    `memory` is that of the guests, MiB.
-    """
+    """Snapshots of one image in `folder`, for guests with `memory` MiB of this machine's or a chosen architecture."""
 
     def __init__(
         self,
         folder: Path | None = None,
         architecture: Architecture | None = None,
-        memory: int = sizes.ORDINARY,
+        memory: int = sizes.DEFAULT_SIZE,
     ) -> None:
         self.memory = memory
         self.architecture = architecture or chosen()
@@ -88,39 +85,39 @@ class Snapshots:
         self.image = Image(self.folder / "image", self.architecture)
 
     def _name(self, clock: str) -> str:
-        """What the files of one snapshot begin with."""
-        return clock if self.memory == sizes.ORDINARY else f"{clock}-{self.memory}"
+        return clock if self.memory == sizes.DEFAULT_SIZE else f"{clock}-{self.memory}"
 
     def file(self, clock: str) -> Path:
+        """Return the path of the snapshot for `clock`."""
         return self.folder / f"{self._name(clock)}.snapshot"
 
     def _manifest_file(self, clock: str) -> Path:
         return self.folder / f"{self._name(clock)}.json"
 
     def mode(self, clock: str, kvm: bool = False, exact: bool = False) -> Mode:
-        """How a guest with this memory is run."""
+        """Return the machine's options for this memory size."""
         return Mode(clock, kvm, exact, self.memory)
 
     def composition(self, clock: str, kvm: bool = False) -> dict[str, str]:
-        """What the lab here is made of, as `run.lab` has it. Raises LabUnavailable where there is none."""
+        """Return the parts of the lab here, named as in `run.lab_parts`. Raises LabUnavailable where there is none."""
         mode = self.mode(clock, kvm, exact=True)
-        return {**self.image.composition(), **composition.of_machine(self.architecture, mode)}
+        return {**self.image.composition(), **composition.machine_parts(self.architecture, mode)}
 
     def _key(self, clock: str, kvm: bool) -> str:
         return lab_parts.fingerprint(self.composition(clock, kvm))
 
     def version(self) -> str:
-        """A key of all but the experiment that decides what a run on the virtual clock gives: system, our code, QEMU.
+        """Return a hash of everything but the experiment that determines a virtual-clock run. Raises LabUnavailable.
 
-        Raises LabUnavailable where there is no guest.
+        It covers the system, our code and QEMU.
         """
         self.image.check()
         return self._key("virtual", kvm=False)
 
     def manifest(self, clock: str, *, whole: bool = False) -> Manifest:
-        """What is known of the snapshot for `clock`, when its file is sound by a few places or as a `whole`.
+        """Return the manifest of the snapshot for `clock` after checking the file; `whole` checks every byte.
 
-        Raises ImageDamaged when it is missing, damaged or out of date.
+        Raises ImageDamaged when the snapshot is missing, damaged or out of date.
         """
         self.image.check(whole=whole)
         again = "run `tcptutor setup` to build it again"
@@ -136,21 +133,21 @@ class Snapshots:
         if manifest.key != self._key(clock, manifest.kvm):
             raise ImageDamaged(f"the snapshot for the {clock} clock is of another version: {again}")
         try:
-            if not manifest.file.fits(self.file(clock), whole=whole):
+            if not manifest.file.matches(self.file(clock), whole=whole):
                 raise damaged
         except FileNotFoundError:
             raise missing from None
         return manifest
 
     def size(self, clock: str) -> int:
-        """Bytes on disk."""
+        """Return the size on disk, bytes."""
         return self.file(clock).stat().st_size
 
     async def build(self, clock: str, progress: Progress) -> Manifest:
-        """Boot the image, let the agent get ready, and write the snapshot; nothing half-written is ever used.
+        """Boot the image, wait for the agent, and write the snapshot atomically. Raises SetupError.
 
-        When another program is building it, that is waited for and the result taken. The real clock takes hardware
-        virtualisation when it works here. Raises SetupError.
+        When another process is building the snapshot, its result is used. The real clock uses hardware virtualization
+        where that works.
         """
 
         def waiting() -> None:
@@ -158,10 +155,10 @@ class Snapshots:
 
         async with AsyncExitStack() as stack:
             try:
-                lock = locks.held_async(self.folder / f"{self._name(clock)}.lock", waiting)
+                lock = locks.hold_async(self.folder / f"{self._name(clock)}.lock", waiting)
                 waited = await stack.enter_async_context(lock)
-                # Nobody puts another image in its place while this one boots.
-                await stack.enter_async_context(locks.held_async(self.image.lock, waiting, shared=True))
+                # The image must not be replaced while it boots.
+                await stack.enter_async_context(locks.hold_async(self.image.lock, waiting, shared=True))
             except OSError as error:
                 raise self._unwritable(error) from error
             if waited:
@@ -186,14 +183,14 @@ class Snapshots:
                 try:
                     return await self._build(self.mode(clock, exact=True), progress, _BOOT_TIMEOUT)
                 except SetupError as error:
-                    # Not every QEMU can; but what cannot be written, cannot be written in another way either.
+                    # Not every QEMU supports exact boots. A disk error would recur in any mode.
                     if isinstance(error.__cause__, OSError):
                         raise
         return await self._build(self.mode(clock), progress, _BOOT_TIMEOUT)
 
     async def _build(self, mode: Mode, progress: Progress, timeout: float) -> Manifest:
         clock, kvm = mode.clock, mode.kvm
-        beside = self.folder / f".snapshot.{clock}.{os.getpid()}"
+        part = self.folder / f".snapshot.{clock}.{os.getpid()}"
         machine = Machine(self.architecture)
         try:
             progress(0.05, "booting the guest")
@@ -201,27 +198,27 @@ class Snapshots:
             environment = await _ready(machine, timeout)
             progress(0.9, "writing the snapshot")
             try:
-                await machine.save(beside)
+                await machine.save(part)
             except AgentDied as error:
-                said = machine.last_words() or "it said nothing"
+                reason = machine.last_words() or "without a message"
                 raise SetupError(
-                    f"QEMU ended while it wrote the snapshot ({said}): run `tcptutor setup` again"
+                    f"QEMU ended while it wrote the snapshot ({reason}): run `tcptutor setup` again"
                 ) from error
             except LabError as error:
                 if mode.exact and os.strerror(errno.ENOSPC) not in str(error):
                     raise SetupError(str(error)) from error
                 refusal = OSError(str(error))
                 raise self._unwritable(refusal) from refusal
-            await machine.kill()  # before another one starts, so that there is memory for it
-            exact = await self._try(beside, mode, timeout)
+            await machine.kill()  # frees memory for the trial
+            exact = await self._try(part, mode, timeout)
             parts = self.composition(clock, kvm)
             environment = msgspec.structs.replace(environment, lab=parts)
             manifest = Manifest(
-                lab_parts.fingerprint(parts), FileDigest.of(beside), kvm, environment, exact, mode.exact
+                lab_parts.fingerprint(parts), FileDigest.of(part), kvm, environment, exact, mode.exact
             )
             for path in (self._manifest_file(clock), self.file(clock)):
                 digests.clear(path)
-            beside.replace(self.file(clock))
+            part.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
             progress(1.0, _BUILT)
             return manifest
@@ -231,19 +228,19 @@ class Snapshots:
             raise SetupError(f"the guest does not start: {error}") from error
         finally:
             await machine.kill()
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
     async def _try(self, snapshot: Path, mode: Mode, timeout: float) -> bool:
-        """Whether runs from it are exact. Raises LabError where they do not come to their end at all."""
+        """Return whether runs from `snapshot` are exact. Raises LabError when they do not finish at all."""
         if mode.clock == "virtual" and await self._runs(snapshot, mode._replace(exact=True), _EXACT_TIMEOUT):
             return True
-        # What was written while every step was recorded can be read in the same way only.
+        # A state saved in record mode can only be loaded in record mode.
         if not mode.exact and await self._runs(snapshot, mode, timeout):
             return False
-        raise LabError("it does not go on from its snapshot: run `tcptutor setup` again")
+        raise LabError("it does not resume from its snapshot: run `tcptutor setup` again")
 
     async def _runs(self, snapshot: Path, mode: Mode, timeout: float) -> bool:
-        """Whether a run from it comes to its end in time. A QEMU of another version may give up where it is exact."""
+        """Check that a trial run from `snapshot` finishes in time; an older QEMU may abort in exact mode."""
         machine = Machine(self.architecture)
         try:
             async with asyncio.timeout(timeout):
@@ -261,7 +258,6 @@ class Snapshots:
 
 
 async def _ready(machine: Machine, timeout: float) -> Environment:
-    """Wait for the booted agent's Ready."""
     try:
         async with asyncio.timeout(timeout):
             line = await machine.readline()

@@ -1,7 +1,7 @@
-"""A disk image that holds nothing but a machine's saved state, in QEMU's own format (docs/interop/qcow2).
+"""A disk image that holds nothing but a machine's saved state, in QEMU's qcow2 format (docs/interop/qcow2).
 
-A machine whose every step is recorded can write its state to the snapshot of a disk, and to nothing else; what is
-written there is the same stream as it reads when it starts from a file.
+In record mode QEMU can save its state only to a disk's snapshot. The saved stream is the one QEMU reads when it
+starts from a file.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import IO
 _BITS = 16
 _CLUSTER = 1 << _BITS
 _SIZE = 1 << 20
-"""Of the disk, which nothing uses."""
+"""Size of the unused virtual disk, bytes."""
 _HEADER = struct.Struct(">4sIQIIQIIQQIIQQQQII")
 _SNAPSHOT = struct.Struct(">QIHHIIQII")
 _PLACE = 0x00FF_FFFF_FFFF_FE00
-"""Bits of an entry that say where a cluster is."""
+"""Bits of a table entry with the cluster's offset."""
 _ENTRIES = _CLUSTER // 8
 
 
 def empty() -> bytes:
-    """The content of an image without a state, into which QEMU can write one."""
+    """Return an image without a state, for QEMU to write one into."""
     header = _HEADER.pack(
         b"QFI\xfb", 3, 0, 0, _BITS, _SIZE, 0, 1, 3 * _CLUSTER, _CLUSTER, 1, 0, 0, 0, 0, 0, 4, _HEADER.size + 8
     )
@@ -32,7 +32,7 @@ def empty() -> bytes:
 
 
 def content(image: IO[bytes]) -> Iterator[bytes]:
-    """The state in it, in pieces. Raises ValueError when there is none."""
+    """Yield the state in `image`, in pieces. Raises ValueError when there is none."""
     header = _HEADER.unpack(_read(image, 0, _HEADER.size))
     size, snapshots, place = header[5], header[11], header[12]
     if not snapshots:
@@ -42,7 +42,7 @@ def content(image: IO[bytes]) -> Iterator[bytes]:
         raise ValueError("the state has no length")
     (left,) = struct.unpack(">Q", _read(image, place + _SNAPSHOT.size, 8))
     level1 = struct.unpack(f">{entries}Q", _read(image, table, 8 * entries))
-    # It lies behind the disk, from where the next table of the second level begins.
+    # The state follows the disk's clusters, at the next level-2 table.
     for entry in level1[-(-size // (_ENTRIES * _CLUSTER)) :]:
         level2 = struct.unpack(f">{_ENTRIES}Q", _read(image, entry & _PLACE, _CLUSTER))
         for cluster in level2:

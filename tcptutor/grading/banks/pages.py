@@ -40,7 +40,7 @@ class RecordedPages:
 
     def __init__(self, draw: Callable[[Run], bytes] | None, folder: Path | None = None) -> None:
         self._draw = draw
-        folder = folder or replay.folder()
+        folder = folder or replay.recordings_folder()
 
         @cache
         def runs(module: str) -> tuple[Run, ...]:
@@ -100,7 +100,7 @@ class RecordedPages:
 
     def _find(self, experiment: Experiment) -> Run | None:
         runs = self._runs(experiment.name.partition("/")[0])
-        return next((run for run in runs if replay.same(run.experiment, experiment)), None)
+        return next((run for run in runs if replay.same_experiment(run.experiment, experiment)), None)
 
 
 def _published(sweep: SweepActivity) -> str:

@@ -1,7 +1,7 @@
-"""A run that was begun before anybody asked for it, so that who asks has it at once.
+"""A run started before the student asks for it, so that its events are ready at once.
 
-On the guest's virtual clock a run is the same whenever it is made. It goes on in a lab of its own, beside the one that
-waits ready, and is given up as soon as something else is wanted of this machine.
+On the guest's virtual clock a run is the same whenever it is made. The prefetched run has a lab of its own, next to
+the idle warm one, and is discarded as soon as the machine is needed for something else.
 """
 
 from __future__ import annotations
@@ -20,34 +20,33 @@ from tcptutor.base.errors import LabError
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event
 
-_MOST_FLOW_SECONDS = 1000.0
-"""Seconds of all flows together whose samples are held for nobody: some 10 MB."""
-_SHOWN_IN, _STEPS = 2.0, 50
-"""Seconds in which what was there already is given, in so many steps: a chart that grows tells more than one that is
-there."""
-_SPARE = 200
-"""MiB: with less of the machine's memory left, what nobody asked for yet is given up."""
-_LOOK = 1.0
-"""Seconds between two looks at it."""
+_MAX_FLOW_SECONDS = 1000.0
+"""Largest experiment to prefetch, in flow-seconds: about 10 MB of samples."""
+_REPLAY_S, _STEPS = 2.0, 50
+"""Replay buffered events over 2 s in 50 steps, so that the chart still grows."""
+_MIN_FREE_MIB = 200
+"""Minimum of free memory, MiB; below it an unused prefetched run is discarded."""
+_CHECK_S = 1.0
+"""Seconds between two checks of free memory."""
 _POWER = Path("/sys/class/power_supply")
 
 
 class Runner(Protocol):
-    """A lab of its own."""
+    """A lab that runs one experiment."""
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """The events of one run. Raises LabError or LabUnavailable."""
+        """Yield the events of one run. Raises LabError or LabUnavailable."""
         ...
 
     async def close(self) -> None:
-        """End it. Never raises."""
+        """Shut the lab down. Never raises."""
         ...
 
 
-def worthwhile(experiment: Experiment) -> bool:
-    """Whether this machine has power and cores to spare for it, and its samples can be held."""
+def is_worthwhile(experiment: Experiment) -> bool:
+    """Check that this machine has cores, power and memory to spare for `experiment`."""
     return (
-        experiment.total_streams * experiment.seconds <= _MOST_FLOW_SECONDS
+        experiment.total_streams * experiment.seconds <= _MAX_FLOW_SECONDS
         and not (experiment.flows.acks or experiment.flows.capture)
         and os.getloadavg()[0] < len(os.sched_getaffinity(0))
         and not on_battery()
@@ -55,7 +54,7 @@ def worthwhile(experiment: Experiment) -> bool:
 
 
 def on_battery(folder: Path = _POWER) -> bool:
-    """Whether this machine lives on one now."""
+    """Check whether this machine runs on battery."""
     for state in folder.glob("*/status"):
         with suppress(OSError):
             if state.read_text().strip() == "Discharging":
@@ -63,52 +62,52 @@ def on_battery(folder: Path = _POWER) -> bool:
     return False
 
 
-class AheadRun:
-    """One run in `lab`, which it owns, from now on."""
+class PrefetchedRun:
+    """A run in `lab`, started on construction. Owns the lab."""
 
     def __init__(self, lab: Runner, experiment: Experiment) -> None:
         self.experiment = experiment
         self._lab = lab
         self._events = deque[Event]()
         self._news = asyncio.Event()
-        self._asked = False
+        self._is_used = False
         self._task = asyncio.create_task(self._collect())
 
     async def _collect(self) -> None:
-        looked = time.monotonic()
+        checked = time.monotonic()
         try:
             async with aclosing(self._lab.run(self.experiment)) as events:
                 async for event in events:
                     self._events.append(event)
                     self._news.set()
-                    if not self._asked and time.monotonic() > looked + _LOOK:
-                        looked = time.monotonic()
-                        if (left := sizes.available()) is not None and left < _SPARE:
-                            raise LabError("given up: this machine has little memory left")
+                    if not self._is_used and time.monotonic() > checked + _CHECK_S:
+                        checked = time.monotonic()
+                        if (free := sizes.available()) is not None and free < _MIN_FREE_MIB:
+                            raise LabError("run discarded: this machine has little memory left")
         finally:
             self._news.set()
             await self._lab.close()
 
     @property
     def failed(self) -> bool:
-        """Whether it ended otherwise than it should: the run is better made anew."""
+        """Whether the run has ended with an error, so that a new run is needed."""
         return self._task.done() and (self._task.cancelled() or self._task.exception() is not None)
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Those that came until now, in `_SHOWN_IN` seconds, and the others as they come. Closing it ends the run.
+        """Yield the buffered events within `_REPLAY_S`, then further ones as they arrive; closing ends the run.
 
         Raises LabError or LabUnavailable.
         """
-        self._asked = True
+        self._is_used = True
         try:
-            at_once = max(1, len(self._events) // _STEPS)
-            given = 0
+            batch = max(1, len(self._events) // _STEPS)
+            count = 0
             while True:
                 while self._events:
                     yield self._events.popleft()
-                    given += 1
-                    if given % at_once == 0 and self._events:
-                        await asyncio.sleep(_SHOWN_IN / _STEPS)
+                    count += 1
+                    if count % batch == 0 and self._events:
+                        await asyncio.sleep(_REPLAY_S / _STEPS)
                 if self._task.done():
                     self._task.result()
                     return
@@ -118,7 +117,7 @@ class AheadRun:
             await self.close()
 
     async def close(self) -> None:
-        """End it; leaves nothing behind. Never raises."""
+        """End the run and its lab. Never raises."""
         self._task.cancel()
         await asyncio.wait([self._task])
-        _ = self.failed  # asked for, so that nothing complains about it
+        _ = self.failed  # retrieves the exception, so that asyncio does not log it

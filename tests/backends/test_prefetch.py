@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends import ahead
-from tcptutor.backends.ahead import AheadRun
+from tcptutor.backends import prefetch
 from tcptutor.backends.choice import ChosenBackend
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.lab import Lab
+from tcptutor.backends.prefetch import PrefetchedRun
 from tcptutor.base.errors import LabError
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment, Flows
@@ -52,7 +52,7 @@ def _events(first: int, last: int) -> list[Event]:
 
 async def test_all_events_come_in_order_those_of_before_and_after() -> None:
     lab = StepLab()
-    run = AheadRun(lab, SMALL)
+    run = PrefetchedRun(lab, SMALL)
     for event in _events(0, 200):
         lab.next.put_nowait(event)
     await asyncio.sleep(0.05)
@@ -69,7 +69,7 @@ async def test_all_events_come_in_order_those_of_before_and_after() -> None:
 
 async def test_who_leaves_early_stops_it() -> None:
     lab = StepLab()
-    run = AheadRun(lab, SMALL)
+    run = PrefetchedRun(lab, SMALL)
     lab.next.put_nowait(Phase("0", ""))
     events = run.events()
     assert await anext(events) == Phase("0", "")
@@ -79,7 +79,7 @@ async def test_who_leaves_early_stops_it() -> None:
 
 async def test_a_failure_comes_after_what_came_before_it() -> None:
     lab = StepLab()
-    run = AheadRun(lab, SMALL)
+    run = PrefetchedRun(lab, SMALL)
     assert not run.failed
     lab.next.put_nowait(Phase("0", ""))
     events = run.events()
@@ -92,13 +92,13 @@ async def test_a_failure_comes_after_what_came_before_it() -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True])
-async def test_with_little_memory_left_what_nobody_asked_for_is_given_up(
+async def test_with_little_memory_left_what_nobody_asked_for_is_closing(
     asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "_LOOK", 0.0)
-    monkeypatch.setattr(ahead.sizes, "available", lambda: 100)
+    monkeypatch.setattr(prefetch, "_CHECK_S", 0.0)
+    monkeypatch.setattr(prefetch.sizes, "available", lambda: 100)
     lab = StepLab()
-    run = AheadRun(lab, SMALL)
+    run = PrefetchedRun(lab, SMALL)
     if asked:
         events = run.events()
         lab.next.put_nowait(Phase("0", ""))
@@ -121,20 +121,20 @@ def test_a_battery_that_is_used_is_seen(states: dict[str, str], found: bool, tmp
     for name, state in states.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "status").write_text(f"{state}\n")
-    assert ahead.on_battery(tmp_path) is found
+    assert prefetch.on_battery(tmp_path) is found
 
 
 def test_what_takes_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-    monkeypatch.setattr(ahead, "on_battery", lambda: False)
-    assert ahead.worthwhile(SMALL)
+    monkeypatch.setattr(prefetch.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(prefetch, "on_battery", lambda: False)
+    assert prefetch.is_worthwhile(SMALL)
     for flows in (
         Flows(duration=3000.0),
         Flows(duration=30.0, streams=200),
         Flows(capture=True),
         Flows(acks=True),
     ):
-        assert not ahead.worthwhile(Experiment(name="x", flows=flows))
+        assert not prefetch.is_worthwhile(Experiment(name="x", flows=flows))
 
 
 @pytest.mark.parametrize(("free", "cores", "found"), [(400, 2, False), (500, 2, True), (500, 1, False)])
@@ -144,23 +144,23 @@ def test_a_second_guest_needs_memory_and_a_core(
     monkeypatch.setattr(sizes, "available", lambda: free)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
     lab = Lab("guest", "virtual")
-    assert lab.beside() is None, "it is not up yet"
-    lab._choice = ChosenBackend(GuestBackend("virtual"), "guest", "virtual", "", sizes.ORDINARY)
-    assert (lab.beside() is not None) == found
+    assert lab.second_lab() is None, "it is not up yet"
+    lab._choice = ChosenBackend(GuestBackend("virtual"), "guest", "virtual", "", sizes.DEFAULT_SIZE)
+    assert (lab.second_lab() is not None) == found
 
 
 @asynccontextmanager
-async def _begun(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Lab, AheadRun]]:
+async def _begun(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Lab, PrefetchedRun]]:
     """A lab that expects the small experiment, and has begun it."""
-    monkeypatch.setattr(ahead, "worthwhile", lambda _: True)
+    monkeypatch.setattr(prefetch, "is_worthwhile", lambda _: True)
     lab = Lab("guest", "virtual")
     try:
         await lab.warm()
-        if lab.beside() is None:
+        if lab.second_lab() is None:
             pytest.skip("this machine has no core or memory for a second guest")
-        lab.expect(SMALL)
-        assert lab._ahead is not None
-        yield lab, lab._ahead
+        lab.prefetch(SMALL)
+        assert lab._prefetched is not None
+        yield lab, lab._prefetched
     finally:
         await lab.close()
 
@@ -173,7 +173,7 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
             assert deadline.left
             await asyncio.sleep(0.1)
         early = await run_whole(lab, SMALL)
-        assert lab._ahead is None
+        assert lab._prefetched is None
         late = await run_whole(lab, SMALL)
         assert early.complete
         assert early.samples
@@ -182,14 +182,14 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
 
 
 @pytest.mark.guest
-async def test_what_was_expected_and_not_asked_for_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_expected_and_not_asked_for_is_closing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with _begun(monkeypatch) as (lab, begun):
         other = await run_whole(lab, Experiment(name="other", path=SMALL.path, flows=SMALL.flows, seed=7))
         assert other.complete
-        assert (other.experiment.seed, lab._ahead) == (7, None)
-        lab.expect(SMALL)
-        assert lab._ahead is not None
-        lab.expect(None)
-        assert lab._ahead is None
+        assert (other.experiment.seed, lab._prefetched) == (7, None)
+        lab.prefetch(SMALL)
+        assert lab._prefetched is not None
+        lab.prefetch(None)
+        assert lab._prefetched is None
     assert begun._task.done()
-    assert not lab._given_up
+    assert not lab._closing

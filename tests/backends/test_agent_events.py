@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.backends.reading import Reading
+from tcptutor.backends.agent_events import EventReader
 from tcptutor.base.errors import ProtocolError
 from tcptutor.run import QueueSample, Sample
 from tcptutor.run.ended import Ended, Finished, TimerCounts
@@ -39,8 +39,8 @@ def test_what_the_kernel_has_not_measured_is_0() -> None:
 
 @pytest.mark.parametrize("damage", [b"x", b"\0" * 100])
 async def test_half_a_row_is_told(damage: bytes) -> None:
-    with pytest.raises(ProtocolError, match="the lab's agent sends no samples"):
-        await Reading().read(RawSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
+    with pytest.raises(ProtocolError, match="the lab's agent sends malformed samples"):
+        await EventReader().read(RawSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
 
 
 def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
@@ -67,7 +67,7 @@ def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
     return [protocol.event(protocol.line(event)) for event in events]
 
 
-async def _read(reading: Reading, events: list[protocol.Event]) -> tuple[list[Sample], Finished]:
+async def _read(reading: EventReader, events: list[protocol.Event]) -> tuple[list[Sample], Finished]:
     found = [await reading.read(event) for event in events]
     samples = [row for event in found if isinstance(event, Samples) for row in event.rows]
     end = found[-1]
@@ -76,7 +76,7 @@ async def _read(reading: Reading, events: list[protocol.Event]) -> tuple[list[Sa
 
 
 async def test_each_run_has_figures_of_its_own_samples(build: Build) -> None:
-    reading = Reading()
+    reading = EventReader()
     for megabits in (8, 40):
         samples, end = await _read(reading, _sent(build, megabits))
         assert len(samples) == 200
@@ -88,8 +88,8 @@ async def test_each_run_has_figures_of_its_own_samples(build: Build) -> None:
 
 async def test_what_the_lab_doubts_and_what_the_samples_show_are_one_verdict(build: Build) -> None:
     events = _sent(build, 8, complete=False, suspect=("the machine is hot",), invalid=("no path",))
-    _, end = await _read(Reading(), events)
+    _, end = await _read(EventReader(), events)
     assert end.fidelity.reasons == ("no path", "the machine is hot")
     assert (end.fidelity.status, end.complete) == ("invalid", False)
-    _, end = await _read(Reading(), _sent(build, 60))
+    _, end = await _read(EventReader(), _sent(build, 60))
     assert "more than the 5" in end.fidelity.reasons[0]
