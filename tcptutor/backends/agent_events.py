@@ -21,12 +21,10 @@ async def next_event(
     name: str,
     last_words: Callable[[], Awaitable[str]],
 ) -> Event:
-    """Return the agent's next event.
+    """Return the next event of the agent, called `name` in messages.
 
-    Args:
-        timeout: Longest silence, seconds; None waits forever.
-        name: Name of the agent for messages.
-        last_words: Returns the last line the agent printed before it ended.
+    `timeout` is the longest silence in seconds; None waits forever. `last_words` returns the agent's last
+    line of output.
 
     Raises:
         AgentDied: The agent has ended, or is silent for too long.

@@ -36,8 +36,8 @@ class Backend(Protocol):
     def session(self, experiment: Experiment, trap: str = "") -> AbstractAsyncContextManager[Session]:
         """Set up the lab for `experiment` and keep it open for interactive use in real time.
 
-        Args:
-            trap: The fault to plant before the session starts (`agent.traps.TRAPS`); empty for a healthy lab.
+        `trap` names a fault to plant before the session starts (`agent.traps.TRAPS`); empty for a healthy
+        lab.
 
         Raises:
             LabUnavailable: There is no lab here.

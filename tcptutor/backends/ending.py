@@ -23,11 +23,9 @@ _PROCESS_IDS = ("--pid", "--fork", "--kill-child", "--mount-proc")
 def tie_to_parent(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
     """Return `command` wrapped so that the kernel kills it when the process `parent`, which starts it, ends.
 
-    The death signal is requested last, because a change of user would clear it. A parent that died before that never
-    sends the signal, so the wrapper starts nothing once `parent` is gone.
-
-    Args:
-        privileges: Further options for setpriv(1).
+    The death signal is requested after the setpriv(1) options in `privileges`, because a change of user would
+    clear it. A
+    parent that died before that never sends the signal, so the wrapper starts nothing once `parent` is gone.
     """
     setpriv = [tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
     return [*setpriv, *_IF_PARENT_LIVES, str(parent), *command]

@@ -125,9 +125,9 @@ class Lab:
     ) -> AsyncIterator[tuple[Session, Environment]]:
         """Set up a lab for `experiment` for interactive use and yield it with its environment; a warm backend stays up.
 
-        Args:
-            needs: An experiment whose kernel features must be available as well, for settings made by hand.
-            trap: The fault to plant before the session starts (`agent.traps.TRAPS`); empty for a healthy lab.
+        `needs` is an experiment whose kernel features must be available as well, for settings made by hand.
+        `trap` names a
+        fault to plant before the session starts (`agent.traps.TRAPS`).
 
         Raises:
             LabUnavailable: There is no lab here.

@@ -19,11 +19,7 @@ _POLL_S = 0.1
 def hold(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
     """Hold the lock on `path`, creating its folder; yield whether another process held it first.
 
-    Args:
-        waiting: Called once before waiting for another holder.
-
-    Raises:
-        OSError: `path` cannot be written.
+    `waiting` is called once before waiting for another holder. Raises OSError when `path` cannot be written.
     """
     with _open(path) as handle:
         waited = not _try_lock(handle, fcntl.LOCK_EX)
@@ -37,8 +33,7 @@ def hold(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
 async def hold_async(path: Path, waiting: Callable[[], None], shared: bool = False) -> AsyncIterator[bool]:
     """Hold the lock as `hold` does without blocking the event loop.
 
-    Args:
-        shared: Share the lock with other shared holders; an exclusive holder is waited for.
+    With `shared` other shared holders are allowed; an exclusive holder is waited for.
     """
     with _open(path) as handle:
         waited = False

@@ -282,7 +282,7 @@ async def test_a_snapshot_that_cannot_be_read_says_what_to_do(
 ) -> None:
     _flip(copied.file("virtual"), where)
     # As if none of the places were damaged that are looked at before.
-    monkeypatch.setattr(FileDigest, "fits", lambda *_, **__: True)
+    monkeypatch.setattr(FileDigest, "matches", lambda *_, **__: True)
     backend = GuestBackend("virtual", copied)
     with pytest.raises(ImageDamaged, match="tcptutor setup"):
         await backend.open()

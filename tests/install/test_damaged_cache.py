@@ -161,7 +161,7 @@ async def test_damage_that_no_place_shows_is_told_when_it_is_used(
 ) -> None:
     cache.fill(snapshots)
     _damage(cache, f"{clock}.snapshot", DAMAGES[how])
-    monkeypatch.setattr(FileDigest, "fits", lambda *_, **__: True)
+    monkeypatch.setattr(FileDigest, "matches", lambda *_, **__: True)
     backend = GuestBackend(clock, Snapshots())
     began = time.monotonic()
     with pytest.raises(

@@ -99,8 +99,7 @@ class GuestBackend:
         await machine.kill()
         self._machines.discard(machine)
 
-    async def _take(self) -> Machine:
-        """The machine that waits, for one run or session."""
+    async def _take_idle_machine(self) -> Machine:
         await self.open()
         assert self._next is not None
         machine = await self._next
@@ -114,7 +113,7 @@ class GuestBackend:
         return await next_event(machine.readline, timeout, "the guest", last_words)
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        machine = await self._take()
+        machine = await self._take_idle_machine()
         left_early = True
         reading = EventReader()
         try:
@@ -138,7 +137,7 @@ class GuestBackend:
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
         if self.clock == "virtual":
             raise LabUnavailable("typing takes real time: leave --clock out, or take --clock real")
-        machine = await self._take()
+        machine = await self._take_idle_machine()
         session = Session(
             experiment,
             lambda request: machine.send(protocol.line(request)),

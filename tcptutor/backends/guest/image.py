@@ -108,13 +108,10 @@ class Image:
         return sum(path.stat().st_size for path in self.files if path.is_file())
 
     def build(self, progress: Progress, versions: Mapping[str, str] | None = None) -> None:
-        """Build the image in a temporary folder and move it into place; use another process's build if one is running.
+        """Build the image in a temporary folder and move it into place. Raises SetupError.
 
-        Args:
-            versions: Versions of Debian packages to install instead of today's.
-
-        Raises:
-            SetupError: The build fails.
+        If another process is building it, its result is used. `versions` pins Debian packages to other
+        versions than today's.
         """
         try:
             with locks.hold(self.lock, lambda: progress(0.0, WAITING)) as waited:

@@ -40,8 +40,7 @@ def pack(image: Image, target: Path) -> None:
 def install(file: Path, image: Image, waiting: Callable[[], None]) -> None:
     """Install the image packed in `file` in place of `image`, atomically. Raises SetupError.
 
-    Args:
-        waiting: Called when another process is building there.
+    `waiting` is called when another process is building there.
     """
     try:
         with locks.hold(image.lock, waiting), image.replacement() as folder:
