@@ -1,4 +1,4 @@
-"""The Textual application. `run_app` is the door; everything heavy is imported behind it."""
+"""The Textual application. `run_app` is its entry point and imports the rest on demand."""
 
 from tcptutor.ui.start import run_app
 

@@ -1,6 +1,6 @@
-"""Opens runs and asks the analysis about them, off the event loop.
+"""Loads runs and computes analyses in a thread, so that the event loop stays responsive.
 
-The analysis is imported there as well: the first frame needs none of it, and the import takes a tenth of a second.
+Imports the analysis in that thread as well: it takes 0.1 s, and the first frame does not need it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _Result = TypeVar("_Result")
 
 
 class ComparedRuns(NamedTuple):
-    """Two runs in words: what it is, before, after, and by how much; of all the time, and from where they differ."""
+    """A what-if compared with its base run, as rows of (figure, before, after, change)."""
 
     sentence: str
-    """Up to when they are the same."""
+    """Summary, including the time up to which both runs are identical."""
     differs_at: float | None
-    """s; None where nothing differs."""
+    """Time of the first difference, s; None if the runs are identical."""
     limits: tuple[str, str, str, str]
     since: list[tuple[str, str, str, str]]
     whole: list[tuple[str, str, str, str]]
 
 
 class Rates:
-    """Throughput of all flows together while samples arrive."""
+    """Throughput of all flows, computed as samples arrive."""
 
     def __init__(self) -> None:
         from tcptutor.analysis import Throughput  # noqa: PLC0415
@@ -48,43 +48,43 @@ class Rates:
         self._throughput = Throughput()
 
     def add(self, samples: Iterable[Sample]) -> list[tuple[float, float]]:
-        """All points so far: (s, bit/s)."""
+        """Add samples and return all points so far, (s, bit/s)."""
         self._throughput.add(samples)
         return self._throughput.points
 
 
 async def expectation(experiment: Experiment) -> Expectation:
-    """What the models say about it."""
+    """Return the models' predictions."""
     return await in_thread(expected, experiment)
 
 
 async def report(run: Run) -> Report | None:
-    """The run beside the models; None when it ended before the measured part began."""
+    """Compare the run with the models; None if it ended before the measured period."""
     if run.sampled_until <= run.experiment.flows.warmup:
         return None
     try:
         return await in_thread(_report, run)
     except TutorError:
-        return None  # too little to compare: the chart still shows what arrived
+        return None  # too few samples to compare: the chart still shows them
 
 
 async def insight(run: Run) -> Insight:
-    """What can be told of any instant of it."""
+    """Return the analysis that explains any instant of the run."""
     return await in_thread(_insight, run)
 
 
 async def compared(before: Run, after: Run) -> ComparedRuns:
-    """A what-if beside the run that it was changed from."""
+    """Compare a what-if with its base run."""
     return await in_thread(_compared, before, after)
 
 
 async def flow_results(run: Run) -> tuple[FlowResult, ...]:
-    """Each flow's part of the run, also of one that was cut short."""
+    """Return each flow's results, also for an aborted run."""
     return await in_thread(_flow_results, run)
 
 
 async def first_readable(files: Iterable[str]) -> Run | None:
-    """The first run of these files that loads. `files` is asked for the next one where this was awaited."""
+    """Load the first readable run, advancing `files` no further than that."""
     for file in files:
         run = await asyncio.to_thread(store.first_readable, [file])
         if run is not None:
@@ -93,14 +93,14 @@ async def first_readable(files: Iterable[str]) -> Run | None:
 
 
 async def recall(module: str, step: str, run: Run) -> Live:
-    """A run from the journal, as it stood on the screen when it ended."""
+    """Restore a stored run with chart data, report and predictions."""
     live = await measured(module, step, run)
     live.expectation = await expectation(run.experiment) if await in_thread(_path_known, run) else None
     return live
 
 
 async def measured(module: str, step: str, run: Run) -> Live:
-    """A run from the journal, in numbers: nothing to draw it from, and no models beside it."""
+    """Restore a stored run with its report, but without predictions."""
     live = Live(module, step, run, state="ended")
     live.rates = await in_thread(lambda: Rates().add(run.samples))
     live.report = await report(run)
@@ -110,7 +110,7 @@ async def measured(module: str, step: str, run: Run) -> Live:
 async def in_thread(
     work: Callable[_Arguments, _Result], *args: _Arguments.args, **named: _Arguments.kwargs
 ) -> _Result:
-    """What `work` gives, done in a thread that has the analysis."""
+    """Call `work` in a thread, after importing the analysis there."""
 
     def with_analysis() -> _Result:
         _import()
@@ -127,19 +127,19 @@ def _import() -> None:
 
 
 def freeze_gc() -> None:
-    """Let later collections pass over all that is in use now, such as the program itself and the course.
+    """Exempt all current objects, such as the program and the course, from garbage collection.
 
-    A collection looks at every object and stops all threads meanwhile, for a twentieth of a second and more.
+    A full collection visits every object and stops all threads for 50 ms or more.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    # Of the oldest generation, which holds what Textual keeps of each line that it draws, a fifth as often.
+    # Collect the oldest generation, which holds Textual's line caches, a fifth as often.
     gc.set_threshold(700, 10, 50)
 
 
 def expected(experiment: Experiment) -> Expectation:
-    """What the models say about it, with the windows over time; takes some 50 ms at most, and imports the analysis."""
+    """Return the models' predictions with trajectories of cwnd. Takes up to 50 ms and imports the analysis."""
     from tcptutor.analysis import expect, window_courses  # noqa: PLC0415
 
     return replace(expect(experiment), trajectory=window_courses(experiment))
@@ -147,16 +147,20 @@ def expected(experiment: Experiment) -> Expectation:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of one experiment."""
+    """Predictions for one experiment, and the time a run would take."""
 
     experiment: Experiment
     expectation: Expectation
     seconds: float | None
-    """That the run takes here, about; None where the lab is not up, or plays recordings."""
+    """Estimated wall-clock time; None if the lab is down or replays recordings."""
 
 
 async def forecast(experiment: Experiment, here: Environment | None) -> Forecast:
-    """Worked out in a thread; `here` is where it would run, None while the lab is starting."""
+    """Compute a forecast in a thread.
+
+    Args:
+        here: environment of the run; None while the lab is starting.
+    """
     return await in_thread(_forecast, experiment, here)
 
 

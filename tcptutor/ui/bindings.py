@@ -1,4 +1,4 @@
-"""The keys as they are bound now, for the bottom line, the help and the palette: a remapped key shows so."""
+"""Keys as currently bound, for footer, help and palette; remapped keys are shown as remapped."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from textual.screen import Screen
 
 @dataclass(frozen=True)
 class Key:
-    """A binding that works now."""
+    """A binding that is enabled now."""
 
     id: str
     keys: tuple[str, ...]
-    """As they are shown: "→", "n"."""
+    """Display names: "→", "n"."""
     names: tuple[str, ...]
-    """As Textual calls them: "right", "n"."""
+    """Textual's names: "right", "n"."""
     short: str
     long: str
 
 
 def working_keys(screen: Screen[Any]) -> dict[str, Key]:
-    """The keys with an id that do something on `screen` now, by id, in the order in which they are bound."""
+    """Return the enabled keys on `screen` by id, in binding order, with keys that work everywhere last."""
     found: dict[str, Key] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -37,20 +37,19 @@ def working_keys(screen: Screen[Any]) -> dict[str, Key]:
             binding.description,
             binding.tooltip or binding.description,
         )
-    # What this page does comes first, what always works last.
     return dict(sorted(found.items(), key=lambda item: item[0].startswith("app.")))
 
 
 class FooterKey(NamedTuple):
-    """An entry of the bottom line: one key or several, and a word for what they do."""
+    """A footer entry: one or several keys and their label."""
 
     keys: tuple[tuple[str, str], ...]
-    """(as it is shown, as Textual calls it); a click presses it."""
+    """(display name, Textual's name); a click presses the key."""
     word: str
 
 
 def footer_entries(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[FooterKey, ...]:
-    """The entries of a footer: `wanted` has ids (several parted by blanks) and a word for each."""
+    """Return footer entries for the enabled keys among `wanted`, given as (ids separated by blanks, label)."""
     keys = working_keys(screen)
     result = []
     for ids, word in wanted:

@@ -1,4 +1,4 @@
-"""What every app of ours is, whatever it shows: its look, the keys that work everywhere, and a smallest size."""
+"""Base of all apps: style, keys that work everywhere, minimum size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tcptutor.ui.glyphs import NOTICES, Glyphs, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
 
 MINIMUM = (80, 24)
-"""Columns and lines under which no screen of ours fits."""
+"""Minimum terminal size in columns and lines."""
 
 KEY_NAMES = {
     "escape": "Esc",
@@ -37,16 +37,16 @@ KEY_NAMES = {
     "f8": "F8",
     "f9": "F9",
 }
-"""As they stand on a keyboard, and as our sentences call them."""
+"""Names of keys as on a keyboard and in our texts."""
 
 
 _WHOLE_WITHIN = 2.0
-"""Seconds that leaving waits at most for a screen that is not whole yet: some tenths of one on a quiet machine."""
+"""Seconds that `exit` waits for a screen to finish mounting, usually a few tenths."""
 _LOOK_AGAIN = 0.01
 
 
 class TooSmall(ModalScreen[None]):
-    """Says how large the terminal is and should be; the app takes it away when it is."""
+    """Notice that the terminal is too small, removed by the app once the terminal fits."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -66,7 +66,7 @@ class TooSmall(ModalScreen[None]):
 
 
 class Frame(App[None]):
-    """Subclasses give the first screen."""
+    """App with our style, keys and minimum size. Subclasses provide the first screen."""
 
     CSS_PATH = places.assets() / "ui" / "tutor.tcss"
     TITLE = "tcptutor"
@@ -92,11 +92,11 @@ class Frame(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        # A scroll that glides costs a screen of bytes for each step of the glide: nothing for SSH.
+        # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"
         self._leave_by = math.inf
         self.glyphs: Glyphs = "all"
-        """The characters to draw with. To be set before the app runs."""
+        """Characters to draw with, set before the app runs."""
 
     def on_ready(self) -> None:
         if self.glyphs in NOTICES:
@@ -107,23 +107,23 @@ class Frame(App[None]):
         return filters if self.glyphs == "all" else [*filters, glyph_filter(self.glyphs)]
 
     def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
-        """As it stands, brackets too, with what is not printable as escapes: it may quote a file or its name."""
+        """Show a message literally, with unprintable characters escaped, since it may quote a file."""
         super().notify(escaped(message, lines=True), markup=False, **how)
 
     def get_key_display(self, binding: Binding) -> str:
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def on_load(self) -> None:
-        # Before anything is mounted: Textual calls a subclass's on_mount before ours.
+        # Before mounting: Textual calls a subclass's on_mount before this class's.
         for theme in (themes.DARK, themes.LIGHT):
             self.register_theme(theme)
         self.theme = themes.DARK.name
         shutdown.signals.call(self.exit)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """Leave, as soon as what is being put on the screen is whole.
+        """Exit as soon as the current screen is fully mounted.
 
-        Textual mounts nothing more once it has been told to exit, and widgets without their children fail.
+        After `exit` Textual mounts nothing more, and half-mounted widgets fail.
         """
         if not self.is_leaving:
             self._leave_by = time.monotonic() + _WHOLE_WITHIN
@@ -134,7 +134,7 @@ class Frame(App[None]):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether it has been told to exit."""
+        """True once the app was asked to exit."""
         return self._leave_by < math.inf
 
     async def on_event(self, event: events.Event) -> None:
@@ -149,7 +149,7 @@ class Frame(App[None]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """No key is ours while a terminal has all of them."""
+        """Disable our keys while a terminal takes all keys."""
         return not getattr(self.focused, "takes_all_keys", False) and super().check_action(action, parameters)
 
     def action_keys(self) -> None:

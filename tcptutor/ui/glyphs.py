@@ -1,4 +1,4 @@
-"""Characters that the terminal can show, in place of those that it cannot."""
+"""Substitutes for characters that a terminal cannot show."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from textual.filter import LineFilter
 from tcptutor.install.encoding import is_utf8
 
 Glyphs = Literal["all", "console", "ascii"]
-"""What can be shown: everything; what the fonts of the Linux console have; ASCII."""
+"""Character sets: everything, the fonts of the Linux console, ASCII."""
 
 NOTICES: dict[Glyphs, str] = {
     "console": "The Linux console's font has no fine dots: charts are drawn in blocks. A terminal window shows them.",
     "ascii": "The locale is not UTF-8: charts are drawn in ASCII. `export LC_ALL=C.UTF-8`, "
     "in GNU screen `screen -U`, shows them whole.",
 }
-"""One line at the start for each way that shows less."""
+"""Notice shown at start-up for each reduced character set."""
 
 _EMPTY = 0x2800
 _UPPER = 0b00011011
-"""The dots of the upper two rows of a braille character."""
+"""Dots in the upper two rows of a braille character."""
 
 _CONSOLE = {
     "✓": "√", "✗": "x", "□": ".", "▸": ">", "›": ">", "◂": "<", "‹": "<", "●": "•", "○": "o", "◇": "o", "◆": "♦",
@@ -45,9 +45,9 @@ _ASCII = {
 
 
 def for_terminal(environment: Mapping[str, str]) -> Glyphs:
-    """Return what a terminal can show that has these environment variables."""
+    """Return the character set for a terminal with these environment variables."""
     console = environment.get("TERM", "") == "linux"
-    # Other terminals take UTF-8 whatever the locale says; GNU screen reads each byte as a character.
+    # Most terminals accept UTF-8 regardless of the locale; GNU screen treats each byte as a character.
     screen = "STY" in environment or environment.get("TERM", "").startswith("screen.")
     if (console or screen) and not is_utf8():
         return "ascii"
@@ -55,7 +55,7 @@ def for_terminal(environment: Mapping[str, str]) -> Glyphs:
 
 
 class GlyphFilter(LineFilter):
-    """Draws each cell with a character of `glyphs`; no cell moves."""
+    """Filter that substitutes characters without moving any cell."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
@@ -69,13 +69,13 @@ class GlyphFilter(LineFilter):
 
 @lru_cache
 def glyph_filter(glyphs: Glyphs) -> GlyphFilter:
-    """Return the one filter for these characters: Textual keeps what it filtered by it."""
+    """Return the shared filter: Textual caches its results per filter."""
     return GlyphFilter(glyphs)
 
 
 @lru_cache(maxsize=4096)
 def shown(text: str, glyphs: Glyphs) -> str:
-    """Return `text` in characters of `glyphs`, each cell where it was."""
+    """Substitute characters outside `glyphs`, keeping every cell in place."""
     if text.isascii() or glyphs == "all":
         return text
     return "".join(character if character.isascii() else _other(character, glyphs) for character in text)
@@ -94,7 +94,7 @@ def _other(character: str, glyphs: Glyphs) -> str:
 
 
 def _block(dots: int) -> str:
-    """A braille character's dots as a block: which half of the cell they are in."""
+    """Return a block character covering the half of the cell that has dots."""
     upper, lower = (dots & _UPPER).bit_count(), (dots & ~_UPPER).bit_count()
     if not upper and not lower:
         return " "

@@ -1,4 +1,4 @@
-"""The whole runs of each page in numbers, for the run beside them: of this session, and from the journal."""
+"""Figures of the complete runs of each page, from this session and from the journal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tcptutor.spec import Experiment
 from tcptutor.ui.live import EarlierRun, Live
 
 MAX_EARLIER = 7
-"""Runs that are shown beside one."""
+"""Earlier runs shown next to the current one."""
 
 
 class PageRun(NamedTuple):
-    """A whole run of a page, in few numbers: its samples would stay in memory for as long as the app does."""
+    """Figures of a complete run. Samples are left out, since the history lives as long as the app."""
 
     started: str
     experiment: Experiment
@@ -25,20 +25,20 @@ class PageRun(NamedTuple):
 
 
 class RunHistory:
-    """Whole runs by page. Owned by the bench; a page adds what it finds in the journal."""
+    """Complete runs by page, owned by the bench. Pages add runs from the journal."""
 
     def __init__(self) -> None:
         self._pages: dict[tuple[str, str], dict[str, PageRun]] = {}
 
     def add(self, live: Live) -> None:
-        """One that has ended; nothing where it was cut short or could not be measured, and of a what-if."""
+        """Add a run that has ended; ignore what-ifs, aborted runs and runs without a report."""
         figures = figures_of(live)
         if figures is not None and live.changed_from is None:
             page = self._pages.setdefault((live.module, live.step), {})
             page[live.run.id] = PageRun(live.run.started, live.run.experiment, figures)
 
     def before(self, live: Live) -> tuple[EarlierRun, ...]:
-        """The page's runs with the same settings that began before it, the oldest first: the latest of each seed."""
+        """Return the page's earlier runs with the same settings, oldest first, the latest run of each seed."""
         run = live.run
         by_seed: dict[int, EarlierRun] = {}
         for earlier in self._in_order(live.module, live.step):
@@ -50,11 +50,11 @@ class RunHistory:
         return tuple(by_seed.values())[-MAX_EARLIER:]
 
     def of(self, live: Live) -> PageRun | None:
-        """That run in few numbers; None for one that was cut short."""
+        """Return the figures of the run; None for an aborted run."""
         return self._pages.get((live.module, live.step), {}).get(live.run.id)
 
     def latest(self, module: str, step: str) -> PageRun | None:
-        """The page's latest whole run; None where none is known."""
+        """Return the page's latest complete run; None if none is known."""
         runs = self._in_order(module, step)
         return runs[-1] if runs else None
 
@@ -65,7 +65,7 @@ class RunHistory:
 
 
 def figures_of(live: Live) -> EarlierRun | None:
-    """A run that has ended in numbers; None where it was cut short or could not be measured."""
+    """Summarize a run; None if it was aborted or has no report."""
     run = live.run
     if not run.complete or live.report is None:
         return None
@@ -83,12 +83,12 @@ def figures_of(live: Live) -> EarlierRun | None:
 
 
 def _settings(experiment: Experiment) -> Experiment:
-    """What two runs have in common that only chance sets apart."""
+    """Return the experiment without seed and title, equal for runs that only chance distinguishes."""
     return msgspec.structs.replace(experiment, seed=0, title="", sources=())
 
 
 def _by_second(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """The mean of each second, at the last time in it; a point's time is the end of its step."""
+    """Average the points of each second. A point's time is the end of its interval."""
     for _, group in groupby(points, key=lambda point: int(point[0] - 1e-6)):
         second = list(group)
         yield second[-1][0], sum(rate for _, rate in second) / len(second)

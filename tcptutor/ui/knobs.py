@@ -1,4 +1,4 @@
-"""The knobs of an experiment: in which group each stands, and what a turn makes of its value."""
+"""The knobs of an experiment: their groups, and the next value at each turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tcptutor.spec import PARAMETERS, Parameter
 
 SEED, SYSCTL = "seed", "sysctl"
-"""Knobs that are no parameters: the seed of the random numbers, and where a sysctl is typed."""
+"""Knobs that are not parameters: the random seed, and the entry for sysctls."""
 
 _GROUPS = {
     "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes"),
@@ -26,10 +26,10 @@ _PLACED = {name for names in _GROUPS.values() for name in names}
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     **_GROUPS,
-    # A parameter that nobody has placed is still a knob.
+    # A parameter missing above is still a knob.
     "run": (*_GROUPS["run"], *(name for name in PARAMETERS if name not in _PLACED)),
 }
-"""The knobs of each group, in the order in which they are shown; the sysctls that are set come to the last one."""
+"""Knobs by group, in display order. Sysctls that are set are added to the last group."""
 
 _FROM_NONE = {
     "rate": 100e6,
@@ -44,29 +44,33 @@ _FROM_NONE = {
     "pacing": 10e6,
     "maxrate": 10e6,
 }
-"""Where a knob begins that stood at none."""
+"""First value when a knob is turned away from "none"."""
 _STOPS: Mapping[str, Sequence[float]] = {
     "mtu": (576, 1280, 1500, 3000, 4500, 9000),
     "mss": (88, 256, 536, 1000, 1220, 1460, 2960, 4460, 8960),
 }
 _SMALLEST = {"duration": 1.0, "warmup": 1.0}
-"""Below the smallest step lies 0, where the bounds allow it."""
+"""The step below the smallest is 0, if the bounds allow it."""
 _SMALLEST_OF_KIND = {"time": 1e-4, "ratio": 1e-5}
 _SERIES = (1, 2, 5)
 _CLOSE = 1e-9
-"""Relative: values nearer than this are one."""
+"""Relative difference below which two values are equal."""
 
 
 def can_turn(known: Parameter) -> bool:
-    """Whether it has steps; a list and changes over time are typed."""
+    """Return True if the parameter has steps. Lists and changes over time have to be typed."""
     return not known.many and known.kind != "changes"
 
 
 def turned(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
-    """The value one step on (`by` 1) or back (-1), in base units; `value` itself where there is none.
+    """Return the next (`by` 1) or previous (-1) value, or `value` itself at the end of its range.
 
-    Rates, times and shares go by 1, 2, 5, 10; sizes are doubled; choices come round again. Beyond the highest value of
-    a limit stands none, where it may be left out. `algorithms` are those that the lab's kernel has.
+    Rates, times and ratios step through 1, 2, 5, 10; sizes double; choices wrap around. Above the highest value of
+    an optional limit comes None.
+
+    Args:
+        value: current value in base units.
+        algorithms: congestion control algorithms of the lab's kernel.
     """
     if not can_turn(known):
         return value
@@ -98,19 +102,19 @@ def _step(known: Parameter, value: float, by: int) -> float:
 
 
 def _next(value: float) -> float:
-    """The smallest of 1, 2, 5, 10, ... above it."""
+    """Return the next larger number of 1, 2, 5, 10, ..."""
     power = math.floor(math.log10(value)) - 1
     steps = (_exact(mantissa, power + more) for more in range(4) for mantissa in _SERIES)
     return next(step for step in steps if step > value * (1 + _CLOSE))
 
 
 def _before(value: float) -> float:
-    """The largest of 1, 2, 5, 10, ... below it."""
+    """Return the next smaller number of 1, 2, 5, 10, ..."""
     power = math.floor(math.log10(value)) + 1
     steps = (_exact(mantissa, power - less) for less in range(4) for mantissa in reversed(_SERIES))
     return next(step for step in steps if step < value * (1 - _CLOSE))
 
 
 def _exact(mantissa: int, power: int) -> float:
-    """Without what a product of floats would add to it."""
+    """Avoid the rounding error of `mantissa * 10**power`."""
     return float(f"{mantissa}e{power}")

@@ -1,4 +1,4 @@
-"""The lab in words for the screen, of somebody who has never heard of guests and clocks."""
+"""State of the lab in words that need no knowledge of guests and clocks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _WHERE = {
 
 @dataclass(frozen=True)
 class LabState:
-    """Whether the lab is there, and where."""
+    """Availability of the lab, and its environment."""
 
     stage: Literal["starting", "ready", "none"]
     environment: Environment | None = None
     problem: str = ""
-    """Why there is none, one line."""
+    """Reason why no lab is available, one line."""
 
     @property
     def headline(self) -> str:
-        """For the header: "virtual machine · ready"."""
+        """Words for the header: "virtual machine · ready"."""
         return self.headline_of(None)
 
     def headline_of(self, shown: Environment | None) -> str:
@@ -37,7 +37,7 @@ class LabState:
 
     @property
     def sentence(self) -> str:
-        """For the first screen: "Experiments run in a virtual machine. Ready."."""
+        """Sentence for the home screen: "Experiments run in a virtual machine. Ready."."""
         if self.stage == "none":
             return "No experiment can run here."
         if self.environment is None:
@@ -50,7 +50,7 @@ class LabState:
 
     @property
     def reason(self) -> str:
-        """Why it is this lab, or why there is none."""
+        """Reason for the choice of this lab, or for its absence."""
         if self.stage == "none":
             return self.problem
         if self.environment is None:

@@ -1,4 +1,4 @@
-"""The pages of a course in their order, and where a student goes on."""
+"""Order of a course's pages, progress squares, and the page to resume."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DONE, OPEN = "■", "□"
 
 
 def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
-    """The page `by` pages on, across modules; None past either end. Reads no module that it does not come to."""
+    """Return the page `by` pages away, across modules; None past either end. Loads only the modules it crosses."""
     place = [page.id for page in module.steps].index(step.id) + by
     at = [each.id for each in course.modules].index(module.id)
     while place < 0 and at > 0:
@@ -23,7 +23,7 @@ def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Modu
 
 
 def onward(course: Course, module: Module, step: Step) -> str:
-    """What comes next, for the foot of the page."""
+    """Return the footer line that names the next page."""
     there = neighbour(course, module, step, 1)
     if there is None:
         return "This is the last page of the course."
@@ -33,9 +33,9 @@ def onward(course: Course, module: Module, step: Step) -> str:
 
 
 def resume(journal: Journal, module: Module) -> Step | None:
-    """The page that was last open if it is of this module, else the first that is not done.
+    """Return the last open page if it is in this module, else the first unfinished page.
 
-    None for a module whose pages are all damaged.
+    None if every page of the module is damaged.
     """
     position = journal.position()
     here = next((step for step in module.steps if (module.id, step.id) == position), None)
@@ -46,7 +46,7 @@ def resume(journal: Journal, module: Module) -> Step | None:
 
 
 def squares(progress: Progress, here: int | None = None) -> str:
-    """A square for each page, full where it is done, that of the page `here` (from 0) in brackets: "■■[□]□"."""
+    """Return a square per page, filled if done, with page `here` (from 0) in brackets: "■■[□]□"."""
     signs = [DONE if done else OPEN for done in progress.pages]
     if here is not None:
         signs[here] = f"[{signs[here]}]"
@@ -54,7 +54,7 @@ def squares(progress: Progress, here: int | None = None) -> str:
 
 
 def few_squares(progress: Progress, number: int) -> str:
-    """So many squares for all pages, as many full as their share is: none or all only where that is so."""
+    """Return `number` squares for all pages, filled in proportion; all or none only if that is exact."""
     if not 0 < progress.done < progress.total:
         return (DONE if progress.done else OPEN) * number
     full = min(max(1, round(number * progress.done / progress.total)), number - 1)

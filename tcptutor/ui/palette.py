@@ -1,4 +1,4 @@
-"""What the palette finds: what the page in front can do, pages, terms, experiments, colours."""
+"""Commands of the palette: actions of the current page, pages, terms, experiments, colors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
 
 _OF_SCREENS = ("lesson.", "workbench.")
-"""How the ids of a screen's own keys begin."""
+"""Prefixes of the ids of screen-specific keys."""
 
 
 class CommandFinder(Provider):
-    """What acts is found only by the beginnings of the words of its name, since Enter does it at once.
+    """Provider of palette commands.
 
-    Where it only leads somewhere, letters of the name in their order will do.
+    Actions match only at the beginnings of words, since Enter executes them at once. Navigation matches fuzzily.
     """
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
@@ -48,13 +48,12 @@ class CommandFinder(Provider):
 
 
 def _begins(query: str, name: str) -> bool:
-    """Whether each word of the query is the beginning of one of the name's."""
+    """Return True if each word of the query is a prefix of a word of the name."""
     words = name.casefold().split()
     return all(any(word.startswith(wanted) for word in words) for wanted in query.casefold().split())
 
 
 def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """What can be done while `screen` is in front."""
     app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
@@ -69,20 +68,19 @@ def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
 
 
 def _act(screen: Screen[Any], action: str) -> None:
-    """As its key does."""
-    # Not in the task of that screen, which calls this: it would wait for its own end, should a page be turned.
+    """Do what the key does."""
+    # A worker of the app: in a task of the screen, turning the page would wait for its own end.
     screen.app.run_worker(screen.run_action(action))
 
 
 def _leading(tutor: Tutor) -> Iterator[SystemCommand]:
-    """Where one can go: modules, pages, experiments, terms."""
     for module in tutor.course.modules:
         yield from _pages(module, tutor)
     yield from _terms(tutor.course, tutor)
 
 
 def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
-    """The module, its pages, and where its experiments are run."""
+    """Yield the module, its pages and its experiments."""
     text = "; ".join(module.objectives) or "open this module"
     yield SystemCommand(f"Go to {module.number} {module.title}", text, partial(tutor.open_module, module.id))
     for number, step in enumerate(module.steps, start=1):
@@ -95,7 +93,7 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
 
 
 def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
-    """What each means, and from there to where it is explained; only found by name, since there are many."""
+    """Yield the terms of the glossary, found by search only, since there are many."""
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
     for term in readable_glossary(course.root):
         if term.read in pages:

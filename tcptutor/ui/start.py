@@ -1,4 +1,4 @@
-"""From the command line to the running app and back to a restored terminal."""
+"""Start of the app, from the command line to a restored terminal."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ if TYPE_CHECKING:
 
 
 _ESCAPE_MS = "25"
-"""Milliseconds within which a terminal sends the rest of a key that begins with Esc."""
+"""Milliseconds within which a terminal sends the rest of a key sequence after Esc."""
 _PATIENCE = 0.1
-"""Seconds that the app waits for another program that writes into the journal: what cannot be saved is saved later."""
+"""Seconds to wait for another process that is writing to the journal; later writes are retried."""
 
 
 def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | None = None) -> int:
-    """Run the app until the student leaves it; the exit code.
+    """Run the app until the student leaves it, and return the exit code.
 
-    `module` opens that module where the student left it; `lab` defaults to what this machine can do;
-    `lessons` is a course folder, by default ours. Raises UsageError for a module that does not exist, and TutorError
-    when not all could be saved.
+    Args:
+        module: module to open where the student left it.
+        lab: lab to run in; by default the best that this machine supports.
+        lessons: course folder; by default the shipped course.
+
+    Raises:
+        UsageError: if the module does not exist.
+        TutorError: if some work could not be saved.
     """
-    # Textual reads it at its import. A character that comes sooner after Esc is taken for Alt with it, and its Esc is
-    # lost where it is no letter: in a terminal of the lab somebody types Esc : into vi.
+    # Textual reads this on import. A character that follows Esc sooner is read as Alt+character, which breaks
+    # typing Esc : in vi.
     os.environ.setdefault("ESCDELAY", _ESCAPE_MS)
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
 
@@ -50,7 +55,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
 
 
 def open_journal() -> Journal:
-    """The student's journal, or one in memory until that can be opened, which says why it cannot be."""
+    """Open the student's journal, or one in memory that retries opening the file and reports the reason."""
     from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
 
@@ -72,7 +77,7 @@ async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | N
     try:
         await app.run_async()
     finally:
-        # Whatever ended the app (a key, a signal, a defect): no process of the lab stays behind.
+        # However the app ended, leave no process of the lab behind.
         await app.bench.close()
     return app.return_code or 0
 

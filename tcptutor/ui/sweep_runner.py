@@ -1,4 +1,4 @@
-"""Runs what is missing of a page's sweep, each run kept as any run of the page is; and finds those that are kept."""
+"""Runs the missing points of a page's sweep and loads stored ones."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from tcptutor.sweep.page import CurveLine, PageCell
 
 MOST_FILES = 60
-"""Run files of a page that are looked into for runs of its sweep: the latest ones."""
+"""Latest run files of a page searched for points of its sweep."""
 
 
 class SweepRunner:
-    """One sweep on its way. `moved` is called when there is something new to show."""
+    """Execution of one sweep. Calls `moved` when there is progress to show."""
 
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
         self._live, self._journal, self._moved = live, journal, moved
         self._experiments = list(live.missing()) or list(live.again())
         self._first = asyncio.Event()
         self.stopped = ""
-        """Why runs that go on are cut short when it is cancelled."""
+        """Reason recorded for aborted runs if the sweep is canceled."""
 
     async def run(self, lab: Lab) -> None:
-        """Run all that is missing, in `lab` and where it can in another one beside it. Never raises."""
+        """Run all missing points in `lab` and, if possible, in a second lab at the same time. Never raises."""
         from tcptutor.fleet.pool import side_by_side  # noqa: PLC0415  # with the analysis, which no first frame needs
 
         live, began = self._live, time.monotonic()
@@ -52,10 +52,10 @@ class SweepRunner:
                 async for number, result in results:
                     await self._take(number, result)
         except asyncio.CancelledError:
-            pass  # the student's wish
+            pass  # stopped by the student
         except TutorError as error:
             live.problem = str(error)
-        except Exception as error:  # a defect of ours must not take the page away from the student
+        except Exception as error:  # a bug of ours must not close the student's page
             live.problem = (
                 f"the sweep failed unexpectedly ({type(error).__name__}: {error}): press r to go on with it"
             )
@@ -68,7 +68,7 @@ class SweepRunner:
     async def _conduct(self, lab: Lab, number: int) -> Run:
         live, (at, experiment) = self._live, self._experiments[number]
         if number:
-            # What the first lab has to prepare, such as a larger guest, is there then.
+            # The second lab benefits from what the first prepares, such as a larger guest.
             await self._first.wait()
         conducted = ConductedRun(lab, experiment, self._journal.runs, self.stopped)
         live.working.add(at)
@@ -107,13 +107,13 @@ class SweepRunner:
         self._moved()
 
     def _saved(self) -> None:
-        """A run was written at last; those after it are told by themselves."""
+        """Clear the warning after a delayed write. Later failures set it again."""
         self._live.unsaved = ""
         self._moved()
 
     @contextmanager
     def _unsaved(self) -> Iterator[None]:
-        """A sweep goes on when the journal cannot keep a run; the student is told."""
+        """Note a journal failure on the sweep instead of ending it."""
         try:
             yield
         except JournalError as error:
@@ -121,7 +121,7 @@ class SweepRunner:
 
 
 async def take(live: LiveSweep, at: int, run: Run) -> None:
-    """Add a whole run to the sweep."""
+    """Add a complete run to the sweep."""
     cell = await background.in_thread(_cell, live.activity, at, run)
     if run.id not in live.files or live.activity.values[at] == live.predicted_at:
         live.runs[run.id] = run
@@ -129,14 +129,14 @@ async def take(live: LiveSweep, at: int, run: Run) -> None:
 
 
 async def models(activity: SweepActivity) -> tuple[CurveLine, ...]:
-    """What is expected of it."""
+    """Return the model curves for the sweep."""
     return await background.in_thread(_models, activity)
 
 
 async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
-    """Add the page's runs of this sweep whose files can be read, the latest first; once more after each.
+    """Add the page's stored runs to the sweep, latest first, yielding after each.
 
-    As often as the sweep was begun it is wanted: what is missing then can be run.
+    Sets `rounds` to the number of rounds begun, so that the missing points can be run.
     """
     for _, file in zip(range(MOST_FILES), files, strict=False):
         run = await background.first_readable([file])

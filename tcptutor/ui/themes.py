@@ -1,7 +1,7 @@
-"""Themes that can be read from the back row. Words and shapes carry the meaning, colour repeats it.
+"""Themes with enough contrast for the back row. Words and shapes carry meaning, color repeats it.
 
-Textual's own muted text is a share of what lies under it, which comes out as plain white in a text that is styled piece
-by piece: ours is a colour.
+Textual derives muted text from the background, which turns plain white in text with mixed styles; ours is a fixed
+color.
 """
 
 from __future__ import annotations

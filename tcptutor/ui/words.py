@@ -1,4 +1,4 @@
-"""Quantities and experiments in words, as they stand on the screen."""
+"""Quantities and experiments in words for the screen."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
 _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
-"""Algorithms that are written in capitals."""
+"""Algorithms written in capitals."""
 
 
 def algorithm(name: str) -> str:
-    """ "Reno" for "reno", "BBR" for "bbr"."""
+    """Return "Reno" for "reno", "BBR" for "bbr"."""
     return name.upper() if name in _ACRONYMS else name.capitalize()
 
 
 IMPORTED = "imported/"
-"""How the names of imported experiments begin: their queue is nobody's setting."""
+"""Prefix of imported experiments' names. Nobody chose their queue, so it is not shown."""
 
 
 def senders(experiment: Experiment) -> str:
-    """Return what sends: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
+    """Return the kinds of senders: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
     flows = range(experiment.total_streams)
     names = [algorithm(name) for name in dict.fromkeys(experiment.algorithm(flow) for flow in flows)]
     udp = ["UDP"] if experiment.flows.udp_streams else []
@@ -31,9 +31,10 @@ def senders(experiment: Experiment) -> str:
 
 
 def experiment_line(experiment: Experiment, width: int | None = None) -> str:
-    """What is set up, in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
+    """Return the settings in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
 
-    Where it would be longer than `width`, the last things are left out: the queue, which every path has, is the first.
+    Args:
+        width: maximum length; the last settings are dropped first, beginning with the queue.
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
@@ -64,7 +65,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
 
 
 def flows_line(experiment: Experiment) -> str:
-    """Who sends: "h1 → h2, 8 flows", "h1 → h2, 1 UDP flow", "2 pairs, 2 TCP flows, 4 UDP flows"."""
+    """Return the flows: "h1 → h2, 8 flows", "h1 → h2, 1 UDP flow", "2 pairs, 2 TCP flows, 4 UDP flows"."""
     tcp, udp = experiment.total_streams, experiment.pairs * experiment.flows.udp_streams
     kinds = [(tcp, "TCP flow" if udp else "flow"), (udp, "UDP flow")]
     flows = [f"{number} {kind}{'s' if number > 1 else ''}" for number, kind in kinds if number]
@@ -72,12 +73,12 @@ def flows_line(experiment: Experiment) -> str:
 
 
 def recorded(environment: Environment) -> str:
-    """Of a replay, where it comes from: "recorded 2026-11-21 in the guest, …"; empty for a run of the lab's own."""
+    """Return the origin of a replay, "recorded 2026-11-21 in the guest, …"; empty for other runs."""
     return environment.versions.get("recorded", "") if environment.backend == "replay" else ""
 
 
 def above_or_below(ratio: float) -> str:
-    """ "6 % above" for 1.06, "20 % below" for 0.8, "the same" within half a percent."""
+    """Return "6 % above" for 1.06, "20 % below" for 0.8, "the same" within half a percent."""
     rounded = round((ratio - 1) * 100)
     if rounded == 0:
         return "the same"
@@ -85,7 +86,7 @@ def above_or_below(ratio: float) -> str:
 
 
 def too_high_or_low(ratio: float) -> str:
-    """ "33 % too high" for 1.33, "4 × too low" for 0.25, "right" within half a percent."""
+    """Return "33 % too high" for 1.33, "4 × too low" for 0.25, "right" within half a percent."""
     rounded = round((ratio - 1) * 100)
     if rounded == 0:
         return "right"
@@ -95,31 +96,31 @@ def too_high_or_low(ratio: float) -> str:
 
 
 def off_by(factor: float) -> str:
-    """ "12 % off" for 1.12, "off by a factor of 2.4" from 1.5 on."""
+    """Return "12 % off" for 1.12, "off by a factor of 2.4" from 1.5 on."""
     return f"{(factor - 1) * 100:.0f} % off" if factor < 1.5 else f"off by a factor of {factor:.2g}"
 
 
 def tolerance(relative: float) -> str:
-    """ "±9 %"; one digit more below one percent."""
+    """Return "±9 %", with one decimal below one percent."""
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"
 
 
 def duration(seconds: float) -> str:
-    """ "9 s", "12 min", "3.5 h": of what takes about so long."""
+    """Return an estimated time: "9 s", "12 min", "3.5 h"."""
     if seconds < 100:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """`text` in lines of at most `width`; a number and its unit stay together."""
+    """Wrap `text` at `width`, keeping numbers and units together."""
     kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)
     lines = textwrap.wrap(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def drawn_by_chance(experiment: Experiment) -> str:
-    """What each seed draws anew: "losses", "chances" of other kinds, or nothing."""
+    """Return what the seed randomizes: "losses", "chances" of other kinds, or an empty string."""
     path = experiment.path
     if (
         path.loss
