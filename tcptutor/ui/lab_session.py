@@ -1,6 +1,6 @@
-"""The lab in the student's hands: a session of the lab, its shells, and the runs that come of what is typed there.
+"""A shell session: the lab, its shells, and the runs detected from typed commands.
 
-Knows no widgets; says what happens in messages. A page's run and a session exclude each other: the bench asks for that.
+Knows no widgets and reports by messages. The bench ensures that no page's run is in progress at the same time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Stage = Literal["none", "starting", "open", "ending"]
 
 _LAST_WORD = 1.0
-"""Seconds for what a session tells after it was left."""
+"""Seconds to wait for the agent's last events."""
 
 _GREETING = (
     "`h2 iperf3 -s -D` starts a server on h2, then `iperf3 -c h2` sends to it.\r\n"
@@ -46,28 +46,28 @@ _GREETING_WITHOUT_RUNS = "`h2 COMMAND` runs a command on h2; F7 and F8 show the 
 
 
 class LabSession:
-    """One at a time. Owns its shells and the latest run that came of them; `post` takes the messages."""
+    """The session in progress, if any. Owns its shells and its latest run, and passes messages to `post`."""
 
     def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
         self.stage: Stage = "none"
         self.page = ("", "")
-        """Module and step of the page that it was opened on."""
+        """Module and step of the session's page."""
         self.experiment: Experiment | None = None
-        """How the lab was set up for it."""
+        """The experiment that the lab was set up for."""
         self.environment: Environment | None = None
         self.state: SessionState | None = None
-        """The lab as the kernel holds it now; None before it is open."""
+        """The lab as reported by the kernel; None before the session is open."""
         self.shells: dict[str, Shell] = {}
-        """Those that are open, by host."""
+        """Open shells by host."""
         self.problem = ""
-        """Why it ended, one line; empty for one that the student ended."""
+        """Reason for the end, one line; empty if the student ended the session."""
         self.typed_ahead: dict[str, bytes] = {}
-        """Keys typed before there is a shell, by host: it gets them when it opens."""
+        """Keys waiting for a shell, by host."""
         self.files_left_out: tuple[str, ...] = ()
-        """Files of `~` that were not kept: too large, or too many."""
+        """Files in `~` that could not be stored: too large or too many."""
         self.goals: WatchedGoals | None = None
-        """Those of the page; None for a page without any."""
+        """Goals of the page; None if the page has none."""
         self._needs: Experiment | None = None
         self._trap = ""
         self._page_shell: ShellActivity | None = None
@@ -83,43 +83,47 @@ class LabSession:
 
     @property
     def live(self) -> Live | None:
-        """The run that goes on, else the latest of this session."""
+        """The run in progress, else the latest run of this session."""
         return self._run.live if self._run is not None else None
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Those that a shell can be opened on."""
+        """Hosts on which a shell may be opened."""
         return self._offered or (host_names(self.experiment.pairs) if self.experiment else ())
 
     def is_of(self, module: str, step: str) -> bool:
-        """Whether it goes on, and was opened on that page."""
+        """Return True if a session of that page is in progress."""
         return self.in_progress and self.page == (module, step)
 
     @property
     def board(self) -> GoalBoard | None:
-        """How the goals of its page stand; None for a page without any."""
+        """State of the page's goals; None if the page has none."""
         return self.goals.board if self.goals is not None else None
 
     @property
     def network(self) -> Experiment | None:
-        """What is drawn: the lab as the kernel holds it; of a broken one what it should be, until it is mended."""
+        """The network to draw: the kernel's state or, while a fault is unfixed, the network without the fault."""
         return self._intended_network() or (
             self.state.experiment if self.state is not None else self.experiment
         )
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """What a bench begins with: the latest run's settings, else how the lab was set up."""
+        """Settings for opening the bench: those of the latest run, else of the lab."""
         return self.live.run.experiment if self.live is not None else self.experiment
 
     def _intended_network(self) -> Experiment | None:
-        """The network as it should be, while it has a fault that is to be found; else None."""
+        """The network without its fault, while the fault is unfixed; else None."""
         return self.experiment if self._trap and not (self.board and self.board.done) else None
 
     def open(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
     ) -> None:
-        """Set the lab up in the background. Does nothing while one goes on. `shell`: what the page asks for there."""
+        """Set the lab up in the background. No-op if a session is in progress.
+
+        Args:
+            shell: the page's shell activity.
+        """
         if self.in_progress:
             return
         self.page, self.experiment = (module, step), experiment
@@ -134,7 +138,7 @@ class LabSession:
         self._task = asyncio.create_task(self._run_session())
 
     def shell(self, host: str, lines: int, columns: int) -> Shell | None:
-        """The shell on `host`, opened if it is not; None while the lab starts or ends."""
+        """Return the shell on `host`, opening it if necessary; None while the lab starts or ends."""
         if self._session is None or self.stage != "open":
             return None
         if host not in self.shells:
@@ -150,20 +154,20 @@ class LabSession:
         return self.shells[host]
 
     def type(self, host: str, data: bytes) -> None:
-        """Type into the shell of `host`. Keys wait for a shell that is not there yet; without a lab they are lost."""
+        """Send keys to the shell of `host`, or store them until the shell opens. Without a lab they are dropped."""
         if host in self.shells:
             self.shells[host].write(data)
         elif self.stage in ("starting", "open") and host:
             self.typed_ahead[host] = self.typed_ahead.get(host, b"") + data
 
     def has_unfinished_line(self, host: str) -> bool:
-        """Whether the prompt of `host` may have a line that was typed and not run."""
+        """Return True if the prompt of `host` may hold an unfinished line."""
         if host in self.shells:
             return self.shells[host].begun
         return begins_line(self.typed_ahead.get(host, b""))
 
     def end(self) -> None:
-        """The student has done enough: what goes on is kept, and the lab ends in order."""
+        """End the session in order, keeping the run in progress."""
         if self.stage in ("starting", "open"):
             if self.stage == "starting" and self._task is not None:
                 self._task.cancel()
@@ -172,20 +176,20 @@ class LabSession:
             self._post(SessionUpdated())
 
     async def close(self) -> None:
-        """End it and wait for that. Never raises."""
+        """End the session and wait for it. Never raises."""
         self.end()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _shell_output(self, host: str, data: bytes) -> None:
-        """A shell has shown something: what an error message means is told beside the goals."""
+        """Let the goals explain error messages in the shell's output."""
         if self.goals is not None:
             before = self.goals.board
             if self.goals.printed(host, data) is not before:
                 self._post(GoalsUpdated())
 
     def _record(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
-        """In the journal, before anybody is told."""
+        """Write to the journal before any message is posted."""
         module, step = self.page
         try:
             self._journal.record_goals(module, step, shell.id, session)
@@ -211,8 +215,8 @@ class LabSession:
         except TutorError as error:
             self.problem = str(error)
         except asyncio.CancelledError:
-            pass  # the student's wish
-        except Exception as error:  # a defect of ours must not take the page away from the student
+            pass  # ended by the student
+        except Exception as error:  # a bug of ours must not close the student's page
             self.problem = f"the terminal failed unexpectedly ({type(error).__name__}: {error})"
         finally:
             for shell in self.shells.values():
@@ -224,7 +228,11 @@ class LabSession:
             self._post(SessionUpdated())
 
     async def _hold_open(self, session: Session, environment: Environment) -> None:
-        """Until the student ends it or the lab does. Raises TutorError when the lab has ended."""
+        """Keep the session open until the student or the lab ends it.
+
+        Raises:
+            TutorError: if the lab has ended.
+        """
         conducted = ConductedSession(session, environment, self._journal.runs)
         following = asyncio.create_task(self._follow(conducted))
         ended = asyncio.create_task(self._ended.wait())
@@ -233,9 +241,9 @@ class LabSession:
         finally:
             self.stage = "ending"
             ended.cancel()
-            # Also when the app closes: what is in ~ comes out at the end.
+            # Files in ~ are stored at the end, also while the app is closing.
             await asyncio.shield(session.leave())
-            # An agent that has fallen silent ends with its backend: nobody waits for its last word.
+            # A silent agent ends with its backend: do not wait longer for its last events.
             await asyncio.wait([following], timeout=_LAST_WORD)
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -265,13 +273,17 @@ class LabSession:
             self._run.take(event)
 
     def _save_run(self, found: SessionRun) -> None:
-        """Write the file of a run that could not be written when it ended. Raises JournalError."""
+        """Retry writing the run's file.
+
+        Raises:
+            JournalError: if the file still cannot be written.
+        """
         self._journal.runs.finish(found.growing.run)
         found.live.unsaved = ""
         self._post(RunUpdated(found.live))
 
     async def _finish_run(self, conducted: ConductedSession) -> None:
-        """What has ended is explained."""
+        """Explain a run that has ended."""
         if self._run is not None and self._run.live.in_progress and self._run.growing in conducted.ended:
             found = self._run
             await found.end()

@@ -1,4 +1,4 @@
-"""A page's sweep as the screen sees it, while it goes on and after. The bench changes it; widgets read it."""
+"""A page's sweep as screens see it, during and after. The bench updates it, widgets read it."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 @dataclass
 class LiveSweep:
-    """The runs of a page's sweep."""
+    """Runs of a page's sweep, in progress or complete."""
 
     module: str
     step: str
     activity: SweepActivity
     predicted_at: str = ""
-    """The value that a prediction is about, whose runs stay at hand; empty for none."""
+    """The value that a prediction is about; its runs stay in memory. Empty for none."""
     cells: list[PageCell] = field(default_factory=list)
-    """The runs that are there, in the order in which they ended."""
+    """Completed runs, in order of completion."""
     rounds: int = 1
-    """How often the whole sweep is wanted: more than once, each time with other random numbers."""
+    """Requested repetitions of the whole sweep, each with new seeds."""
     models: tuple[CurveLine, ...] = ()
-    """What is expected, the line that leads first; known once it has begun."""
+    """Model curves, most relevant first; empty before the start."""
     working: set[int] = field(default_factory=set)
-    """The indexes of the values at which a run goes on."""
+    """Indexes of values with a run in progress."""
     state: Literal["idle", "starting", "running", "ended"] = "idle"
     problem: str = ""
-    """Why it ended before its time, one line; empty where it did not, or where the student stopped it."""
+    """Reason for an early end, one line; empty if complete or stopped by the student."""
     unsaved: str = ""
-    """Why the journal could not keep a run, one line; empty when all are kept."""
+    """Reason why the journal could not store a run, one line; empty if all are stored."""
     wall_s: float = 0.0
-    """How long it took, where it ran in this session."""
+    """Duration of the sweep, if it ran in this session."""
     environment: Environment | None = None
-    """Where the latest run took place."""
+    """Environment of the latest run."""
     files: dict[str, str] = field(default_factory=dict)
-    """Of each run, by its id, its file."""
+    """Files of the runs, by run id."""
     runs: dict[str, Run] = field(default_factory=dict)
-    """By their ids, runs that have no file; and one at the value that a prediction is about."""
+    """Runs without a file, and one at `predicted_at`, by run id."""
 
     @property
     def in_progress(self) -> bool:
@@ -58,23 +58,23 @@ class LiveSweep:
 
     @property
     def total(self) -> int:
-        """Runs that are wanted in all."""
+        """Number of requested runs."""
         return self.rounds * self.activity.seeds * len(self.activity.values)
 
     @property
     def done(self) -> int:
-        """Runs of these that are there."""
+        """Number of completed runs among the requested ones."""
         wanted = self.rounds * self.activity.seeds
         return sum(min(wanted, self.count(at)) for at in range(len(self.activity.values)))
 
     @property
     def complete(self) -> bool:
-        """Whether every value was measured as often as the page asks for."""
+        """True if every value has the number of runs that the page requires."""
         return all(len(self.at(at)) >= self.activity.seeds for at in range(len(self.activity.values)))
 
     @property
     def measured(self) -> list[list[float]]:
-        """At each value, one figure of each run that counts."""
+        """The figures that count at each value."""
         return [
             [cell.figure for cell in self.counting(at) if cell.figure is not None]
             for at in range(len(self.activity.values))
@@ -82,7 +82,7 @@ class LiveSweep:
 
     @property
     def suspect(self) -> list[int]:
-        """The indexes of the values at which there are runs, and the lab believes none."""
+        """Indexes of values at which every run failed its fidelity check."""
         return [
             at
             for at in range(len(self.activity.values))
@@ -90,26 +90,26 @@ class LiveSweep:
         ]
 
     def counting(self, value: int) -> list[PageCell]:
-        """The runs that count at the value of that index: the sound ones, or all where every one is suspect."""
+        """Return the runs that count at a value: the valid ones, or all of them if none is valid."""
         here = self.at(value)
         return [cell for cell in here if cell.is_sound] or here
 
     def count(self, value: int) -> int:
-        """How many of the runs that are wanted at a value are there: one that replaces a suspect one is no more."""
+        """Return the number of requested runs completed at a value. Replacing a suspect run does not add to it."""
         here = self.at(value)
         return max(sum(cell.is_sound for cell in here), min(self.activity.seeds, len(here)))
 
     def add(self, cell: PageCell) -> None:
-        """Take the run of a cell, in place of an earlier one with the same seed."""
+        """Add a completed run, replacing an earlier one with the same seed."""
         self.cells = [one for one in self.cells if (one.at, one.seed) != (cell.at, cell.seed)]
         self.cells.append(cell)
 
     def at(self, value: int) -> list[PageCell]:
-        """The runs at the value of that index."""
+        """Return the runs at a value."""
         return [cell for cell in self.cells if cell.at == value]
 
     def missing(self) -> Iterator[tuple[int, Experiment]]:
-        """What is still to be run, with the index of its value: all values once before any comes again."""
+        """Yield the remaining runs with the index of their value, one round of all values after another."""
         there = [{cell.seed for cell in self.at(at)} for at in range(len(self.activity.values))]
         counts = [self.count(at) for at in range(len(self.activity.values))]
         for number in range(self.rounds * self.activity.seeds):
@@ -126,9 +126,9 @@ class LiveSweep:
                 yield at, msgspec.structs.replace(experiment, seed=seed)
 
     def again(self) -> Iterator[tuple[int, Experiment]]:
-        """The runs that r repeats where all is there: those at suspect values.
+        """Yield repetitions of the runs at suspect values.
 
-        On the virtual clock the same seed would give the same run, so each gets the next one.
+        Each gets the next free seed on the virtual clock, where the same seed would give the same run.
         """
         exact = self.environment is not None and self.environment.clock == "virtual"
         for at in self.suspect:

@@ -1,4 +1,4 @@
-"""A run that was found in a session, as the screen sees it: its time is not known before its end."""
+"""A run detected in a shell session, as the screen shows it. Its duration is unknown until it ends."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
 
 FIRST = 10.0
-"""Seconds that the chart is for at first; twice as many each time that they are over."""
+"""Initial length of the chart in s, doubled whenever the run exceeds it."""
 
 
 async def _expectation(experiment: Experiment) -> Expectation | None:
-    """None for a path that somebody made by hand and no model speaks of, or nobody here can read."""
+    """Return predictions; None for a path that could not be read or that no model covers."""
     if experiment.path.unread:
         return None
     try:
@@ -39,7 +39,7 @@ async def _expectation(experiment: Experiment) -> Expectation | None:
 
 
 class SessionRun:
-    """Keeps `live` as it should be drawn while `growing` grows; `end` once it has ended."""
+    """Keeps `live` up to date while a detected run grows."""
 
     def __init__(
         self,
@@ -49,7 +49,12 @@ class SessionRun:
         post: Callable[[Message], object],
         built: Callable[[], Experiment | None] = lambda: None,
     ) -> None:
-        """built: gives the network as it should be, while it has a fault that is to be found; else None."""
+        """Start showing the run.
+
+        Args:
+            built: returns the network without its fault while the student is searching for the fault; otherwise
+                None.
+        """
         self.growing, self._post, self._built = growing, post, built
         self._seconds = FIRST
         self._rates = background.Rates()
@@ -58,7 +63,7 @@ class SessionRun:
         self.live.hides_fault = built() is not None
 
     def take(self, event: Event) -> None:
-        """The run has grown by it."""
+        """Update after an event that belongs to the run."""
         match event:
             case Samples(rows=rows, t=t):
                 self.live.rates = self._rates.add(rows)
@@ -73,7 +78,7 @@ class SessionRun:
         self._post(RunUpdated(self.live))
 
     async def end(self) -> None:
-        """Explain it, and say so."""
+        """Explain the run and post RunFinished."""
         if self._expecting is not None:
             self._expecting.cancel()
         live, run = self.live, self.growing.run
@@ -86,13 +91,13 @@ class SessionRun:
         self._post(RunFinished(live))
 
     def _shown(self) -> Run:
-        """The run that grows, on a chart for as many seconds as it may still take."""
+        """Return the run so far, with the chart's length as its duration."""
         shown = self._as_built(self.growing.run)
         shown.experiment = self._lasting(shown.experiment)
         return shown
 
     def _as_built(self, run: Run) -> Run:
-        """With the network as it should be, while its fault is to be found: the models are asked about that one."""
+        """Replace the path by the one without the fault while the student is searching for it."""
         shown, built = copy.copy(run), self._built()
         if built is not None:
             hosts = msgspec.structs.replace(built.hosts, algorithm=run.experiment.hosts.algorithm)
@@ -105,7 +110,7 @@ class SessionRun:
         )
 
     def _expect(self) -> None:
-        """Ask the models about the path as the kernel holds it now."""
+        """Restart the computation of predictions for the current path."""
         if self._expecting is not None:
             self._expecting.cancel()
         self._expecting = asyncio.create_task(self._ask(self._shown().experiment))

@@ -1,7 +1,7 @@
-"""Leaving the app for certain, also when the terminal has gone away and Textual waits for it.
+"""Reliable shutdown, even if the terminal is gone and Textual blocks on it.
 
-By the time a process is ended here the journal holds every answer and all that had arrived of a run, and the lab
-dies with us: its processes are bound to ours.
+When the process is killed here, the journal holds every answer and all data of a run that arrived. The lab's
+processes end with this process.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from pathlib import Path
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _PATIENCE = 8.0
-"""Seconds that an orderly end may take after a signal. It takes about half of one; with a terminal on the lab, whose
-files come out first, up to six."""
+"""Seconds allowed for an orderly end: usually half a second, up to six with an open session, whose files are stored."""
 _PATIENCE_AT_WORK = 40.0
-"""Seconds while it still works at its end, which takes it longer on a busy machine."""
+"""Seconds allowed while the process is still busy, since a loaded machine takes longer."""
 _AT_WORK = 0.1
-"""Seconds in each second, of the processor or of waiting for it, that it takes to say so."""
+"""Seconds per second of CPU time, or of waiting for a CPU, that count as busy."""
 
 
 def _at_work() -> float:
-    """Seconds that this process has had of the processor, and its main thread has waited for on a busy machine."""
+    """Return seconds of CPU time plus the main thread's time in the run queue (field 2 of /proc/self/schedstat)."""
     waited = 0
-    with suppress(OSError):  # not every kernel tells it
+    with suppress(OSError):  # not on every kernel
         _, waited, _ = map(int, Path("/proc/self/schedstat").read_text().split())
     return time.process_time() + waited / 1e9
 
 
 def _watch() -> None:
-    """End the process if it neither ends by itself nor works at it."""
+    """Kill the process once it is idle or late."""
     began, worked = time.monotonic(), _at_work()
     while True:
         time.sleep(1.0)
@@ -46,10 +45,10 @@ def _watch() -> None:
 
 
 class EndingSignals:
-    """What asks this process to end, from before there is an app until after it.
+    """Handlers of termination signals, installed before the app exists and until after it ends.
 
-    Plain signal handlers: they run even while the loop waits in a write to a terminal that nobody reads any more. And
-    they are there before asyncio's own, which would cancel an app that is not whole yet.
+    Plain signal handlers run even while the event loop blocks on a write to a dead terminal. They come before
+    asyncio's, which would cancel a half-started app.
     """
 
     def __init__(self) -> None:
@@ -57,14 +56,14 @@ class EndingSignals:
         self._leave: Callable[[], object] | None = None
 
     def catch(self) -> None:
-        """From now on an ending signal asks the app to leave: as soon as there is one."""
+        """Install the handlers. A signal asks the app to exit as soon as it runs."""
         self._asked, self._leave = False, None
         for number in ENDING_SIGNALS:
             signal.signal(number, self._handle)
 
     def call(self, leave: Callable[[], object]) -> None:
-        """Call `leave` in the running loop when a signal asks us to end, or has; the process ends if that does not."""
-        # A signal comes in whatever context is just running, also in none of an app, where Textual's timers fail.
+        """Call `leave` in the running loop on a signal, past or future. Kills the process if it does not end."""
+        # A signal arrives in an arbitrary context, in which Textual's timers may fail.
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
         self._leave = lambda: loop.call_soon_threadsafe(leave, context=context)
         if self._asked:
@@ -72,7 +71,7 @@ class EndingSignals:
 
     def _handle(self, _number: int, _frame: object) -> None:
         if not self._asked:
-            # Not threading's: a signal may come while the main thread holds its lock, starting another one.
+            # Not threading.Thread: the signal may arrive while the main thread holds threading's lock.
             _thread.start_new_thread(_watch, ())
         self._asked = True
         if self._leave is not None:
@@ -80,4 +79,4 @@ class EndingSignals:
 
 
 signals = EndingSignals()
-"""Those of this process."""
+"""The handlers of this process."""

@@ -1,4 +1,4 @@
-"""The student's own bench: an experiment's knobs, as they were left, and what is compared on it. Knows no widgets."""
+"""State of the student's bench: knobs and compared runs. Knows no widgets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turned
 from tcptutor.ui.live import ComparisonRun, Live
 
 PLACE = ("bench", "")
-"""What stands for module and step in the journal of a run that was made here: no page has an empty name."""
+"""Module and step in the journal for runs from the bench. No page has an empty name."""
 
 MAX_COMPARISONS = 5
-"""Earlier runs that are shown beside at most."""
+"""Maximum number of comparison runs."""
 
 _USUAL = "parallel-streams/random-loss"
 _SYSCTL = re.compile(r"\s*(\S+?)\s*(?:=|\s)\s*(.+?)\s*")
@@ -30,56 +30,60 @@ _SYSCTL = re.compile(r"\s*(\S+?)\s*(?:=|\s)\s*(.+?)\s*")
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the settings are none of an experiment."""
+    """Reason why the current settings cannot be run."""
 
     knob: str
-    """Where it is told."""
+    """The knob that shows the reason."""
     reason: str
 
 
 class Workbench:
-    """Settings over one of the course's experiments. What cannot be run is kept as it was typed, with its `problem`."""
+    """Settings on top of one of the course's experiments. Invalid input is kept as typed, with a `problem`."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self.settings: dict[str, str] = {}
-        """What is set here, as it is typed; the rest is as in the experiment's file."""
+        """Changed settings as typed; all others come from the experiment's file."""
         self.selected = next(iter(GROUPS["path"]))
-        """The knob in hand."""
+        """The selected knob."""
         self.problem: Problem | None = None
         self.invalid: frozenset[str] = frozenset()
-        """The knobs whose values are to be corrected: that of `problem`, and others that say nothing by themselves."""
+        """Knobs with invalid values: that of `problem` and any other that cannot be read."""
         self.saved_as = ""
-        """The name that these settings were kept under, or come from; empty for none."""
+        """Name under which the settings are saved; empty if they are not."""
         self.live: Live | None = None
-        """The run that was made here last."""
+        """The latest run from the bench."""
         self.comparisons: tuple[ComparisonRun, ...] = ()
-        """Earlier runs that are shown beside, at most MAX_COMPARISONS."""
+        """Earlier runs to draw for comparison, at most MAX_COMPARISONS."""
         self._original: Experiment | None = None
         self._valid: Experiment | None = None
         self._started_from: Experiment | None = None
 
-    # What it stands on
+    # Experiment
 
     @property
     def ready(self) -> bool:
-        """Whether there is an experiment on it."""
+        """True once an experiment is loaded."""
         return self._valid is not None
 
     @property
     def original(self) -> Experiment:
-        """The experiment as its file has it."""
+        """The experiment as in its file."""
         assert self._original is not None
         return self._original
 
     @property
     def experiment(self) -> Experiment:
-        """What would be run; while there is a problem, what could be run last."""
+        """The current experiment, or the last valid one while there is a problem."""
         assert self._valid is not None
         return self._valid
 
     def begin(self) -> None:
-        """With a path with random loss, or else the first experiment that there is. Raises UsageError without any."""
+        """Load a path with random loss, or the first experiment available.
+
+        Raises:
+            UsageError: if the course has no readable experiment.
+        """
         try:
             self._load(_USUAL, {}, None, "bench")
         except TutorError:
@@ -91,9 +95,10 @@ class Workbench:
             self._load(names[0], {}, None, "bench")
 
     def start_from(self, experiment: Experiment) -> None:
-        """Begin with the settings of `experiment`, say of a run; where it did so last, the knobs stay as they are.
+        """Load the settings of `experiment`, such as a run's, unless they were the last ones loaded.
 
-        Raises UsageError for one that the course cannot make again.
+        Raises:
+            UsageError: if the course cannot rebuild the experiment.
         """
         if self._started_from is not None and same_settings(self._started_from, experiment):
             return
@@ -107,16 +112,24 @@ class Workbench:
         self._started_from = experiment
 
     def recall(self, bench: SavedBench) -> None:
-        """Begin with what was kept. Raises TutorError where the course has no such experiment or setting any more."""
+        """Load saved settings.
+
+        Raises:
+            TutorError: if the course no longer has the experiment or a setting.
+        """
         self._load(bench.experiment, dict(bench.settings), bench.seed, bench.scale)
         self.saved_as = bench.name
 
     def experiment_titles(self) -> list[tuple[str, str]]:
-        """Full name and title of each experiment that it may begin from; reads them all."""
+        """Return (name, title) of every experiment of the course. Reads all of them."""
         return [(name, self._catalogue.build(name).title) for name in self._catalogue.names]
 
     def use_experiment(self, name: str) -> None:
-        """Begin with the experiment of that name as its file has it. Raises TutorError."""
+        """Load an experiment as in its file.
+
+        Raises:
+            TutorError: if it cannot be read.
+        """
         self._load(name, {}, None, "bench")
 
     def _load(self, name: str, settings: dict[str, str], seed: int | None, scale: str) -> None:
@@ -130,7 +143,7 @@ class Workbench:
     # Knobs
 
     def knobs(self, group: str) -> tuple[str, ...]:
-        """Those of a group; of the kernel's also each sysctl that is set."""
+        """Return the knobs of a group; the kernel's group includes each sysctl that is set."""
         names = GROUPS[group]
         if SYSCTL not in names:
             return names
@@ -139,22 +152,22 @@ class Workbench:
 
     @property
     def group(self) -> str:
-        """The one that the knob in hand stands in."""
+        """The group of the selected knob."""
         return next((group for group in GROUPS if self.selected in self.knobs(group)), next(iter(GROUPS)))
 
     def move(self, by: int) -> None:
-        """To the knob so many further on, over the ends of groups."""
+        """Move the selection by `by` knobs, across groups."""
         all_of_them = [name for group in GROUPS for name in self.knobs(group)]
         at = all_of_them.index(self.selected) if self.selected in all_of_them else 0
         self.selected = all_of_them[(at + by) % len(all_of_them)]
 
     def move_group(self, by: int) -> None:
-        """To the first knob of the group so many further on."""
+        """Select the first knob of the group `by` groups away."""
         groups = list(GROUPS)
         self.selected = self.knobs(groups[(groups.index(self.group) + by) % len(groups)])[0]
 
     def text(self, knob: str) -> str:
-        """Its value as it is typed."""
+        """Return the value of a knob as typed."""
         if knob == SYSCTL:
             return ""
         if knob in self.settings:
@@ -162,15 +175,15 @@ class Workbench:
         return _text(self.experiment, knob)
 
     def original_text(self, knob: str) -> str:
-        """Its value in the experiment's file."""
+        """Return the value of a knob in the experiment's file."""
         return _text(self.original, knob) or "as the kernel has it"
 
     def is_changed(self, knob: str) -> bool:
-        """Whether it is set here, and no longer follows the experiment's file."""
+        """Return True if the knob is set here."""
         return knob in self.settings
 
     def set(self, knob: str, text: str) -> None:
-        """To what was typed; `problem` says why that is not to be run."""
+        """Set a knob to typed text. Invalid text sets `problem`."""
         text = text.strip()
         if knob == SYSCTL:
             self._set_sysctl(text)
@@ -180,7 +193,7 @@ class Workbench:
             self._try({**self.settings, knob: text}, knob)
 
     def turn(self, knob: str, by: int, algorithms: tuple[str, ...] = ()) -> bool:
-        """One step on or back from what could be run last; False where it has no step there."""
+        """Turn a knob one step from its last valid value; return False at the end of its range."""
         if knob == SEED:
             self._try({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
             self._reset_if_unchanged(knob)
@@ -199,15 +212,15 @@ class Workbench:
         return True
 
     def reset(self, knob: str) -> None:
-        """As the experiment's file has it."""
+        """Reset a knob to the experiment's file."""
         self._try({name: text for name, text in self.settings.items() if name != knob}, knob)
 
     def reset_all(self) -> None:
-        """Every knob as the experiment's file has it."""
+        """Reset every knob to the experiment's file."""
         self._try({}, self.selected)
 
     def _reset_if_unchanged(self, knob: str) -> None:
-        """No longer set it where that changes nothing."""
+        """Unset the knob if that does not change the experiment."""
         if self.problem is None:
             there, with_it = dict(self.settings), self.experiment
             self.reset(knob)
@@ -240,7 +253,7 @@ class Workbench:
         self.problem, self.invalid = None, frozenset()
 
     def _invalid_knobs(self, settings: dict[str, str]) -> Iterator[str]:
-        """Those of the settings whose text alone is none of their kind, or out of bounds."""
+        """Yield the settings that cannot be read on their own."""
         path = self.experiment.path
         for name, text in settings.items():
             try:
@@ -261,11 +274,11 @@ class Workbench:
             raise ParameterError(f"seed: {text!r} is out of bounds: a whole number from 0 to {SEEDS - 1}")
         return int(text)
 
-    # As a command, and kept
+    # Command and saving
 
     @property
     def command(self) -> str:
-        """The line that runs the same without the app; of settings with a problem, it says the same of them."""
+        """The equivalent command. With invalid settings, it fails with the same error."""
         given = [
             f"{name}={_without_blanks(name, text)}" for name, text in self.settings.items() if name != SEED
         ]
@@ -275,9 +288,10 @@ class Workbench:
         return shlex.join([*words, "--seed", str(self.experiment.seed)])
 
     def keep(self, name: str) -> SavedBench:
-        """These settings under a name, with the run that was made of them.
+        """Return the settings under a name, with the run made from them.
 
-        Raises UsageError while there is a problem.
+        Raises:
+            UsageError: while there is a problem.
         """
         if self.problem is not None:
             raise UsageError(f"nothing is kept: {self.problem.reason}")
@@ -291,21 +305,21 @@ class Workbench:
             run=self.live.run.id if own_run and self.live else "",
         )
 
-    # Earlier runs beside it
+    # Comparison runs
 
     def add_comparison(self, run: ComparisonRun) -> bool:
-        """Show it beside; False where MAX_COMPARISONS are there already."""
+        """Add a run; return False if there are already MAX_COMPARISONS."""
         if len(self.comparisons) >= MAX_COMPARISONS:
             return False
         self.comparisons = (*self.comparisons, run)
         return True
 
     def is_compared(self, id: str) -> bool:
-        """Whether the run of that id is shown beside."""
+        """Return True if the run is drawn for comparison."""
         return any(run.id == id for run in self.comparisons)
 
     def remove_comparison(self, id: str) -> None:
-        """Show it no longer."""
+        """Remove a run from the comparison."""
         self.comparisons = tuple(run for run in self.comparisons if run.id != id)
 
 
@@ -317,12 +331,12 @@ def _text(experiment: Experiment, knob: str) -> str:
 
 
 def _without_blanks(name: str, text: str) -> str:
-    """Without blanks where they say nothing, so that a shell needs no quotes."""
+    """Remove blanks, so that a shell needs no quotes."""
     known = PARAMETERS.get(name)
     return text if known is None or known.kind == "changes" else text.replace(" ", "")
 
 
 def _knob_named_in(reason: str, knob: str) -> str:
-    """The knob that an error names first, else the one that was turned."""
+    """Return the knob that the error names first, else `knob`."""
     first = reason.partition(":")[0]
     return first if first in PARAMETERS or first == SEED else knob
