@@ -1,1 +1,1 @@
-"""Home, lesson, keys, and the message for a terminal that is too small."""
+"""The screens of the app."""

@@ -1,4 +1,4 @@
-"""What of the screen belongs to which activity: its box on the page, and what stands beside the page."""
+"""Widgets of each kind of activity: its box on the page, and the panel next to the page."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     ShellActivity: ShellBox,
     ExploreActivity: ExploreBox,
 }
-"""Of what is answered on the page."""
+"""Boxes of activities answered on the page."""
 
 SIDES: dict[type[Activity], type[Side]] = {
     RunActivity: RunSide,
     SweepActivity: SweepSide,
     ExploreActivity: ExploreSide,
 }
-"""Of what is done beside the page."""
+"""Panels of activities that run next to the page."""

@@ -1,4 +1,4 @@
-"""What every screen of ours has: a header, a footer, and a layout that follows the terminal's size."""
+"""Base of all screens: header, footer, save indicator, layout by terminal size."""
 
 from __future__ import annotations
 
@@ -29,56 +29,56 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 _T = TypeVar("_T")
 
 _OF_DIALOG = (FooterKey((("Esc", "escape"),), "back"),)
-"""In the bottom line while a dialog covers the screen: the dialog says its other keys."""
+"""Footer while a dialog covers the screen. The dialog lists its other keys."""
 WIDE = 100
-"""From here on two columns."""
+"""Minimum columns for a two-column layout."""
 TALL = 32
-"""From here on there is room for the table of models."""
+"""Minimum lines for the table of models."""
 NOT_SAVED = "NOT SAVED"
 SAVED = "saved"
 _SAVED_FOR = 2.0
-"""Seconds for which it says that something was written."""
+"""Seconds for which "saved" is shown."""
 
 
 class WhatIfBase(NamedTuple):
-    """A run that may be run again with one thing changed."""
+    """A run that can be repeated with one setting changed."""
 
     live: Live
     at: float | None
-    """Where the cursor stands, s; None while there is none."""
+    """Time at the cursor, s; None without a cursor."""
 
 
 class Tutor(Protocol):
-    """What screens ask of the app."""
+    """The app, as used by its screens."""
 
     course: Course
     journal: Journal
     drafts: Drafts
     bench: Bench
     problems: tuple[str, ...]
-    """What is wrong with lesson files, a line each; none until all of them have been read."""
+    """Problems in lesson files, one line each; empty until all files are read."""
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that the student did is on the disk."""
+        """True if all of the student's work is on disk."""
 
     def open_module(self, module: str) -> None:
-        """Where the student left it."""
+        """Open a module where the student left it."""
 
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
-        """In place of the page that is shown; who waits for it, waits until it is there."""
+        """Show a page in place of the current one; the result waits until it is shown."""
 
     def push_screen(
         self, screen: ModalScreen[_T], callback: Callable[[_T | None], None]
     ) -> Awaitable[object]:
-        """Over the page that is shown; `callback` takes what it was closed with."""
+        """Show a dialog over the page; `callback` gets its result."""
 
 
 class TutorScreen(Screen[None]):
-    """Subclasses fill in the place, the keys of the footer and what they do with a run."""
+    """Screen with header and footer. Subclasses define place, footer keys and what a run changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority, as what leads away from a page has: Esc behind it closes the list.
+        # Priority, as for keys that leave a page: a later Esc must close the list, not the page.
         Binding(
             "question_mark,f1",
             "app.keys",
@@ -89,20 +89,20 @@ class TutorScreen(Screen[None]):
         ),
     ]
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """(ids of bindings, word) for the line at the bottom."""
+    """(ids of bindings, label) for the footer."""
 
     OTHER_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("↑ ↓", "scroll the text, or move among the choices of a question"),
         ("Enter", "answer the question, or lock the prediction"),
     )
-    """(key, what it does) for the list of keys, of those that are Textual's own."""
+    """(key, description) of Textual's own keys, for the list of keys."""
 
     _has_been_shown = False
     _keys_asked = False
-    """Whether the footer is to be drawn after the next refresh."""
+    """True if the footer will be redrawn after the next refresh."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """As Textual has it, which draws all of the screen anew: here widgets draw themselves as they get the focus."""
+    """Textual's attribute without `repaint`, which would redraw the whole screen; widgets draw their own focus."""
 
     @property
     def tutor(self) -> Tutor:
@@ -110,36 +110,36 @@ class TutorScreen(Screen[None]):
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """What the bench begins with when it is opened from here; None for what it had."""
+        """Settings for a bench opened from this screen; None to leave the bench as it was."""
         return None
 
     @property
     def bench_waits_for_prediction(self) -> bool:
-        """Whether a prediction is due before the bench may begin with this screen's experiment."""
+        """True while a due prediction prevents opening the bench with this screen's experiment."""
         return False
 
     @property
     def what_if_base(self) -> WhatIfBase | None:
-        """The whole run that is shown, of which one thing may be changed; None where there is none."""
+        """The complete run on display, as base of a what-if; None without one."""
         return None
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
-        """Do at once what a key, or what was pasted, does here, before it is sent anywhere; whether it did anything."""
+        """Handle a key or pasted text before any widget gets it; return True if handled."""
         return False
 
     def fit(self, wide: bool, tall: bool) -> None:
-        """The terminal has a new size."""
-        # At once: each change of a class styles the whole screen anew.
+        """Adapt to a new terminal size."""
+        # In one call: each change of a class restyles the whole screen.
         self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall})
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.ScreenResume) and not self._has_been_shown:
-            # Textual styles a screen that comes back anew: one that is there for the first time has its styles.
+            # Textual restyles a screen on every resume, but a new screen has just been styled.
             self._has_been_shown, event.refresh_styles = True, False
         await super().on_event(event)
 
     def ask_keys(self) -> None:
-        """Draw the footer anew after the next refresh, once however often that is asked."""
+        """Redraw the footer once after the next refresh."""
         if not self._keys_asked:
             self._keys_asked = self.call_after_refresh(self._show_asked_keys)
 
@@ -148,28 +148,28 @@ class TutorScreen(Screen[None]):
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Draw the footer anew; a screen that is being closed has none."""
+        """Redraw the footer, if the screen still has one."""
         covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
             bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
 
     def show_saved(self) -> None:
-        """What was done may be on the disk now, or not any more."""
+        """Update the save indicator."""
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        """What the footer offers now."""
+        """Return the footer's entries."""
         return bindings.footer_entries(self, self.FOOTER)
 
     def show_lab(self) -> None:
-        """The lab has changed; a screen that is being closed has nothing to show it on."""
+        """Update the header after a change of the lab, if the screen still has one."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
 
     def keep_drafts(self) -> None:
-        """The screen is about to be left: keep what was typed and not answered."""
+        """Store unsubmitted input before the screen is left."""
 
     def course_read(self) -> None:
-        """All pages have been read, and `problems` are known."""
+        """Update after all lesson files were read and `problems` is set."""
 
     def run_updated(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
         self.show_lab()
@@ -181,10 +181,10 @@ class TutorScreen(Screen[None]):
         self.show_lab()
 
     def goals_updated(self) -> None:
-        """The goals of the page that is worked on stand otherwise."""
+        """Update after a change of the page's goals."""
 
     def shell_updated(self, shell: Shell) -> None:
-        """A shell shows something else, or has ended."""
+        """Update after output or the end of a shell."""
 
     def sweep_updated(self, sweep: LiveSweep) -> None:  # noqa: ARG002
         self.show_lab()
@@ -202,18 +202,18 @@ class TutorScreen(Screen[None]):
         self.fit(event.size.width >= WIDE, event.size.height >= TALL)
 
     def on_screen_suspend(self) -> None:
-        # Keys are those of what covers it, which says them itself.
+        # The dialog on top shows its own keys.
         self.show_keys()
 
     def on_screen_resume(self) -> None:
-        # A screen that was covered while the terminal changed its size, or a run began, has not been told.
+        # A covered screen gets no message about a new size or a new run.
         self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
         self.show_lab()
         self.ask_keys()
 
     @property
     def lab_shown(self) -> Environment | None:
-        """Where the run on this screen took place; None without one."""
+        """Environment of the run on this screen; None without one."""
         return None
 
     def _lab_line(self) -> str:
@@ -232,10 +232,10 @@ class TutorScreen(Screen[None]):
 
 
 class SavingScreen(TutorScreen):
-    """NOT SAVED stays for as long as it is so; "saved" is shown after each write, and goes again."""
+    """Screen with a save indicator: NOT SAVED while writes fail, "saved" for a moment after each write."""
 
     _written = 0
-    """How many events the journal had when that was last shown."""
+    """Number of events in the journal at the last update."""
 
     def show_saved(self) -> None:
         written = self.tutor.journal.event_count
@@ -248,7 +248,7 @@ class SavingScreen(TutorScreen):
         self._written = written
 
     def say_saved(self) -> None:
-        """Something was written just now."""
+        """Show "saved" for a moment."""
         self._show_right(SAVED if self.tutor.is_saved else NOT_SAVED)
         self.set_timer(_SAVED_FOR, lambda: self._forget(SAVED))
 

@@ -1,4 +1,4 @@
-"""A list over the screen from which one thing is chosen, or several are ticked."""
+"""A list over the screen, for choosing one entry or ticking several."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ TICKED, OPEN = "[x] ", "[ ] "
 
 
 class Choice(NamedTuple):
-    """A line of the list."""
+    """An entry of the list."""
 
     id: str
     text: str
     ticked: bool | None = None
-    """None where it is taken and the list closes."""
+    """None if choosing the entry closes the list."""
     removable: bool = False
-    """Whether x takes it out of the list for good."""
+    """True if x removes the entry for good."""
 
 
 class ChooseScreen(ModalScreen[str]):
-    """Gives the id of what was taken; "" when it was closed. What is ticked or taken out goes to callbacks."""
+    """A list of choices, dismissed with the id of the chosen entry, or "" if closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "tick", show=False, id="choose.tick"),
@@ -47,10 +47,12 @@ class ChooseScreen(ModalScreen[str]):
         tick: Callable[[str], str] | None = None,
         take_out: Callable[[str], str] | None = None,
     ) -> None:
-        """tick, take_out: called with an id; what they give is said below the list, and where that is nothing, the
-        mark changes, or the line goes.
+        """Create an empty list.
 
-        `empty` stands there while there is nothing to choose from.
+        Args:
+            empty: text shown while the list is empty.
+            tick: called with an id; returns why it cannot be ticked or unticked, else an empty string.
+            take_out: called with an id; returns why it cannot be removed, else an empty string.
         """
         super().__init__()
         self._title, self._empty = title, empty
@@ -74,9 +76,9 @@ class ChooseScreen(ModalScreen[str]):
             yield keys
 
     def put(self, choices: Sequence[Choice]) -> None:
-        """These as well, under those that are there."""
+        """Append choices that are not in the list yet."""
         known = {each.id for each in self._choices}
-        # Two files may hold one run.
+        # Two files may hold the same run.
         choices = [each for each in {each.id: each for each in choices}.values() if each.id not in known]
         if not self.is_attached or not choices:
             return
@@ -88,7 +90,7 @@ class ChooseScreen(ModalScreen[str]):
             listing.highlighted = 0
 
     def say(self, text: str) -> None:
-        """Under the list."""
+        """Show a line below the list."""
         if self.is_attached:
             self._say(text)
 
@@ -108,7 +110,7 @@ class ChooseScreen(ModalScreen[str]):
             self._turn(at)
 
     def untick(self, id: str, why: str) -> None:
-        """It was ticked and cannot be had."""
+        """Untick a choice that could not be loaded."""
         at = next((at for at, each in enumerate(self._choices) if each.id == id), None)
         if at is not None and self.is_attached:
             self._mark(at, False)

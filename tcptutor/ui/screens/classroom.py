@@ -1,4 +1,4 @@
-"""A class: its tables, one at a time, with all of a row below."""
+"""A class: one table at a time, with details of the selected row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 
 class ClassScreen(TutorScreen):
-    """Needs no lab and no journal."""
+    """Tables of a class. Needs no lab and no journal."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -65,7 +65,7 @@ class ClassScreen(TutorScreen):
         self._show()
 
     def show_lab(self) -> None:
-        """No lab has a part in it: how many there are stands in its place."""
+        """Show the number of hand-ins in place of the lab."""
         for bar in self.query(TopBar):
             number = len(self._found.students)
             bar.show_lab(f"{number} hand-in{'' if number == 1 else 's'}")
@@ -99,7 +99,7 @@ class ClassScreen(TutorScreen):
         self._tell(0)
 
     def _tell(self, row: int) -> None:
-        """All of that row, then what is to be known of the table."""
+        """Show the details of a row and the notes on the table."""
         lines = list(self._view.details[row]) if row < len(self._view.details) else []
         notes = [note for note in self._view.notes if note]
         told = Content("\n").join(

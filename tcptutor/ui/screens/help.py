@@ -1,4 +1,4 @@
-"""The keys of the screen below, as they are bound now, and the signs of a run."""
+"""List of the keys of the screen below, and the symbols of a run's chart."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SIGNS = (
     ("━ ━", "chart: the window for the throughput that you predict"),
     ("", "figures on the right, after a run: without the warm-up"),
 )
-"""(sign, what it means) of the run's side of the screen."""
+"""(symbol, meaning) in a run's panel."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """Any of its keys closes it."""
+    """List of keys. Any of its own keys closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,question_mark,f1,space", "dismiss", "close", id="help.close")
@@ -51,7 +51,7 @@ class HelpScreen(ModalScreen[None]):
             yield Static()
 
     def on_resize(self) -> None:
-        """What a key does stands in a column of its own, also on its second line."""
+        """Lay out keys and descriptions in two columns."""
         room = self.query_one(VerticalScroll).scrollable_content_region.width
         column = max(len(key) for key, _ in self._rows)
         lines = []

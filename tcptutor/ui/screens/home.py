@@ -1,4 +1,4 @@
-"""The course at a glance: modules, how far each is, and the lab while it starts."""
+"""Overview of the course: modules, progress, state of the lab."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WELCOME = (
 
 
 class HomeScreen(SavingScreen):
-    """Enter goes on where you were."""
+    """List of modules; Enter continues where the student was."""
 
     FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
     _lab_told: Content | None = None
     _drawn_width = 0
-    """Of the screen, when the modules were drawn."""
+    """Width of the screen when the modules were last drawn."""
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -63,16 +63,16 @@ class HomeScreen(SavingScreen):
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def course_read(self) -> None:
-        if not self.query(OptionList):  # the app is ending
+        if not self.query(OptionList):  # the app is closing
             return
         self._show_problems()
         if self.tutor.problems:
-            # Pages that cannot be read were counted until now.
+            # Damaged pages were counted until now.
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def show_keys(self) -> None:
         super().show_keys()
-        self._written = self.tutor.journal.event_count  # nothing is written here
+        self._written = self.tutor.journal.event_count  # no save indicator on this screen
         self.show_saved()
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
@@ -87,7 +87,8 @@ class HomeScreen(SavingScreen):
         machine = self.tutor.bench.machine
         lines = [machine.sentence, *([machine.reason] if machine.reason else [])]
         text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
-        # Told of each event of a run: what has not changed must not lay out the screen, also one that is covered.
+        # Called for every event of a run: redraw only on change, or even a covered screen would lay itself
+        # out.
         if text != self._lab_told:
             self._lab_told = text
             self.query_one("#lab", Static).update(text)
@@ -108,7 +109,7 @@ class HomeScreen(SavingScreen):
         return next(module for module in self.tutor.course.modules if module.id == id)
 
     def _show_modules(self, highlighted: int | None = None) -> None:
-        """With the bar on the module `highlighted`; by itself it is on the one where the student was."""
+        """List the modules, with the cursor on index `highlighted` or on the student's module."""
         modules = self.tutor.course.modules
         self._progress = self.tutor.journal.progress(self.tutor.course)
         self.query_one("#course", Static).update(self._whole())
@@ -126,7 +127,7 @@ class HomeScreen(SavingScreen):
             self.query_one("#greeting", Static).update(WELCOME)
 
     def _whole(self) -> Content:
-        """The course, and how much of it is left."""
+        """Return the line on the course: progress, time left, enrollment."""
         course, progress = self.tutor.course, self._progress
         done, pages = (sum(getattr(each, name) for each in progress.values()) for name in ("done", "total"))
         left = sum(_minutes_left(module, progress[module.id]) for module in course.modules)
@@ -139,13 +140,13 @@ class HomeScreen(SavingScreen):
         return Content.assemble((course.title, "bold $primary"), (f"   {told}{who}", "$text-muted"))
 
     def _place(self) -> tuple[str, str]:
-        """Module and step where the student was; two empty names for a newcomer."""
+        """Return module and step where the student was; two empty strings for a new student."""
         position = self.tutor.journal.position()
         here = position is not None and any(each.id == position[0] for each in self.tutor.course.modules)
         return position if here and position else ("", "")
 
     def _greeting(self, module: Module) -> Content:
-        """What Enter does, on a module."""
+        """Describe what Enter does on a module."""
         here, step_id = self._place()
         if not here:
             return Content(WELCOME)
@@ -173,7 +174,7 @@ class HomeScreen(SavingScreen):
         return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
 
     def _before(self, module: Module) -> Content:
-        """Which modules come before one that is not begun and are not done; none is closed for that."""
+        """Recommend unfinished earlier modules before starting a new one."""
         if self.tutor.journal.record.has_visited(module.id):
             return Content("")
         modules = self.tutor.course.modules
@@ -194,14 +195,15 @@ class HomeScreen(SavingScreen):
 
 
 _BESIDE_ROWS = 8
-"""Cells of the screen's width that a row cannot have."""
+"""Columns of the screen not available to a row."""
 
 
 def _rows(
     modules: Sequence[Module], progress: Mapping[str, Progress], here: str, width: int
 ) -> list[Content]:
-    """In columns: where the student was, number, title, time, pages. Where `width` has no room there are fewer squares
-    than pages.
+    """Lay out one row per module: marker, number, title, time, progress.
+
+    If `width` is too small, progress has fewer squares than pages.
     """
     titles = _padded([module.title for module in modules])
     times = _padded([_time(module, progress[module.id]) for module in modules])
@@ -226,7 +228,7 @@ def _padded(cells: Sequence[str]) -> list[str]:
 
 
 def _time(module: Module, progress: Progress) -> str:
-    """ "90 min", "25 min left", "done"; empty for a module none of whose pages can be read."""
+    """Return "90 min", "25 min left" or "done"; empty if no page of the module can be read."""
     left = _minutes_left(module, progress)
     if not left:
         return "done" if progress.total else ""
@@ -234,7 +236,7 @@ def _time(module: Module, progress: Progress) -> str:
 
 
 def _minutes_left(module: Module, progress: Progress) -> int:
-    """By the share of its pages that is not done, in fives; 0 for a module that is done or has no page."""
+    """Return the time for the unfinished share of the pages, rounded up to 5 min."""
     if not progress.total:
         return 0
     share = 1 - progress.done / progress.total
@@ -242,7 +244,7 @@ def _minutes_left(module: Module, progress: Progress) -> int:
 
 
 def _duration(minutes: int) -> str:
-    """ "45 minutes", "5 h 40 min"."""
+    """Return "45 minutes", "5 h 40 min"."""
     if minutes <= 90:
         return f"{minutes} minutes"
     hours, rest = divmod(10 * round(minutes / 10), 60)

@@ -1,4 +1,4 @@
-"""A page of a module with its run beside it: layout, keys, and the way to other pages."""
+"""A page with the panel of its activity: layout, keys, navigation."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
-"""Seconds after which a page is read, and not just passed by."""
+"""Seconds on a page before its run is prefetched, so that skimming prefetches nothing."""
 _DRAFTS_AFTER = 1.0
-"""Seconds after the last key until what stands in a field is kept."""
+"""Seconds after the last key before drafts are written."""
 _SIDE = 56
-"""The fewest columns of a chart beside the text."""
+"""Minimum columns of the panel next to the text."""
 VIEWS = ("", CHART, TEXT)
-"""In two columns; in one, either the chart or the text has the room."""
+"""Views in two columns; one column shows either the chart or the text."""
 
 
 class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
-    """One step; another step is another screen in its place."""
+    """One page. Turning the page replaces the screen."""
 
     AUTO_FOCUS = None
-    # What a key does here comes before the widgets, so that keys which are typed fast keep their order; in a field
-    # they are letters, which it takes at once.
+    # Priority bindings run before widgets get the key, so that fast typing keeps its order. A focused entry
+    # takes letters at once.
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     FOOTER = FOOTER
 
@@ -72,19 +72,19 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._beside = Content("")
         self._sides: dict[str, Side] = {}
         self._side: Side | None = None
-        """What is beside the page now: that of the activity that was used last."""
+        """The visible panel, of the activity used last."""
         self._view = 0
-        """Of VIEWS, in two columns."""
+        """Index in VIEWS, for two columns."""
         self._draft_timer: Timer | None = None
         self._page: Page | None = None
-        """None until the screen has anything."""
+        """None until the screen is composed."""
         self._bar: TopBar | None = None
         self._at_chart = False
-        """Whether the chart has the room where there is one column."""
+        """True if the chart is shown in a one-column layout."""
         self._complete = asyncio.Event()
-        """Set once everything below the text is mounted too."""
+        """Set once everything below the text is mounted."""
         self._postponed: list[Callable[[], None]] = []
-        """Reports that arrived before the page was complete, in order."""
+        """Updates that arrived before the page was complete, in order."""
 
     def compose(self) -> ComposeResult:
         activities = self.step.activities
@@ -106,7 +106,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         }
         self.terminal = self.make_terminal()
         self._side = next(iter(self._sides.values()), None)
-        # Now, when no widget has a style yet: each change of a class later styles all of them anew.
+        # Before any widget is styled: each later change of a class restyles all of them.
         self.update_classes(self._size_classes(), update=False)
         self.update_classes(self._view_classes(self.in_pane), update=False)
         self._bar = TopBar()
@@ -131,7 +131,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._say_place()
         self.to_page()
         self.tutor.bench.expect(None)
-        # Title and text are on the screen first: mounting the rest takes about as long again.
+        # Show title and text first: mounting the rest takes about as long again.
         self.call_after_refresh(self._mount_rest)
 
     async def _mount_rest(self) -> None:
@@ -139,7 +139,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         with self.app.batch_update():
             if page is not None and page.is_attached:
                 await page.complete()
-            # Another page may have been opened meanwhile.
+            # Another page may have replaced this one.
             if page is not None and page.is_attached:
                 self._restore()
                 for report in self._postponed:
@@ -148,7 +148,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._complete.set()
 
     def _restore(self) -> None:
-        """Show the page as the student left it."""
+        """Restore the page as the student left it."""
         for side in self._sides.values():
             side.restore()
             if side.chart is not None:
@@ -165,7 +165,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.set_timer(_LEAFED, self._expect)
 
     def _once_complete(self, report: Callable[[], None]) -> None:
-        """Call `report` now, or as soon as the page has the widgets that show it."""
+        """Call `report` now, or when the page is complete."""
         if self.is_complete:
             report()
         else:
@@ -173,18 +173,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything on the page is mounted, not just title and text."""
+        """True once everything on the page is mounted, not just title and text."""
         return self._complete.is_set()
 
     @on(ActivityBox.DraftChanged)
     def _draft_changed(self) -> None:
-        """Keep it soon: nobody should wait for the disk at each key."""
+        """Write drafts after a pause, since a write per key would be too slow."""
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_timer = self.set_timer(_DRAFTS_AFTER, self.keep_drafts)
 
     def keep_drafts(self) -> None:
-        """Keep what stands in the page's fields; called also when the page is left."""
+        """Store unsubmitted input. Also called when the page is left."""
         if self.sitting.afresh or not self.is_complete or not self.query(Page):
             return
         try:
@@ -194,7 +194,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.notify(str(error), severity="error")
 
     def _expect(self) -> None:
-        """The page's run may be made while it is read."""
+        """Prefetch the page's run while the student reads."""
         coming = next(filter(None, (side.next_experiment for side in self._sides.values())), None)
         if coming is not None:
             self.tutor.bench.expect(coming)
@@ -215,7 +215,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self._changed()
 
     def fit(self, wide: bool, tall: bool) -> None:
-        """Put text and chart side by side only where neither the page's drawings nor the chart is squeezed."""
+        """Use two columns only if both the page's drawings and the chart fit."""
         super().fit(wide and self._has_columns, tall)
         self.lay_out()
 
@@ -235,20 +235,20 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return isinstance(self.focused, Entry)
 
     def to_page(self) -> None:
-        """The focus goes there at once: by `focus` it would after the keys that are there already, if they moved it."""
+        """Focus the page immediately. `focus` would act after keys that are already queued."""
         self.set_focus(self.query_one(Page), scroll_visible=False)
 
     async def take(self, event: events.Key | events.Paste) -> bool:
         if isinstance(event, events.Key) and event.time < self._seen_at and self._turns_page(event.key):
-            # Pressed while this page was on its way: whoever pressed it had not seen this page.
+            # The key was pressed before this page was visible.
             return True
         if not self.is_complete and not (isinstance(event, events.Key) and self._turns_page(event.key)):
-            # It means something below the text. The keys after it wait behind it.
+            # The key needs a widget below the text. Later keys queue behind it.
             await self._complete.wait()
         if isinstance(self.focused, Entry):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
-            # A number that was pasted without having gone to the prediction.
+            # Pasting a number answers the prediction without focusing it.
             self._answers.pasted(event.text.strip().partition("\n")[0])
             return True
         return False
@@ -259,16 +259,16 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     @property
     def _seen_at(self) -> float:
-        """When the page was first on the screen, s of the monotonic clock."""
+        """Time when the page became visible, s of the monotonic clock."""
         return self._bar.seen_at if self._bar is not None else math.inf
 
     @property
     def is_seen(self) -> bool:
-        """Whether its title is on the screen."""
+        """True once the title is visible."""
         return self._seen_at < math.inf
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that would do nothing are not offered."""
+        """Disable keys that would have no effect."""
         bench, side = self.tutor.bench, self._side
         looking, of_terminal = self.can_look(action), self.check_terminal(action)
         if self._typing and (action in TYPED or looking is not None):
@@ -283,7 +283,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             case "stop":
                 works = bench.busy
             case "hint" | "withdraw" | "again":
-                # Keys may be asked for before the screen has anything.
+                # Textual asks for keys before the screen is composed.
                 works = self._page is not None and self._can_respond(action)
             case "view":
                 works = side is not None or self.terminal_open
@@ -296,7 +296,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return works
 
     def _can_respond(self, action: str) -> bool:
-        """Whether something on the page can be helped with, taken back or asked anew."""
+        """Return True if the page has something to hint at, withdraw or redraw."""
         match action:
             case "hint":
                 return self._answers.has_hints
@@ -320,7 +320,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
-        """Where the chart has the room, c leads back to the text."""
+        """Footer entries; while the chart is shown, c is labeled "text"."""
         there = {"chart": "text"} if self.has_class(CHART) else {}
         shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
         shown = with_cursor(shown) if self.looks else shown
@@ -333,7 +333,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if there is None:
             self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
         else:
-            # The keys after it wait until the page is there: they mean that page.
+            # Later keys wait for the new page, which they are meant for.
             await self.tutor.open_step(*there)
 
     def action_run(self, same: bool = False) -> None:
@@ -396,7 +396,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._answers.digit(digit)
 
     def action_field(self) -> None:
-        """Tab: to the next field; from the chart first to the text."""
+        """Move to the next field; from the chart, to the text first."""
         if self.has_class(CHART):
             self.action_text()
             self._answers.enter_next()
@@ -415,17 +415,17 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self._face_chart(not self._at_chart)
 
     def _face_chart(self, at_chart: bool) -> None:
-        """In one column the chart has the room, or the text."""
+        """Show the chart or the text in a one-column layout."""
         if at_chart != self._at_chart:
             self._at_chart = at_chart
             self.lay_out()
 
     def lay_out(self, pane: bool | None = None) -> None:
-        """Who is on the screen, by its width and by what is used."""
-        if self._page is None:  # told its size before it has anything
+        """Show and hide panels by width and by what is in use."""
+        if self._page is None:  # resized before composed
             return
         self.update_classes(self._view_classes(self.in_pane if pane is None else pane))
-        # A terminal needs its columns more than the text beside it.
+        # A terminal needs its columns more than the text does.
         wide = self.has_class("-wide") and not self.terminal_open
         self._page.styles.min_width = least_width(self.step) if wide else None
         self.ask_keys()
@@ -443,7 +443,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return {CHART: view == CHART, TEXT: view == TEXT, **self.terminal_classes(pane, view == CHART)}
 
     def _say_beside(self) -> None:
-        """In one column: what is beside the text, in a line under it. On a page of questions: how many are right."""
+        """Show the hidden panel's state in a line below the text, or the tally of a page of questions."""
         line = self.query_one("#beside", Static)
         text = self._tally()
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
@@ -508,14 +508,14 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         elif self.focused is not self.query_one(Page):
             self.to_page()
         else:
-            # Esc was just pressed out of a field once too often: the page stays.
+            # Esc left a field already: one Esc too many does not leave the page.
             self.notify("m leads to the list of modules.", timeout=3)
 
     def action_home(self) -> None:
         self.keep_drafts()
         self.dismiss()
 
-    # What the widgets and the bench report
+    # Messages from widgets and bench
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
         box = self.query_one(Page).box_at_hand()
@@ -568,7 +568,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             side.run_ended(live)
         self._answers.reveal()
         self._changed()
-        self._expect()  # another page's may have been in the way
+        self._expect()  # a run of another page may have prevented prefetching
 
     def sweep_updated(self, sweep: LiveSweep) -> None:
         super().sweep_updated(sweep)
@@ -590,7 +590,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._changed()
 
     def end_sitting(self) -> None:
-        """It is over: what the sitting had not told is told now."""
+        """End the sitting: reveal all marks."""
         self._once_complete(self._end_sitting)
 
     def _end_sitting(self) -> None:
@@ -598,14 +598,14 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._changed()
 
     def _use(self, activity: str) -> None:
-        """Show what stands beside the page for that activity."""
+        """Show the panel of that activity."""
         self._side = self._sides.get(activity)
         for side in self._sides.values():
             side.widget.set_class(side is not self._side, "-unused")
         self.lay_out()
 
     def _changed(self) -> None:
-        """The student did something: what is stored and which keys work may be different now."""
+        """Update keys, progress and save indicator after an action of the student."""
         self.refresh_bindings()
         self.ask_keys()
         self._say_beside()

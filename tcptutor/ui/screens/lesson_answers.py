@@ -1,4 +1,4 @@
-"""Responses and hints of a page: what is given goes to the study, what comes back to the boxes."""
+"""Responses and hints of a page: passes input to the study, shows its feedback in the boxes."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ WAS_RIGHT = Content.assemble(
 
 
 class Answers:
-    """Between the page's boxes and the study."""
+    """Connects the page's boxes with the study."""
 
     def __init__(self, study: Study, page: Page) -> None:
         self._study, self._page = study, page
         self._last: Activity | None = None
-        """What was responded to last."""
+        """The activity answered last."""
         self._entered: Activity | None = None
-        """What had the focus last."""
+        """The activity focused last."""
 
     @property
     def _activities(self) -> tuple[Activity, ...]:
         return tuple(box.activity for box in self._page.boxes)
 
     def entered(self, activity: Activity) -> None:
-        """It has the focus: keys speak of it, also after Esc, until something else has."""
+        """Remember the focused activity, the target of keys even after Esc."""
         self._entered = activity
 
     @property
     def has_hints(self) -> bool:
-        """Whether a hint is left for something that is not yet done."""
+        """True if an unfinished activity has another hint."""
         return self._next_hint() is not None
 
     def restore(self) -> None:
-        """Show what was done before."""
+        """Show earlier responses and hints."""
         self.reveal()
         for activity in self._activities:
             self._show(activity, just_now=False)
@@ -53,20 +53,23 @@ class Answers:
             self._offer_hint(activity)
 
     def mark_again(self) -> None:
-        """A run is there to mark against."""
+        """Mark responses against the run that is now loaded."""
         for activity in self._activities:
             if activity.against_run:
                 self._study.record_measured(activity)
                 self._show(activity, just_now=False)
 
     def reveal(self) -> None:
-        """Ask what is to be asked by now."""
+        """Show the activities that the sitting now reveals."""
         for activity in self._activities:
             self._page.box(activity).reveal(self._study.reveals(activity))
             self._offer_hint(activity)
 
     def respond(self, activity: Activity, given: Given, sure: bool = False) -> bool:
-        """Mark it and say so; whether it was a response. What looks like a slip is asked about until it is `sure`."""
+        """Mark a response and show the feedback; return False if the response is not accepted.
+
+        Asks for confirmation of an implausible value unless `sure`.
+        """
         try:
             if not sure and activity.locked and (doubt := self._study.doubt(activity, given)):
                 self._page.box(activity).wonder(given, doubt)
@@ -74,7 +77,7 @@ class Answers:
             self._study.respond(activity, given)
         except UsageError as error:
             box = self._page.box(activity)
-            # What is final already says what it is.
+            # A final response is its own explanation.
             self._show(activity, just_now=False) if box.final else box.complain(str(error))
             return False
         self._last = activity
@@ -84,11 +87,11 @@ class Answers:
 
     @property
     def can_redraw(self) -> bool:
-        """Whether something was answered that can be asked with other numbers."""
+        """True if an answered activity can be posed with new numbers."""
         return self._next_again() is not None
 
     def redraw(self, of: Activity | None = None) -> None:
-        """Ask it with other numbers: that activity, or what was answered last."""
+        """Pose `of`, or the activity answered last, with new numbers."""
         activity = of or self._next_again()
         if activity is not None:
             box = self._page.box(activity)
@@ -97,7 +100,7 @@ class Answers:
             box.enter()
 
     def _next_again(self) -> Activity | None:
-        """What `a` speaks about: what was answered last, else the first on the screen."""
+        """Return the activity that key a redraws: the one answered last, else the first on screen."""
         able = [each for each in self._activities if self._study.can_redraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         seen = [each for each in able if self._page.shows(self._page.box(each))]
@@ -105,11 +108,11 @@ class Answers:
 
     @property
     def can_withdraw(self) -> bool:
-        """Whether something is locked that may be taken back."""
+        """True if a locked response can be withdrawn."""
         return self._withdrawable() is not None
 
     def withdraw(self) -> None:
-        """Open what was locked again, with what stood in it."""
+        """Unlock the last locked response, keeping its input."""
         activity = self._withdrawable()
         locked = self._study.record_of(activity).first if activity else None
         if activity is None or locked is None:
@@ -121,14 +124,14 @@ class Answers:
             self._show(activity, just_now=True)
 
     def _withdrawable(self) -> Activity | None:
-        """What `u` takes back: what was locked last, else the first."""
+        """Return the activity that key u withdraws: the one answered last, else the first."""
         able = [each for each in self._activities if self._study.can_withdraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         return next(iter([*last, *able]), None)
 
     @property
     def drafts(self) -> dict[str, Draft]:
-        """What stands in the boxes and was not answered, by the activities' ids."""
+        """Unsubmitted input by activity id."""
         return {
             box.activity.id: draft
             for box in self._page.boxes
@@ -136,46 +139,46 @@ class Answers:
         }
 
     def _was_given(self, activity: Activity, draft: Draft) -> bool:
-        """Whether it was the last response, which the journal has."""
+        """Return True if the draft equals the latest response, which the journal holds."""
         latest = self._study.record_of(activity).latest
         return latest is not None and latest.given == (tuple(draft) if isinstance(draft, list) else draft)
 
     def restore_drafts(self, drafts: Mapping[str, Draft]) -> None:
-        """Put back what stood in the boxes when the page was left."""
+        """Restore unsubmitted input."""
         for box in self._page.boxes:
             if (draft := drafts.get(box.activity.id)) is not None:
                 box.restore_draft(draft)
 
     def skip_before_run(self) -> None:
-        """What is due before the run is left out, for good."""
+        """Skip the activities due before the run, for good."""
         while (due := self._study.due_before_run) is not None:
             self._study.skip(due)
             self._show(due, just_now=True)
 
     def end(self) -> None:
-        """The sitting is over: tell all marks."""
+        """End the sitting: reveal all marks."""
         self._study.end()
         for activity in self._activities:
             self._show(activity, just_now=False)
 
     def digit(self, digit: str) -> None:
-        """It begins the number that is due, or chooses in the question that is at hand."""
+        """Type a digit into the due number, or pick a choice."""
         box = self._box_at_hand()
         if box is not None and not box.begin(digit):
             box.pick(int(digit))
 
     def enter_next(self) -> None:
-        """Go to the first thing that wants a response."""
+        """Focus the first due activity."""
         box = self._box_at_hand()
         if box is not None:
             box.enter()
 
     def to_next(self) -> bool:
-        """The focus goes to what wants a response after the last one that was given; whether there is any."""
+        """Focus the due activity after the last one answered; return False if none is due."""
         due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
         left = self._left_box()
         if left is not None and left in due:
-            # Esc led out of it, perhaps for a hint: the next try is there.
+            # Esc left this box, perhaps for a hint: the next try belongs there.
             left.to_entry()
             return True
         if self._last is not None:
@@ -188,13 +191,13 @@ class Answers:
         return bool(due)
 
     def pasted(self, text: str) -> None:
-        """It begins the prediction that is due, if it can be one."""
+        """Begin a due prediction with pasted text that starts with a digit."""
         box = self._box_at_hand()
         if box is not None and text[:1].isdigit():
             box.begin(text)
 
     def hint(self, of: Activity | None = None) -> bool:
-        """Show the next hint, of that activity or of what is at hand; whether there was one."""
+        """Show the next hint of `of` or of the activity at hand; return False if there is none."""
         activity = of or self._next_hint()
         if activity is None or not self._study.hints_left(activity):
             return False
@@ -214,7 +217,7 @@ class Answers:
             self._page.box(activity).show(response, just_now)
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
-        """The open one that has the focus, else the first that wants a response: of those on the screen, if any."""
+        """Return the unfinished focused box, else the first due one, preferably on screen."""
         at_hand = self._page.box_at_hand() or self._left_box()
         if at_hand is not None and not at_hand.final:
             return at_hand
@@ -222,7 +225,7 @@ class Answers:
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)
 
     def _next_hint(self) -> Activity | None:
-        """What h speaks about: the open question at hand, without one what comes first on the page."""
+        """Return the activity that key h helps with: the focused one if due, else the first due one."""
         at_hand = self._page.box_at_hand() or self._left_box()
         if at_hand is not None and self._study.is_due(at_hand.activity):
             wanted: tuple[Activity, ...] = (at_hand.activity,)
@@ -231,7 +234,7 @@ class Answers:
         return next((activity for activity in wanted if self._study.hints_left(activity)), None)
 
     def _left_box(self) -> ActivityBox[Activity] | None:
-        """The box that had the focus last, while it is still on the screen."""
+        """Return the box focused last, if it is still on screen."""
         if self._entered is None:
             return None
         box = self._page.box(self._entered)

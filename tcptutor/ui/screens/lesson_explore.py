@@ -1,4 +1,4 @@
-"""The runs of a challenge: with the knobs as they stand, and judged when they end."""
+"""Runs of a challenge, with the knobs of its box, judged when they end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.widgets.page.explore import ExploreBox
 
 _LOOKED = 20
-"""Earlier runs among which that with nothing changed is looked for."""
+"""Number of earlier runs searched for one with initial knobs."""
 
 
 class ExploreSide(RunSide):
-    """Between the bench, the panel and the challenge's box."""
+    """Panel of a challenge."""
 
     activity: ExploreActivity
     _just_ended = False
@@ -33,7 +33,7 @@ class ExploreSide(RunSide):
 
     @property
     def wanted(self) -> Experiment:
-        with contextlib.suppress(UsageError):  # said when it is to be run
+        with contextlib.suppress(UsageError):  # reported when the student runs it
             return self.activity.variant(self.box.values)
         return self.activity.experiment
 
@@ -76,7 +76,7 @@ class ExploreSide(RunSide):
         self._judge(run)
 
     def _judge(self, run: Run) -> None:
-        """Tell how the run stands, and keep it: also one that ended while another page was on the screen."""
+        """Judge a run, store its score, also if it ended while another page was shown."""
         values = self.activity.values(run.experiment)
         if not self.activity.changed(values) and run.fidelity.status == "valid":
             self.study.baseline = run
@@ -89,7 +89,7 @@ class ExploreSide(RunSide):
         self.box.show_record(self.study.record_of(self.activity))
 
     def _is_better(self, run: Run) -> bool:
-        """Whether a run of before would be a better score than is kept."""
+        """Return True if an earlier run would improve the stored score."""
         response = self.activity.given(run.experiment)
         with contextlib.suppress(UsageError):
             mark = self.activity.mark(response, self.study.context)
@@ -103,7 +103,7 @@ class ExploreSide(RunSide):
         await super()._recall_from(files)
 
     async def _recall_start(self) -> None:
-        """The run with nothing changed, which others are compared with."""
+        """Load the latest run with initial knobs, the baseline for others."""
         kept = islice(self.study.run_files(), _LOOKED)
         while self.study.baseline is None and (run := await background.first_readable(kept)) is not None:
             as_at_first = not self.activity.changed(self.activity.values(run.experiment))

@@ -1,4 +1,4 @@
-"""The keys of a page, and those of them that the footer shows."""
+"""Keys of a page and its footer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TYPING = (
     FooterKey((("Tab", "tab"),), "next"),
     FooterKey((("Esc", "escape"),), "leaves the field"),
 )
-"""Beside what Enter does."""
+"""Footer entries for a field, in addition to Enter's."""
 TYPED = (
     "go",
     "run",
@@ -28,7 +28,7 @@ TYPED = (
     "withdraw",
     "end_terminal",
 )
-"""Their keys are letters, digits or arrows in a field."""
+"""Actions whose keys are letters, digits or arrows inside a field."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
@@ -36,7 +36,7 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 BINDINGS: list[BindingType] = [
-    # While the cursor is in the chart the arrows move it; the letters still turn pages.
+    # With a cursor in the chart, arrows move it; letters still turn pages.
     *ARROWS,
     _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
     _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
@@ -66,7 +66,7 @@ BINDINGS: list[BindingType] = [
     _key("h", "hint", "hint", "lesson.hint", "one more hint"),
     _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
     _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
-    # Where the chart has the room, what reads the text brings it back.
+    # While only the chart is shown, keys that scroll the text bring it back.
     _key("tab", "field", "answer", "lesson.field", "to the next thing to fill in; Shift+Tab back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),

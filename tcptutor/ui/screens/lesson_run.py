@@ -1,4 +1,4 @@
-"""The run of a page: when it may start, and which run is shown."""
+"""Panel of a page's run."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 WHAT_IFS = 3
-"""What-ifs that are shown beside a page's runs."""
+"""Maximum number of what-ifs in the table of runs."""
 _NAME = 20
-"""Characters of what was changed, in the narrowest table."""
+"""Maximum width of a what-if's name in the narrowest table."""
 
 
 class RunSide(Side):
-    """Between the bench and the panel, for one step that runs an experiment."""
+    """Panel of an activity that runs an experiment."""
 
     activity: RunActivity | ExploreActivity
     widget: RunPanel
     _shown: Live | None = None
     _what_ifs: Sequence[tuple[str, EarlierRun]] = ()
-    """The page's latest what-ifs, the oldest first."""
+    """The page's latest what-ifs, oldest first."""
 
     def make_widget(self) -> Widget:
         return RunPanel()
@@ -50,17 +50,16 @@ class RunSide(Side):
 
     @property
     def in_progress(self) -> bool:
-        """Whether this page's own run goes on."""
         live = self.bench.live
         return self.bench.busy and live is not None and self._is_ours(live)
 
     @property
     def wanted(self) -> Experiment:
-        """What r runs, but for its seed."""
+        """The experiment to run, with any seed."""
         return self.activity.experiment
 
     def restore(self) -> None:
-        """Show the run that goes on, else the last one of this page."""
+        """Show the run in progress or the latest run of this page."""
         live = self.bench.live
         if live is not None and self._is_ours(live):
             self._show(live)
@@ -75,14 +74,14 @@ class RunSide(Side):
 
     @property
     def environment(self) -> Environment | None:
-        # Before it begins a run knows no place yet.
+        # Before it starts, a run has no environment.
         return self._shown.run.environment if self._shown and self._shown.run.environment.backend else None
 
     @property
     def bench_experiment(self) -> Experiment | None:
         if self._shown is not None:
             return self._shown.run.experiment
-        # What is to be expected is not told before the student has said it.
+        # The bench would show predictions before the student has made one.
         return None if self.study.due_before_run else self.activity.experiment
 
     @property
@@ -93,7 +92,7 @@ class RunSide(Side):
 
     @property
     def line(self) -> Content:
-        """What would be run; how far it is; what came out."""
+        """Settings before the run, progress during it, result after it."""
         live = self._shown
         if live is None:
             if self.is_loading:
@@ -118,13 +117,12 @@ class RunSide(Side):
 
     @property
     def can_repeat(self) -> bool:
-        """Whether there is a whole run to repeat."""
         return self.study.run is not None
 
     def start(self, same: bool = False) -> None:
-        """Run it with new random numbers, or with the `same` as the latest whole run.
+        """Run with the next seed, or with the seed of the latest complete run if `same`.
 
-        Not while a prediction is due, or while the lab is at work for another page.
+        Goes to a due prediction instead, and does nothing while the lab is busy.
         """
         due = self.study.due_before_run
         if obstacle := self.bench.obstacle:
@@ -137,7 +135,7 @@ class RunSide(Side):
 
     def _seed(self, same: bool) -> int:
         own = self.activity.experiment.seed
-        if self._replays:  # there is one recording
+        if self._replays:  # there is only one recording
             return own
         if same and self.study.run is not None:
             return self.study.run.experiment.seed
@@ -149,7 +147,7 @@ class RunSide(Side):
         return here is not None and here.backend == "replay"
 
     def responded(self) -> None:
-        """It may have been the prediction that was due."""
+        """Update the panel, since a due prediction may have been answered."""
         if self._shown is None:
             self._idle()
 
@@ -172,7 +170,7 @@ class RunSide(Side):
                 self._compare(self._shown)
 
     def _add_what_if(self, live: Live) -> None:
-        """One more of the page; the latest few are shown beside its runs."""
+        """Add a what-if to the table of runs."""
         figures = figures_of(live)
         if figures is not None:
             name = summarize_changes(self.activity.experiment, live.run.experiment)
@@ -183,14 +181,16 @@ class RunSide(Side):
         self.widget.turn()
 
     async def _recall(self) -> None:
-        """Show the latest run that is kept; where it was cut short, a whole one before it is what is marked against."""
+        """Show the latest stored run and mark responses against the latest complete one."""
         self.study.reading = True
         try:
-            with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
+            with contextlib.suppress(
+                JournalError
+            ):  # the page's record is read from the journal too, and reports the failure
                 await self._recall_from(self.study.run_files())
         finally:
             self.study.reading = False
-            if self._shown is None:  # none of its files can be read
+            if self._shown is None:  # no readable file
                 self._idle()
                 self.widget.post_message(RunLoaded())
 
@@ -205,7 +205,7 @@ class RunSide(Side):
         await self._recall_others(files)
 
     async def _recall_others(self, files: Iterator[str]) -> None:
-        """What stands beside the run: those before it, and the one of the page that it is compared with."""
+        """Load earlier runs, the comparison page's run and what-ifs."""
         if beside := self.activity.beside:
             await self._recall_whole(beside, self.study.run_files(beside), 1)
         await self._recall_whole(self.study.step.id, files, MAX_EARLIER)
@@ -225,7 +225,7 @@ class RunSide(Side):
                 self._add_what_if(live)
 
     async def _recall_whole(self, step: str, files: Iterator[str], number: int) -> None:
-        """The latest whole runs of a page, in numbers."""
+        """Load the latest `number` complete runs of a page."""
         while number and (run := await background.first_readable(files)) is not None:
             if run.complete:
                 number -= 1
@@ -234,7 +234,7 @@ class RunSide(Side):
     async def _show_kept(self, run: Run) -> None:
         live = await background.recall(self.study.module.id, self.study.step.id, run)
         self.bench.history.add(live)
-        if self._shown is None:  # a new run may have begun meanwhile
+        if self._shown is None:  # a new run may have started
             self._show(live)
             self._show_after(live, scroll=False)
 
@@ -250,7 +250,7 @@ class RunSide(Side):
             self._compare(live)
 
     def _compare(self, live: Live) -> None:
-        """Set it beside the runs before it, and beside that of the page that it is compared with."""
+        """List the run with earlier runs, what-ifs and the run of the comparison page."""
         this = self.bench.history.of(live)
         if this is None:
             return
@@ -269,7 +269,7 @@ class RunSide(Side):
 
     @property
     def _beside_number(self) -> int | None:
-        """The number of the page that this one is compared with; None without one, or where it cannot be read."""
+        """Number of the page that this page is compared with; None without one, or if it is damaged."""
         for number, step in enumerate(self.study.module.steps, 1):
             if self.activity.beside and step.id == self.activity.beside:
                 return number
@@ -281,7 +281,7 @@ class RunSide(Side):
         self.widget.post_message(RunLoaded())
 
     def _own(self) -> OwnPrediction | None:
-        """The student's prediction, if it can stand beside the throughput."""
+        """Return the student's prediction if it is a rate, which the chart can show."""
         for predict in self.study.step.of(Predict):
             first = self.study.record_of(predict).first
             if predict.unit == "rate" and first is not None and first.value is not None:

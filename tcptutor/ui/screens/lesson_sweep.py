@@ -1,4 +1,4 @@
-"""The sweep of a page: when it may start, and what of it is shown."""
+"""Panel of a page's sweep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tcptutor.ui.widgets.sweep.picture import progress
 
 
 class SweepSide(Side):
-    """Between the bench and the panel, for one step with a sweep."""
+    """Panel of a sweep."""
 
     activity: SweepActivity
     widget: SweepPanel
@@ -42,7 +42,7 @@ class SweepSide(Side):
         return self._live is not None and self._live.in_progress
 
     def restore(self) -> None:
-        """Show the sweep that goes on, else the one that is kept."""
+        """Show the sweep in progress or the stored one."""
         sweep = self.bench.sweep
         if sweep is not None and self._is_ours(sweep):
             self._show(sweep)
@@ -80,13 +80,13 @@ class SweepSide(Side):
 
     @property
     def _what(self) -> str:
-        """ "throughput against streams, 8 runs"."""
+        """Short description: "throughput against streams, 8 runs"."""
         return f"{self.activity.title}, {len(self.activity.cells())} runs"
 
     def start(self, same: bool = False) -> None:  # noqa: ARG002  # nothing is repeated as it was
-        """Run what is missing; when all is there, each value once more.
+        """Run the missing points; if the sweep is complete, run another round.
 
-        Not while a prediction is due, or while the lab is at work for another page.
+        Goes to a due prediction instead, and does nothing while the lab is busy.
         """
         due, live = self.study.due_before_run, self._live
         if obstacle := self.bench.obstacle:
@@ -135,7 +135,7 @@ class SweepSide(Side):
         self.widget.show(live, self._guess())
 
     def _ended(self, scroll: bool) -> None:
-        """Once every value was measured there is something to mark against, and what is about it is asked."""
+        """Mark responses once every value is measured, and reveal questions about the sweep."""
         live = self._live
         if live is None or live.in_progress or not live.complete:
             return
@@ -151,7 +151,7 @@ class SweepSide(Side):
         self.widget.post_message(RunLoaded())
 
     def _asked_about(self, live: LiveSweep) -> dict[str, Run]:
-        """The first run at the value that a prediction is about."""
+        """Return the first run at the value of the prediction."""
         predict = self._predict
         if predict is None or predict.at not in self.activity.values:
             return {}
@@ -159,11 +159,13 @@ class SweepSide(Side):
         return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
 
     async def _recall(self) -> None:
-        """Show what is kept of an earlier session."""
+        """Load the sweep from an earlier session."""
         live = self._new()
         self.study.reading = True
         try:
-            with contextlib.suppress(JournalError):  # the page's record comes from it too, and says so
+            with contextlib.suppress(
+                JournalError
+            ):  # the page's record is read from the journal too, and reports the failure
                 async for _ in sweep_runner.recall(live, self.study.run_files()):
                     if self._live is None and live.state == "ended":
                         self._show(live)
@@ -176,7 +178,7 @@ class SweepSide(Side):
             self._ended(scroll=False)
 
     def _open(self, at: int) -> None:
-        """Open the latest run at the value of that index."""
+        """Open the latest run at a value."""
         live = self._live
         cells = live.at(at) if live is not None else []
         if live is None or not cells:

@@ -1,4 +1,4 @@
-"""The terminal of a page: when it may be opened, and what of the session is shown."""
+"""Terminal of a page: its shells, chart and goals."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tcptutor.ui.widgets.terminal.pane import TerminalPane
 from tcptutor.wire.kernel_state import SessionState
 
 _NAMED = re.compile(r"tcptutor shell [hs]\d --experiment (?P<name>[\w-]+/[\w-]+)")
-"""How a page's text offers a shell on an experiment."""
+"""Command in a page's text that names the experiment for a shell."""
 _FIRST = (24, 80)
-"""Lines and columns of a shell whose place is not known yet."""
+"""Size of a shell in lines and columns before it is laid out."""
 
 
 class TerminalSide:
-    """Between the bench's session and the column, for one page. `say` tells the student something in one line."""
+    """Connects the bench's session with the terminal column of a page. `say` notifies the student."""
 
     def __init__(self, study: Study, bench: Bench, say: Callable[[str], object]) -> None:
         self.study, self.bench, self._say = study, bench, say
@@ -38,7 +38,7 @@ class TerminalSide:
         self._live: Live | None = None
         self._drawn: Experiment | None = None
         self.next_command: ShownCommand | None = None
-        """The page's own that comes next."""
+        """The page's next command."""
 
     @property
     def pane(self) -> TerminalPane:
@@ -46,11 +46,11 @@ class TerminalSide:
 
     @property
     def is_open(self) -> bool:
-        """Whether this page's terminal is there."""
+        """True if a session of this page is in progress."""
         return self.bench.session.is_of(self.study.module.id, self.study.step.id)
 
     def open(self) -> bool:
-        """The student asks for a terminal; whether one is there or on its way."""
+        """Open a session unless something prevents it; return True if one is open or starting."""
         if self.is_open:
             return True
         shell, experiment = self.study.step.shell, self.network
@@ -67,7 +67,7 @@ class TerminalSide:
 
     @cached_property
     def network(self) -> Experiment | None:
-        """What a terminal here opens on: the page's own network, else that which its text names; None without one."""
+        """Network for a terminal: the page's own, else the one named in its text; None without either."""
         step = self.study.step
         if step.shell is not None:
             return step.shell.experiment
@@ -81,16 +81,17 @@ class TerminalSide:
             return None
 
     def turn_host(self, by: int) -> None:
-        """The shell of the next host, or of the one before."""
+        """Show the shell of the host `by` places away."""
         hosts = self.bench.session.hosts
         if hosts:
             at = hosts.index(self._host) if self._host in hosts else 0
             self.show_host(hosts[(at + by) % len(hosts)])
 
     def type(self, command: ShownCommand) -> bool:
-        """Type it into the shell of its host, which is opened if it is not; it runs when the student says so.
+        """Type a command into its host's shell without running it.
 
-        Returns False where a line waits at that host's prompt to be run.
+        Returns:
+            False if that shell's prompt holds an unfinished line.
         """
         session = self.bench.session
         begun = session.has_unfinished_line(command.host)
@@ -101,17 +102,17 @@ class TerminalSide:
         return not begun
 
     def _type_ahead(self, data: bytes) -> None:
-        """Keep keys that are typed before the host has a shell."""
+        """Store keys until the host has a shell."""
         self.bench.session.type(self._host, data)
         self.show()
 
     def show_host(self, host: str) -> None:
-        """The shell on that host, opened if it is not."""
+        """Show the shell on a host, opening it if necessary."""
         self._host = host
         self.show(wanted=True)
 
     def show(self, wanted: bool = False) -> None:
-        """What the session is now. A shell is opened where one is `wanted`, and as the first one."""
+        """Update the column. Opens a shell if `wanted` or if there is none yet."""
         session = self.bench.session
         if not self.is_open or not self.widget.is_attached:
             return
@@ -135,7 +136,7 @@ class TerminalSide:
         self.show_tabs()
 
     def show_goals(self) -> None:
-        """How the goals stand; over the page also which command comes next."""
+        """Show the goals and, if the terminal covers the page, the next command."""
         covers = self.widget.is_attached and self.widget.screen.has_class("-narrow")
         self.widget.goals.show(self.bench.session.board, self.next_command if covers else None)
 
@@ -145,7 +146,7 @@ class TerminalSide:
         self.widget.tabs.show(session.hosts, self._host, tuple(session.shells), rate)
 
     def _show_chart(self) -> None:
-        """The latest run; before the first the network."""
+        """Show the latest run; before the first, the network."""
         session, chart = self.bench.session, self.widget.chart
         if session.live is not None:
             if session.live is not self._live:
@@ -158,7 +159,7 @@ class TerminalSide:
             self._drawn = experiment
             chart.idle(experiment, "What you send is drawn here, with what is expected of the path.")
 
-    # What the session tells
+    # Session events
 
     def session_updated(self, message: SessionUpdated) -> None:
         if message.event is None or isinstance(message.event, SessionState):
@@ -191,7 +192,7 @@ class TerminalSide:
 
     @property
     def line(self) -> Content:
-        """It in a line, where there is no room beside the page."""
+        """State in one line, for when the terminal is hidden."""
         live = self._live
         stands = "a terminal is open"
         if live is not None and live.in_progress and live.rates:

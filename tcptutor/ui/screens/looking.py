@@ -1,6 +1,6 @@
-"""The keys of the cursor in a run, the same on every screen with such a chart.
+"""Keys of the cursor in a run's chart, the same on every screen.
 
-Arrows move it, and so do a comma and a full stop, as in video players.
+Arrows move the cursor, and so do comma and full stop, as in video players.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 Entries = tuple[tuple[str, str], ...]
 
 FAST = 8
-"""Columns of a longer step."""
+"""Columns of a long step."""
 
 MOVES = ("step", "to_loss", "zoom", "zoom_out", "next_flow", "sequence", "stop_looking")
-"""Actions that work while the cursor is there."""
+"""Actions that need a cursor."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
@@ -33,7 +33,7 @@ ARROWS: list[BindingType] = [
     _key("left", "step(-1)", "back", "look.back", "the cursor: back by a column"),
     _key("right", "step(1)", "on", "look.on", "the cursor: on by a column"),
 ]
-"""For screens in which arrows do something else while there is no cursor: they list these before their own."""
+"""Bindings to list before a screen's own arrow keys, which apply while there is no cursor."""
 
 BINDINGS: list[BindingType] = [
     *ARROWS,
@@ -60,7 +60,7 @@ BINDINGS: list[BindingType] = [
         "look.bytes",
         "the flow's bytes over time, of a run with acks=on; or its window",
     ),
-    # On a page its own action closes the cursor before it does anything else.
+    # On a page, the page's own action closes the cursor first.
     Binding("escape", "stop_looking", show=False, priority=True, id="look.close"),
 ]
 
@@ -74,35 +74,35 @@ FOOTER = (
     ("look.bytes", "bytes"),
     ("look.look", "closes"),
 )
-"""Of the line at the bottom while the cursor is there."""
+"""Footer while there is a cursor."""
 
 
 def with_cursor(footer: Entries) -> Entries:
-    """The line at the bottom while the cursor is there: its keys, then those of the screen."""
+    """Return the footer with the cursor's keys first."""
     return (*FOOTER, *(entry for entry in footer if entry[0] != "look.look"))
 
 
 class LookingScreen(TutorScreen):
-    """A screen with a chart that may be looked into. Subclasses say which; they ask `can_look` in `check_action`."""
+    """A screen with a chart that has a cursor. Subclasses call `can_look` in `check_action`."""
 
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
     @property
     def chart(self) -> RunPanel | None:
-        """What may be looked into; None where there is nothing of that kind."""
+        """The chart; None without one."""
         raise NotImplementedError
 
     def connect(self, panel: RunPanel) -> None:
-        """Let it say when other keys work, and find what is kept of its runs."""
+        """Let a panel report changes of its keys and find the files of its runs."""
         panel.changed, panel.run_file = self.keys_changed, self.run_file
 
     def run_file(self, run: Run) -> Path | None:
-        """Where `run` is kept; None where it is not."""
+        """Return the file of `run`; None if it is not stored."""
         return self.tutor.journal.runs.file(run.id)
 
     @property
     def chart_seen(self) -> bool:
-        """Whether there is room for it now."""
+        """True if the chart is visible."""
         return True
 
     @property
@@ -115,11 +115,11 @@ class LookingScreen(TutorScreen):
 
     @property
     def looks(self) -> bool:
-        """Whether there is a cursor in a chart that is seen."""
+        """True if a visible chart has a cursor."""
         return self.chart is not None and self.chart_seen and self.chart.cursor is not None
 
     def can_look(self, action: str) -> bool | None:
-        """Whether a key of the cursor does something now; None for any other key."""
+        """Return True if a key of the cursor works now; None for other keys."""
         chart = self.chart
         if action == "look":
             return chart is not None and chart.can_look
@@ -141,7 +141,7 @@ class LookingScreen(TutorScreen):
         return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
 
     def keys_changed(self) -> None:
-        """Other keys work than before."""
+        """Update keys and footer."""
         self.refresh_bindings()
         self.ask_keys()
 

@@ -1,4 +1,4 @@
-"""What stands beside the page while an activity is used: a chart, later a terminal or a sandbox."""
+"""Panel next to a page, one for each activity that runs something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOADING = "Loading your last run …"
 
 
 class Side:
-    """Between the bench and a widget, for one activity of a page."""
+    """Panel of one activity: connects the bench, the page and a widget."""
 
     def __init__(self, activity: Any, study: Study, page: Page, bench: Bench) -> None:
         self.activity, self.study, self.page, self.bench = activity, study, page, bench
@@ -31,64 +31,64 @@ class Side:
 
     @property
     def in_progress(self) -> bool:
-        """Whether what r starts goes on."""
+        """True while the experiment or sweep that r starts is in progress."""
         return False
 
     def restore(self) -> None:
-        """Show how it was left."""
+        """Show the panel's last state."""
 
     @property
     def is_loading(self) -> bool:
-        """Whether a run that was made here before is being read from its file."""
+        """True while an earlier run is being loaded."""
         return self.study.reading and self.study.record.runs > 0
 
     @property
     def chart(self) -> RunPanel | None:
-        """What there is to look into; None where it is no chart of a run."""
+        """Chart with a cursor; None if the panel has no chart of a run."""
         return None
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """The run that is shown, else what r would run. None while that is to be predicted."""
+        """Settings of the run shown, else of the next run; None while a prediction is due."""
         return None
 
     @property
     def next_experiment(self) -> Experiment | None:
-        """What r will run the first time, as it stands; None where it ran before or cannot be foreseen."""
+        """The first run's experiment and seed, for prefetching; None if it ran before or is unknown."""
         return None
 
     @property
     def environment(self) -> Environment | None:
-        """Where the run or sweep that is shown took place; None without one."""
+        """Environment of the run or sweep shown; None without one."""
         return None
 
     @property
     def line(self) -> Content:
-        """It in a line, for where there is no room beside the page."""
+        """State in one line, for when the panel is hidden."""
         return Content("")
 
     @property
     def can_repeat(self) -> bool:
-        """Whether there is something to repeat as it was."""
+        """True if an earlier run can be repeated with its seed."""
         return False
 
     def start(self, same: bool = False) -> None:
-        """The student asks for it to start: anew, or the same once more."""
+        """Start a run with a new seed, or with the `same` seed."""
 
     def responded(self) -> None:
-        """Something on the page was answered."""
+        """Update after a response on the page."""
 
     def run_updated(self, live: Live) -> None:
-        """A run has new data; it may be another page's."""
+        """Update after new data of any page's run."""
 
     def run_ended(self, live: Live) -> None:
-        """A run has ended; it may be another page's."""
+        """Update after the end of any page's run."""
 
     def sweep_updated(self, sweep: LiveSweep) -> None:
-        """A sweep has something new; it may be another page's."""
+        """Update after progress of any page's sweep."""
 
     def sweep_ended(self, sweep: LiveSweep) -> None:
-        """A sweep has ended; it may be another page's."""
+        """Update after the end of any page's sweep."""
 
     def turn(self) -> None:
-        """The student asks for the next view of it."""
+        """Show the next view."""

@@ -1,4 +1,4 @@
-"""A run from a file: the same chart and numbers as beside a page, with where it ran and each flow's part."""
+"""A stored run: chart, figures, environment and a table of flows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
 class StoredScreen(LookingScreen):
-    """Needs no lab, no journal and no course."""
+    """A run from a file. Needs no lab, journal or course."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart"),
@@ -42,7 +42,12 @@ class StoredScreen(LookingScreen):
     )
 
     def __init__(self, run: Run, name: str, file: Path | None = None) -> None:
-        """`name` stands above it; `file` is the run's, where it has one of its own."""
+        """Create the screen.
+
+        Args:
+            name: title in the header.
+            file: the run's own file, if it has one.
+        """
         super().__init__()
         self._run, self._place_name, self._file = run, name, file
         self._panel = RunPanel()
@@ -117,10 +122,10 @@ class CellScreen(StoredScreen):
 
 
 def _facts(run: Run) -> Content:
-    """Which experiment, when, on what, and whether it is believed."""
+    """Return experiment, time, environment and fidelity."""
     experiment, environment = run.experiment, run.environment
     when = run.started[:16].replace("T", " ")
-    # The longest last: it is what a narrow terminal cuts off.
+    # The longest fact comes last, where a narrow terminal cuts it.
     cut = [] if run.complete else ["cut short"]
     facts = [when, *cut, f"fidelity {run.fidelity.status}", environment.system]
     return Content.assemble(
@@ -131,7 +136,7 @@ def _facts(run: Run) -> Content:
 
 
 def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
-    """A line for each flow, TCP then UDP."""
+    """Return a table with a line for each flow, TCP before UDP."""
     rows = [("flow", "throughput", "mean RTT", "mean cwnd", "resent", "losses", "algorithm")]
     rows += [
         (

@@ -1,4 +1,4 @@
-"""A run with one thing changed: run with the same seed, drawn over the one before, and both in numbers."""
+"""A what-if: a run repeated with one setting changed, compared with its base run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tcptutor.ui.workbench import PLACE
 
 
 def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
-    """Ask what is to be another in that run, and run it."""
+    """Ask which setting of the run to change, and run the what-if."""
     here, run = bench.state.environment, base.live.run
     if bench.busy:
         app.notify(bench.obstacle)
@@ -51,13 +51,13 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
 
 
 def _page(live: Live) -> tuple[str, str]:
-    """Where its what-if belongs: with the runs of a page, or with those of no page."""
+    """Return module and step of the what-if: those of its base run, or of the bench for a run without a page."""
     own = live.repeatable or live.changed_from is not None
     return (live.module, live.step) if own else PLACE
 
 
 def _notes(base: Live, here: Environment | None) -> str:
-    """What is to be expected of the same seed."""
+    """Return what the seed guarantees for this pair of runs."""
     if here is None:
         return ""
     if here.clock != "virtual":
@@ -70,7 +70,7 @@ def _notes(base: Live, here: Environment | None) -> str:
 
 
 class WhatIfScreen(LookingScreen):
-    """Runs it when it is opened. Leaving it lets the run go on; it is kept either way."""
+    """A what-if, started when the screen opens. Leaving the screen does not stop the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "figures", "figures", id="what-if.figures", tooltip="both in numbers, or the chart"),
@@ -94,9 +94,9 @@ class WhatIfScreen(LookingScreen):
         self._module, self._step = module, step
         self._base, self._experiment = base, experiment
         self._live: Live | None = None
-        """The what-if, once it has begun."""
+        """The what-if; None until it has started."""
         self._again: Live | None = None
-        """The run before, once more."""
+        """The repetition of the base run, if necessary."""
         self._panel = RunPanel()
         self.connect(self._panel)
 
@@ -116,7 +116,7 @@ class WhatIfScreen(LookingScreen):
         self._say("")
         self.tutor.bench.start_what_if(self._module, self._step, self._base, self._experiment)
 
-    # The runs
+    # Runs
 
     def run_updated(self, live: Live) -> None:
         super().run_updated(live)
@@ -158,7 +158,7 @@ class WhatIfScreen(LookingScreen):
             self._say(found.sentence)
             self.query_one("#figure-table", Static).update(_figures(found))
 
-    # What is told
+    # Text
 
     def _say(self, sentence: str) -> None:
         line = Content.assemble(
@@ -218,7 +218,7 @@ class WhatIfScreen(LookingScreen):
 
 
 def _figures(found: background.ComparedRuns) -> Content:
-    """Of the time from which they differ, then of all measured time."""
+    """Return tables of figures, first since the runs differ, then for the measured period."""
     head = ("", "before", "what if", "")
     parts = []
     if found.since and found.differs_at is not None:

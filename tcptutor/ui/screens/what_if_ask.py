@@ -1,4 +1,4 @@
-"""What if: which one thing is to be another, to what, and from when on."""
+"""Dialog for a what-if: the setting, its new value, the time of the change."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Field = Literal["thing", "value", "since"]
 _FIELDS: tuple[Field, ...] = ("thing", "value", "since")
 _LABELS: dict[Field, str] = {"thing": "change", "value": "to", "since": "from"}
 _USUAL = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
-"""What comes first where nothing is typed yet."""
+"""Settings offered first while nothing is typed."""
 _LEFT_OUT = ("changes",)
 _LINK_HELP = "the bottleneck's link, up or down"
 
 
 class AskWhatIf(ModalScreen[Experiment | None]):
-    """Gives the experiment that is to be run; None where the student goes back."""
+    """Dialog for a what-if, dismissed with the experiment to run, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", priority=True, id="whatif.back"),
@@ -44,7 +44,12 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     ]
 
     def __init__(self, run: Run, at: float | None, notes: str) -> None:
-        """at: where the cursor stands, s: what can change then is offered first. notes: what is to be known of it."""
+        """Create the dialog.
+
+        Args:
+            at: time at the cursor, s; settings that can change during a run are then offered first.
+            notes: remark on the comparison.
+        """
         super().__init__()
         self._run, self._at, self._notes = run, at, notes
         self._entries: dict[Field, Input] = {}
@@ -72,15 +77,19 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             self._entries["since"].value = f"{self._at:.6g} s"
         self._to("thing")
 
-    # The fields
+    # Fields
 
     @property
     def _thing(self) -> str:
-        """What is to change: as it was typed, else what the bar is on."""
+        """The setting to change, as typed."""
         return self._entries["thing"].value.strip()
 
     def _since(self) -> float | None:
-        """When it is to change; None for from the start. Raises TutorError."""
+        """Return the time of the change in s; None for the start.
+
+        Raises:
+            TutorError: if the time cannot be read.
+        """
         text = self._entries["since"].value.strip()
         if not text or self._thing not in DURING:
             return None
@@ -92,7 +101,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         self._show()
 
     def _show(self) -> None:
-        """The offers of the field at hand, and what is to be said."""
+        """Update suggestions and remark for the current field."""
         value, since = self._entries["value"], self._entries["since"]
         since.disabled = bool(self._thing) and self._field != "thing" and self._thing not in DURING
         since.placeholder = "the start" if not since.disabled else "the start: it holds for the whole run"
@@ -126,7 +135,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         return [(name, self._row(name)) for name in self._things()]
 
     def _things(self) -> list[str]:
-        """What may be changed and has what was typed in its name, or in what it is."""
+        """Return settings whose name or description contains the typed text."""
         typed = self._entries["thing"].value.strip().lower()
         first = DURING if self._at is not None else _USUAL
         names = [name for name in dict.fromkeys((*first, *PARAMETERS, LINK)) if name not in _LEFT_OUT]
@@ -181,7 +190,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
                 self._show()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
+        """Take a clicked suggestion."""
         self.query_one(OptionList).highlighted = event.option_index
         self.action_take(chosen=True)
 
@@ -196,7 +205,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
 
     @property
     def _chosen(self) -> str:
-        """What the bar is on."""
+        """The highlighted suggestion."""
         option = self.query_one(OptionList).highlighted_option
         return option.id or "" if option else ""
 
@@ -208,7 +217,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             self._to(_FIELDS[at])
 
     def action_take(self, chosen: bool = False) -> None:
-        """What stands in the field; from the last one it is run."""
+        """Take the current field; after the last one, run the what-if."""
         if self._field == "thing":
             if self._settle(chosen):
                 self._to("value")
@@ -224,7 +233,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             self._finish()
 
     def _settle(self, chosen: bool = False) -> bool:
-        """Whether it is clear what is to change; its whole name stands there then."""
+        """Complete the name of the setting; return False if it is ambiguous or unknown."""
         entry = self._entries["thing"]
         exact = self._thing in PARAMETERS or self._thing == LINK or sysctl_name(self._thing)
         name = self._thing if exact and not chosen else self._chosen
@@ -252,7 +261,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         self.dismiss(after)
 
     def action_back(self) -> None:
-        """To the field before; from the first one away."""
+        """Go to the previous field; from the first one, close the dialog."""
         if self._field == "thing":
             self.dismiss(None)
         else:

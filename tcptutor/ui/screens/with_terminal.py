@@ -1,4 +1,4 @@
-"""A page with a terminal: the keys that open it, lead into it and out of it, and end it."""
+"""Keys of a page with a terminal, and the terminal's place in the layout."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
 _NOT_WITH_IT = ("lesson.terminal", "lesson.run", "lesson.repeat")
 
 _IN_PANE = ("switch_pane", "turn_host", "type_command")
-"""What works while keys are the shell's."""
+"""Actions that work while the shell has the keys."""
 
 OPEN, CHART, SHELL = "-terminal", "-terminal-chart", "-terminal-shell"
-"""Classes of the screen: that the terminal is beside the page, and what of it is shown."""
+"""CSS classes of the screen: the terminal is open; its chart, its shell is visible."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
@@ -38,16 +38,16 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 LEFT_OPEN_FOOTER = ("lesson.end-terminal", "ends the terminal")
-"""While that of another page is open: nothing else runs before it has ended."""
+"""Footer entry while another page's terminal is open, which prevents any run."""
 
 
 def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The entries of a page's footer while its terminal is open: the way into it first, which is always shown."""
+    """Return a page's footer while its terminal is open, with the key into the terminal first."""
     return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _NOT_WITH_IT)
 
 
 class ScreenWithTerminal(TutorScreen):
-    """Subclasses make `terminal`, and call `lay_out_terminal` when the layout changes."""
+    """A page with a terminal. Subclasses create `terminal` and define `lay_out`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
@@ -68,27 +68,27 @@ class ScreenWithTerminal(TutorScreen):
     ]
 
     terminal: TerminalSide | None = None
-    """None until the screen has anything."""
+    """None until the screen is composed."""
     shell_box: ShellBox | None = None
-    """The page's goals and commands; None for a page without any."""
+    """The page's goals and commands; None without any."""
 
     @property
     def in_pane(self) -> bool:
-        """Whether keys are the shell's."""
+        """True while the shell has the keys."""
         return self.terminal is not None and self.focused is self.terminal.pane
 
     @property
     def other_terminal_open(self) -> bool:
-        """Whether the terminal of another page is there, which keeps this one from running anything."""
+        """True while another page's terminal prevents this page from running anything."""
         return not self.terminal_open and self.tutor.bench.session.stage in ("starting", "open")
 
     @property
     def terminal_open(self) -> bool:
-        """Whether this page's terminal is there."""
+        """True while this page's terminal is open or starting."""
         return self.terminal is not None and self.terminal.is_open
 
     def check_terminal(self, action: str) -> bool | None:
-        """Whether a key that has to do with the terminal works now; None for other keys."""
+        """Return True if a key of the terminal works now; None for other keys."""
         if self.in_pane:
             return action in _IN_PANE and (action != "type_command" or self._has_command)
         works: bool | None = None
@@ -106,7 +106,7 @@ class ScreenWithTerminal(TutorScreen):
         return works
 
     def pane_keys(self) -> tuple[FooterKey, ...]:
-        """What the footer offers while keys are the shell's."""
+        """Return the footer while the shell has the keys."""
         return bindings.footer_entries(self, _IN_PANE_FOOTER)
 
     async def action_terminal(self) -> None:
@@ -120,9 +120,9 @@ class ScreenWithTerminal(TutorScreen):
 
     @property
     def _has_command(self) -> bool:
-        """Whether the page shows commands, also after the last: the shell must not get the key then.
+        """True if the page has commands, even after the last one: F9 must not reach the shell.
 
-        Searches the whole screen: too slow to ask for every key.
+        Searches the whole screen, too slow for every key.
         """
         box = self.shell_box
         return box is not None and bool(box.activity.commands)
@@ -144,7 +144,7 @@ class ScreenWithTerminal(TutorScreen):
                 self.notify("Enter runs what stands there first; ^U takes it away.")
 
     def _name_next_command(self) -> None:
-        """Let the terminal show what F9 types next, where it covers the page."""
+        """Tell the terminal what F9 types next, shown when it covers the page."""
         box = self.shell_box
         if self.terminal is not None and box is not None:
             self.terminal.next_command = box.command
@@ -170,15 +170,16 @@ class ScreenWithTerminal(TutorScreen):
 
     def _enter_pane(self) -> None:
         assert self.terminal is not None
-        # Before the focus goes there: what is not shown cannot have it.
+        # Lay out first: a hidden widget cannot get the focus.
         self.lay_out(pane=True)
         self.set_focus(self.terminal.pane, scroll_visible=False)
         self.lay_out()
 
     def terminal_classes(self, pane: bool, alone: bool) -> dict[str, bool]:
-        """Return the classes for an open terminal: chart and shell where there is room for both, else what is used.
+        """Return CSS classes: chart and shell if both fit, else the part in use.
 
-        `alone`: it has all columns.
+        Args:
+            alone: the terminal has all columns.
         """
         wide = self.has_class("-wide")
         both = wide and self.has_class("-tall")
@@ -186,21 +187,21 @@ class ScreenWithTerminal(TutorScreen):
         return {OPEN: self.terminal_open, CHART: both or not shell, SHELL: shell}
 
     async def restore_terminal(self) -> None:
-        """It was open when the page was left: it is there again."""
+        """Show the terminal again if it was open when the page was left."""
         if self.terminal_open and self.terminal is not None:
             await self.query_one("#body", Container).mount(self.terminal.widget)
             self.lay_out()
             self.terminal.show()
 
     def lay_out(self, pane: bool | None = None) -> None:
-        """Who is on the screen. `pane`: as if keys were the shell's."""
+        """Show and hide panels. `pane`: as if the shell had the keys."""
         raise NotImplementedError
 
     def to_page(self) -> None:
-        """Keys are the page's."""
+        """Give the keys to the page."""
         raise NotImplementedError
 
-    # What is told
+    # Messages
 
     @on(HostTabs.HostChosen)
     def _host_chosen(self, message: HostTabs.HostChosen) -> None:
@@ -213,7 +214,7 @@ class ScreenWithTerminal(TutorScreen):
             self.lay_out()
 
     def session_updated(self, message: SessionUpdated) -> None:
-        """The lab in the student's hands began, ended, or has told something."""
+        """Update after an event, the start or the end of the session."""
         self.show_lab()
         terminal = self.terminal
         if terminal is None:
@@ -223,7 +224,7 @@ class ScreenWithTerminal(TutorScreen):
             if not terminal.is_open and terminal.widget.is_attached:
                 self._terminal_ended(terminal)
             else:
-                self.lay_out()  # what is said of a terminal left open on another page
+                self.lay_out()  # updates the line about another page's terminal
             self.refresh_bindings()
             self.ask_keys()
 
@@ -235,11 +236,11 @@ class ScreenWithTerminal(TutorScreen):
         self.lay_out()
 
     def make_terminal(self) -> TerminalSide:
-        """One for a session that has not begun."""
+        """Create the terminal for the next session."""
         raise NotImplementedError
 
     def shell_updated(self, shell: Shell) -> None:
-        """A shell shows something else, or has ended."""
+        """Update after output or the end of a shell."""
         if self.terminal is not None:
             self.terminal.shell_updated(shell)
 

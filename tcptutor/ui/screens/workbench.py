@@ -1,6 +1,6 @@
-"""The bench: knobs on one side, on the other what is to be expected of them, or what came out.
+"""The bench: knobs, and the forecast or run for their settings.
 
-Which runs stand beside, and what is kept, is chosen in lists over it: `tcptutor.ui.screens.workbench_lists`.
+Lists of runs and experiments are in `tcptutor.ui.screens.workbench_lists`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
 
 NAME = "name"
-"""What is typed where it is no knob's value."""
+"""Value of `_typed` while a name is being typed."""
 
 
 class WorkbenchScreen(LookingScreen):
-    """What is turned is in `Workbench`, which outlives the screen."""
+    """The bench. Its state is in `Workbench`, which outlives the screen."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
@@ -54,10 +54,10 @@ class WorkbenchScreen(LookingScreen):
         self._knobs = KnobPanel(bench, self._chosen)
         self._entry = Entry("", self._entered, self._left)
         self._typed = ""
-        """What the field is for: a knob, or NAME; empty while there is none."""
+        """The knob being typed, or NAME; empty if no field is open."""
         self._due = self._working = False
         self._offered = (False, False)
-        """Whether the knob in hand, and any knob, can be set back, when the keys were last told."""
+        """(selected knob can be reset, any knob can be reset) when the footer was last drawn."""
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -89,7 +89,7 @@ class WorkbenchScreen(LookingScreen):
         self._say_place()
         self.call_after_refresh(
             background.freeze_gc
-        )  # a knob that is turned does not wait for the whole course
+        )  # so that turning a knob does not wait for a collection over the whole course
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
@@ -105,7 +105,7 @@ class WorkbenchScreen(LookingScreen):
         return await self._entry.take(event) if self._typing else False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Keys that would do nothing are not offered; in the field they are letters."""
+        """Disable keys that would have no effect, and letters while a field is open."""
         works: bool | None = self.can_look(action)
         match action:
             case "run":
@@ -167,7 +167,7 @@ class WorkbenchScreen(LookingScreen):
         row.display = True  # type: ignore[union-attr]
         self.query_one(".entry .label", Static).update(Content(label))
         self._entry.value = text
-        # The first key replaces the old value; an arrow or the end key goes on from it.
+        # The first key replaces the old value; an arrow or End edits it.
         self._entry.selection = Selection(0, len(text))
         self.set_focus(self._entry)
         self.keys_changed()
@@ -246,7 +246,7 @@ class WorkbenchScreen(LookingScreen):
         self.keys_changed()
 
     def _keep_run(self, live: Live) -> None:
-        """One of the settings that were kept goes with their name, also where it ended elsewhere."""
+        """Store a run under the name of its settings, also if it ended on another screen."""
         if (
             self._own.saved_as
             and not live.in_progress
@@ -258,7 +258,7 @@ class WorkbenchScreen(LookingScreen):
         live.comparisons = tuple(run for run in self._own.comparisons if run.id != live.run.id)
         self._panel.show(live, None)
 
-    # What is expected
+    # Forecast
 
     @property
     def chart(self) -> RunPanel:
@@ -272,10 +272,10 @@ class WorkbenchScreen(LookingScreen):
         super().show_lab()
         found = self._panel.forecast
         if found is not None and found.seconds is None and self._environment is not None:
-            self.foresee()  # now it is known how long it takes here
+            self.foresee()  # the time of a run is known now
 
     def settings_changed(self) -> None:
-        """The knobs are others: say what is to be expected of them."""
+        """Update the forecast after a change of the knobs."""
         self._say_knobs()
         if self._own.problem is not None:
             self._look_ahead()
@@ -283,7 +283,7 @@ class WorkbenchScreen(LookingScreen):
             self.foresee(to_front=True)
 
     def beside_changed(self) -> None:
-        """Other runs stand beside."""
+        """Redraw after a change of the compared runs."""
         live = self._own.live
         if self._panel.ahead or live is None:
             self._look_ahead()
@@ -294,7 +294,7 @@ class WorkbenchScreen(LookingScreen):
         self._panel.look_ahead(None, self._own.comparisons, self._own.problem is not None)
 
     def foresee(self, *, to_front: bool = False) -> None:
-        """Work it out in a thread, of what the knobs are then; what was turned meanwhile is worked out after that."""
+        """Compute the forecast in a thread, again if the knobs change meanwhile."""
         self._due, self._to_front = True, to_front
         if not self._working and self._own.ready:
             self._working = True
@@ -306,13 +306,13 @@ class WorkbenchScreen(LookingScreen):
                 self._due = False
                 found = await forecast(self._own.experiment, self._environment)
                 if self._due:
-                    continue  # of settings that are others by now
+                    continue  # the knobs have changed
                 if self._to_front or self._panel.ahead:
                     self._panel.look_ahead(found, self._own.comparisons, self._own.problem is not None)
         finally:
             self._working = False
 
-    # Keeping
+    # Saving
 
     def _keep(self, name: str) -> None:
         try:
@@ -326,7 +326,7 @@ class WorkbenchScreen(LookingScreen):
     def _say_knobs(self) -> None:
         self._knobs.draw()
         self._say_place()
-        # To find out which keys work takes time at each turn: not where the answer is the same.
+        # Finding the enabled keys is slow, so do it only on change.
         offered = self._own.is_changed(self._own.selected), bool(self._own.settings)
         if offered != self._offered:
             self._offered = offered

@@ -1,4 +1,4 @@
-"""The keys of the bench, and those of them that the footer shows."""
+"""Keys of the bench and its footer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcptutor.ui.screens.looking import ARROWS
 
 TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
 TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
-"""Their keys are letters, digits or arrows in the field, as those are that work only at times."""
+"""Actions whose keys are letters, digits or arrows inside a field."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:

@@ -1,4 +1,4 @@
-"""The lists of the bench: the runs that may stand beside, and what it may begin from."""
+"""Lists of the bench: runs to compare, experiments to start from."""
 
 from __future__ import annotations
 
@@ -19,25 +19,29 @@ from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
 MOST_FILES = 60
-"""Runs that are listed: the latest ones."""
+"""Maximum number of listed runs, latest first."""
 
 _KEPT, _EXPERIMENT = "kept:", "experiment:"
 
 
 class BesideList:
-    """The student's runs, the latest first; those that are ticked stand beside."""
+    """The student's runs, latest first; ticked runs are drawn for comparison."""
 
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """changed: called when something was chosen."""
+        """Create the list.
+
+        Args:
+            changed: called after a choice.
+        """
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
         self._coming: set[str] = set()
-        """Runs that are being read."""
+        """Ids of runs being loaded."""
 
     def open(self) -> None:
-        """Show it; runs come in as they are read."""
+        """Show the list and fill it as runs are loaded."""
         title = f"Runs to draw beside, up to {MAX_COMPARISONS}"
         listing = ChooseScreen(title, "looking for your runs …", tick=lambda id: self._tick(id, listing))
         self._screen.app.push_screen(listing)
@@ -59,7 +63,7 @@ class BesideList:
             listing.say("No run is kept yet: r makes one.")
 
     def _names(self) -> dict[str, str]:
-        """The names under which runs are kept."""
+        """Return saved names by run id."""
         try:
             return {each.run: each.name for each in self._benches.all()}
         except JournalError as error:
@@ -97,17 +101,21 @@ class BesideList:
 
 
 class StartList:
-    """What was kept, then the experiments of the course."""
+    """Saved settings, then the course's experiments."""
 
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """changed: called when something was chosen."""
+        """Create the list.
+
+        Args:
+            changed: called after a choice.
+        """
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
 
     def open(self) -> None:
-        """Show it."""
+        """Show the list."""
         listing = ChooseScreen("Begin from", "reading the course …", take_out=self._take_out)
         self._screen.app.push_screen(listing, self._taken)
         self._screen.run_worker(self._fill(listing), group="lists")
@@ -162,4 +170,4 @@ def _readable(file: Path) -> Run | None:
     try:
         return load(file)
     except TutorError:
-        return None  # it goes on, or is damaged: `tcptutor runs` says so
+        return None  # in progress or damaged: `tcptutor runs` reports it
