@@ -90,11 +90,7 @@ class TutorApp(Frame):
         module: str | None = None,
         sitting: Sitting = Sitting.LEARN,
     ) -> None:
-        """Create the application.
-
-        Args:
-            problems: reads the whole course and returns its problems, one line each.
-        """
+        """Create the app. `problems` reads all lessons and returns their problems, a line each."""
         super().__init__()
         self.course, self.journal = course, journal
         folder = journal.runs.folder
@@ -173,7 +169,7 @@ class TutorApp(Frame):
     # Navigation
 
     def open_module(self, module: str) -> None:
-        """Open the page where the student left the module, else its first unfinished page."""
+        """Open the page where the student left the module, or its first unfinished page."""
         found = next(each for each in self.course.modules if each.id == module)
         step = pages.resume(self.journal, found)
         if step is None:
@@ -292,7 +288,7 @@ class TutorApp(Frame):
             screen.sweep_ended(message.sweep)
 
     def _tutor_screens(self) -> Iterable[TutorScreen]:
-        """Yield the open screens whose widgets all exist; none while the app is closing."""
+        """Yield the mounted screens; none while the app is closing."""
         if self.is_leaving or not self.is_running:
             return
         for screen in self.screen_stack:

@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class ComparedRuns(NamedTuple):
-    """A what-if compared with its base run, as rows of (figure, before, after, change)."""
+    """Comparison of a what-if with its base run, as rows of (figure, before, after, change)."""
 
     sentence: str
     """Summary, including the time up to which both runs are identical."""
@@ -110,7 +110,7 @@ async def measured(module: str, step: str, run: Run) -> Live:
 async def in_thread(
     work: Callable[_Arguments, _Result], *args: _Arguments.args, **named: _Arguments.kwargs
 ) -> _Result:
-    """Call `work` in a thread, after importing the analysis there."""
+    """Call `work` in a thread that has the analysis imported."""
 
     def with_analysis() -> _Result:
         _import()
@@ -147,7 +147,7 @@ def expected(experiment: Experiment) -> Expectation:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Predictions for one experiment, and the time a run would take."""
+    """Predictions for an experiment, and the estimated time of its run."""
 
     experiment: Experiment
     expectation: Expectation
@@ -156,11 +156,7 @@ class Forecast:
 
 
 async def forecast(experiment: Experiment, here: Environment | None) -> Forecast:
-    """Compute a forecast in a thread.
-
-    Args:
-        here: environment of the run; None while the lab is starting.
-    """
+    """Compute a forecast in a thread. `here` is the environment of the run; None while the lab is starting."""
     return await in_thread(_forecast, experiment, here)
 
 

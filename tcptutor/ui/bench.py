@@ -33,7 +33,7 @@ CLOSED = "tcptutor was closed"
 
 
 class Bench:
-    """Runs one experiment, sweep or session at a time, and passes messages to `post`."""
+    """Runs a single experiment, sweep or session at a time, and passes messages to `post`."""
 
     def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
@@ -42,7 +42,7 @@ class Bench:
         self._conducted: ConductedRun | None = None
         self.state = LabState("starting")
         self.machine = self.state
-        """State of the lab after start-up. A single run may use another environment."""
+        """State of the lab after start-up. Single runs may use other environments."""
         self.live: Live | None = None
         """The current or latest run of this app."""
         self.sweep: LiveSweep | None = None
@@ -61,14 +61,14 @@ class Bench:
 
     @property
     def obstacle(self) -> str:
-        """Reason why no run, sweep or session can start now, one line; empty if one can."""
+        """Reason why no run, sweep or session can start now; empty if the bench is free."""
         if self.session.in_progress:
             ending = self.session.stage == "ending"
             return f"A terminal is open on the network: {'it ends now' if ending else 'T ends it'}."
         return "Another run goes on: s stops it." if self.busy else ""
 
     async def warm(self) -> Environment:
-        """Start the lab; concurrent calls share one start.
+        """Start the lab; concurrent calls share the start.
 
         Raises:
             LabUnavailable: if no lab can start on this machine.
@@ -271,7 +271,7 @@ class Bench:
 
 
 def stale(base: Environment, here: Environment) -> bool:
-    """Return True if `here` could repeat the run's seed exactly, but with another history than in `base`."""
+    """Return True if `here` repeats seeds exactly, but with a different history than `base`."""
     there = base.backend, base.clock, base.snapshot
     return here.clock == "virtual" and there != (here.backend, here.clock, here.snapshot)
 

@@ -41,7 +41,7 @@ def working_keys(screen: Screen[Any]) -> dict[str, Key]:
 
 
 class FooterKey(NamedTuple):
-    """A footer entry: one or several keys and their label."""
+    """A footer entry: its keys and their label."""
 
     keys: tuple[tuple[str, str], ...]
     """(display name, Textual's name); a click presses the key."""

@@ -123,7 +123,7 @@ class Frame(App[None]):
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """Exit as soon as the current screen is fully mounted.
 
-        After `exit` Textual mounts nothing more, and half-mounted widgets fail.
+        Textual stops mounting on `exit`, and half-mounted widgets fail.
         """
         if not self.is_leaving:
             self._leave_by = time.monotonic() + _WHOLE_WITHIN

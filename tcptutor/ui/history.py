@@ -13,7 +13,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui.live import EarlierRun, Live
 
 MAX_EARLIER = 7
-"""Earlier runs shown next to the current one."""
+"""Earlier runs shown next to the current run."""
 
 
 class PageRun(NamedTuple):

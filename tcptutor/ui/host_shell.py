@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FLOOD, DRAWN_OF_IT = 32_768, 8192
 """Thresholds in bytes: if more than FLOOD bytes are waiting, only the last DRAWN_OF_IT are drawn.
 
-Earlier output only updates colors and modes. Nobody could read it, and drawing it would delay the response to ^C.
+Earlier output only updates colors and modes. Drawing it all, unreadably fast, would delay the response to ^C.
 """
 
 _ENDS_OF_LINES = (b"", b"\r", b"\n", b"\x03", b"\x04", b"\x15")
@@ -53,7 +53,7 @@ class TerminalLike(Protocol):
 
 
 class Shell:
-    """One shell. Calls `moved` when `screen` changes and when the shell ends."""
+    """A shell. Calls `moved` when `screen` changes and when the shell ends."""
 
     def __init__(
         self,
@@ -64,11 +64,7 @@ class Shell:
         moved: Callable[[Shell], object],
         heard: Callable[[str, bytes], object] = lambda _host, _data: None,
     ) -> None:
-        """Start following the terminal.
-
-        Args:
-            heard: called with the host and each piece of its output.
-        """
+        """Start following the terminal. `heard` gets the host and each piece of its output."""
         self.host = host
         # Imported late: its character tables take 0.1 s to build, and the first frame shows no terminal.
         from tcptutor.ui.terminal.screen import TerminalScreen  # noqa: PLC0415

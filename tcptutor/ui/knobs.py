@@ -63,14 +63,10 @@ def can_turn(known: Parameter) -> bool:
 
 
 def turned(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
-    """Return the next (`by` 1) or previous (-1) value, or `value` itself at the end of its range.
+    """Return the next (`by` 1) or previous (-1) value in base units, or `value` itself at the end of its range.
 
-    Rates, times and ratios step through 1, 2, 5, 10; sizes double; choices wrap around. Above the highest value of
-    an optional limit comes None.
-
-    Args:
-        value: current value in base units.
-        algorithms: congestion control algorithms of the lab's kernel.
+    Rates, times and ratios step through 1, 2, 5, 10; sizes double; choices wrap around, as do the `algorithms` of
+    the lab's kernel. Above the highest value of an optional limit comes None.
     """
     if not can_turn(known):
         return value

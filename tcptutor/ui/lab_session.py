@@ -61,7 +61,7 @@ class LabSession:
         self.shells: dict[str, Shell] = {}
         """Open shells by host."""
         self.problem = ""
-        """Reason for the end, one line; empty if the student ended the session."""
+        """Reason for an unexpected end; empty if the student ended the session."""
         self.typed_ahead: dict[str, bytes] = {}
         """Keys waiting for a shell, by host."""
         self.files_left_out: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class LabSession:
 
     @property
     def live(self) -> Live | None:
-        """The run in progress, else the latest run of this session."""
+        """The current or latest run of this session."""
         return self._run.live if self._run is not None else None
 
     @property
@@ -109,21 +109,16 @@ class LabSession:
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """Settings for opening the bench: those of the latest run, else of the lab."""
+        """Settings for opening the bench, from the latest run or, before any, from the lab."""
         return self.live.run.experiment if self.live is not None else self.experiment
 
     def _intended_network(self) -> Experiment | None:
-        """The network without its fault, while the fault is unfixed; else None."""
         return self.experiment if self._trap and not (self.board and self.board.done) else None
 
     def open(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None
     ) -> None:
-        """Set the lab up in the background. No-op if a session is in progress.
-
-        Args:
-            shell: the page's shell activity.
-        """
+        """Set the lab up in the background for a page and its shell activity. No-op if a session is in progress."""
         if self.in_progress:
             return
         self.page, self.experiment = (module, step), experiment

@@ -20,7 +20,7 @@ class LabState:
     stage: Literal["starting", "ready", "none"]
     environment: Environment | None = None
     problem: str = ""
-    """Reason why no lab is available, one line."""
+    """Reason why no lab is available."""
 
     @property
     def headline(self) -> str:

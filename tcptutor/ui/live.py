@@ -25,7 +25,7 @@ class EarlierRun:
     throughput_bps: float
     """Payload of all flows in the measured period."""
     points: tuple[tuple[float, float], ...]
-    """Throughput of all flows over time, (s, bit/s), at most one point a second."""
+    """Throughput of all flows over time, (s, bit/s), at most a point per second."""
     mean_rtt_s: float = 0.0
     """Mean over all flows; 0 if unmeasured."""
     retransmits: int | None = 0
@@ -71,7 +71,7 @@ class Live:
     phase: str = "starting"
     """Current phase of the experiment."""
     problem: str = ""
-    """Reason for an early end, one line; empty for a complete run or one the student stopped."""
+    """Reason for an early end; empty for a complete run or if the student stopped it."""
 
     formula: str = ""
     """The model the page is about, listed first; empty for no preference."""
@@ -92,7 +92,7 @@ class Live:
     """Runs with other settings, drawn in the same chart."""
 
     unsaved: str = ""
-    """Reason why the journal could not store the run, one line; empty if stored."""
+    """Reason why the journal could not store the run; empty if stored."""
 
     @property
     def repeatable(self) -> bool:

@@ -29,16 +29,16 @@ class LiveSweep:
     cells: list[PageCell] = field(default_factory=list)
     """Completed runs, in order of completion."""
     rounds: int = 1
-    """Requested repetitions of the whole sweep, each with new seeds."""
+    """Requested repetitions of the sweep, each with new seeds."""
     models: tuple[CurveLine, ...] = ()
     """Model curves, most relevant first; empty before the start."""
     working: set[int] = field(default_factory=set)
     """Indexes of values with a run in progress."""
     state: Literal["idle", "starting", "running", "ended"] = "idle"
     problem: str = ""
-    """Reason for an early end, one line; empty if complete or stopped by the student."""
+    """Reason for an early end; empty if complete or stopped by the student."""
     unsaved: str = ""
-    """Reason why the journal could not store a run, one line; empty if all are stored."""
+    """Reason why the journal could not store a run; empty if all are stored."""
     wall_s: float = 0.0
     """Duration of the sweep, if it ran in this session."""
     environment: Environment | None = None
@@ -46,7 +46,7 @@ class LiveSweep:
     files: dict[str, str] = field(default_factory=dict)
     """Files of the runs, by run id."""
     runs: dict[str, Run] = field(default_factory=dict)
-    """Runs without a file, and one at `predicted_at`, by run id."""
+    """Runs without a file, and a run at `predicted_at`, by run id."""
 
     @property
     def in_progress(self) -> bool:
@@ -63,7 +63,7 @@ class LiveSweep:
 
     @property
     def done(self) -> int:
-        """Number of completed runs among the requested ones."""
+        """Number of requested runs that are complete."""
         wanted = self.rounds * self.activity.seeds
         return sum(min(wanted, self.count(at)) for at in range(len(self.activity.values)))
 
@@ -90,7 +90,7 @@ class LiveSweep:
         ]
 
     def counting(self, value: int) -> list[PageCell]:
-        """Return the runs that count at a value: the valid ones, or all of them if none is valid."""
+        """Return the runs that count at a value: the valid runs, or all of them if none is valid."""
         here = self.at(value)
         return [cell for cell in here if cell.is_sound] or here
 
@@ -100,7 +100,7 @@ class LiveSweep:
         return max(sum(cell.is_sound for cell in here), min(self.activity.seeds, len(here)))
 
     def add(self, cell: PageCell) -> None:
-        """Add a completed run, replacing an earlier one with the same seed."""
+        """Add a completed run, replacing any earlier run with the same seed."""
         self.cells = [one for one in self.cells if (one.at, one.seed) != (cell.at, cell.seed)]
         self.cells.append(cell)
 
@@ -109,7 +109,7 @@ class LiveSweep:
         return [cell for cell in self.cells if cell.at == value]
 
     def missing(self) -> Iterator[tuple[int, Experiment]]:
-        """Yield the remaining runs with the index of their value, one round of all values after another."""
+        """Yield the remaining runs with the index of their value, round by round."""
         there = [{cell.seed for cell in self.at(at)} for at in range(len(self.activity.values))]
         counts = [self.count(at) for at in range(len(self.activity.values))]
         for number in range(self.rounds * self.activity.seeds):

@@ -33,7 +33,7 @@ def onward(course: Course, module: Module, step: Step) -> str:
 
 
 def resume(journal: Journal, module: Module) -> Step | None:
-    """Return the last open page if it is in this module, else the first unfinished page.
+    """Return the last open page if it is in this module, or the first unfinished page.
 
     None if every page of the module is damaged.
     """

@@ -68,7 +68,6 @@ def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
 
 
 def _act(screen: Screen[Any], action: str) -> None:
-    """Do what the key does."""
     # A worker of the app: in a task of the screen, turning the page would wait for its own end.
     screen.app.run_worker(screen.run_action(action))
 
@@ -93,7 +92,6 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
 
 
 def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
-    """Yield the terms of the glossary, found by search only, since there are many."""
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
     for term in readable_glossary(course.root):
         if term.read in pages:

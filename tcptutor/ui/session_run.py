@@ -51,9 +51,7 @@ class SessionRun:
     ) -> None:
         """Start showing the run.
 
-        Args:
-            built: returns the network without its fault while the student is searching for the fault; otherwise
-                None.
+        `built` returns the network without its fault while the student is searching for the fault, otherwise None.
         """
         self.growing, self._post, self._built = growing, post, built
         self._seconds = FIRST
@@ -97,7 +95,7 @@ class SessionRun:
         return shown
 
     def _as_built(self, run: Run) -> Run:
-        """Replace the path by the one without the fault while the student is searching for it."""
+        """Use the path without its fault while the student is searching for the fault."""
         shown, built = copy.copy(run), self._built()
         if built is not None:
             hosts = msgspec.structs.replace(built.hosts, algorithm=run.experiment.hosts.algorithm)

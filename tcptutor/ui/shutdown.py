@@ -18,7 +18,7 @@ from pathlib import Path
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _PATIENCE = 8.0
-"""Seconds allowed for an orderly end: usually half a second, up to six with an open session, whose files are stored."""
+"""Seconds allowed for an orderly end: usually half a second, up to six to store the files of a session."""
 _PATIENCE_AT_WORK = 40.0
 """Seconds allowed while the process is still busy, since a loaded machine takes longer."""
 _AT_WORK = 0.1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ESCAPE_MS = "25"
 """Milliseconds within which a terminal sends the rest of a key sequence after Esc."""
 _PATIENCE = 0.1
-"""Seconds to wait for another process that is writing to the journal; later writes are retried."""
+"""Seconds to wait for other processes that write to the journal; later writes are retried."""
 
 
 def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | None = None) -> int:
@@ -55,7 +55,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
 
 
 def open_journal() -> Journal:
-    """Open the student's journal, or one in memory that retries opening the file and reports the reason."""
+    """Open the student's journal, or an in-memory journal that retries opening the file."""
     from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A student's work on one page, stored in the journal and mirrored in memory in case the journal fails."""
+"""A student's work on a page, stored in the journal and mirrored in memory in case the journal fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Tally(NamedTuple):
 
 
 class Study:
-    """State of one page for this student; the page's widgets only draw it."""
+    """State of a page for this student; the page's widgets only draw it."""
 
     def __init__(
         self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
@@ -68,7 +68,7 @@ class Study:
         self.trouble = ""
         """Reason why the last write failed; empty if everything is saved."""
         self._unstored: set[str] = set()
-        """Ids of activities whose record is only partly in the journal."""
+        """Ids of activities with records missing from the journal."""
         self.run: Run | None = None
         """The latest complete run of this page."""
         self.baseline: Run | None = None
@@ -112,7 +112,7 @@ class Study:
         return activity.posed(self._draws.get(activity.id, {}))
 
     def redraw(self, activity: Activity) -> Activity:
-        """Draw new numbers for the activity and return it with those."""
+        """Draw new numbers and return the activity with them."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
         attempts = self.record_of(activity).attempts
         self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
@@ -130,7 +130,7 @@ class Study:
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
     def _draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw new ones."""
+        """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw anew."""
         latest = earlier.latest
         if latest is not None and not latest.correct and not self.sitting.afresh:
             with contextlib.suppress(UsageError):  # the lesson was edited since
@@ -220,11 +220,7 @@ class Study:
         return not (stored.runs or self.record.runs)
 
     def withdraw(self, activity: Activity) -> bool:
-        """Withdraw a locked response.
-
-        Returns:
-            False if a run in another window has made the response final.
-        """
+        """Withdraw a locked response; return False if a run from a second window has made it final."""
         record = ActivityRecord(hints=self.record_of(activity).hints)
         self._change(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
         return not self.record_of(activity).attempts
@@ -301,7 +297,7 @@ class Study:
     # Hints, runs, end of the sitting
 
     def hints_left(self, activity: Activity) -> bool:
-        """Return True if another hint level is available."""
+        """Return True if the sitting allows hints and a level is left."""
         shown = self.hints_shown(activity)
         return self.sitting.hints and self.reveals(activity) and shown < len(activity.hints)
 
@@ -349,11 +345,11 @@ class Study:
         return self._journal.run_files(self.module.id, step or self.step.id)
 
     def reload(self) -> None:
-        """Reload the record after another part of the program has changed it."""
+        """Reload the record, after other parts of the program have written to the journal."""
         self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
 
     def what_if_files(self) -> Iterator[tuple[str, str]]:
-        """Iterate over (what-if file, base run file) pairs, latest first.
+        """Iterate over (changed run's file, base run's file) pairs, latest first.
 
         Raises:
             JournalError: if the journal cannot be read.
@@ -372,7 +368,7 @@ class Study:
         self.ended = True
 
     def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
-        """Write to the journal, then use its version: another window may have locked a response first."""
+        """Write to the journal, then use its version: a second window may have locked a response first."""
         stored = self._store(store)
         # Unwritten changes exist only in memory.
         self._unstored |= {activity.id} if stored is None else set()

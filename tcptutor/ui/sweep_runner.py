@@ -1,4 +1,4 @@
-"""Runs the missing points of a page's sweep and loads stored ones."""
+"""Runs the missing points of a page's sweep and loads stored points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_FILES = 60
 
 
 class SweepRunner:
-    """Execution of one sweep. Calls `moved` when there is progress to show."""
+    """Execution of a sweep. Calls `moved` on progress."""
 
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
         self._live, self._journal, self._moved = live, journal, moved

@@ -19,7 +19,7 @@ def algorithm(name: str) -> str:
 
 
 IMPORTED = "imported/"
-"""Prefix of imported experiments' names. Nobody chose their queue, so it is not shown."""
+"""Prefix of imported experiments' names. Their queue is unknown, so it is not shown."""
 
 
 def senders(experiment: Experiment) -> str:
@@ -31,10 +31,9 @@ def senders(experiment: Experiment) -> str:
 
 
 def experiment_line(experiment: Experiment, width: int | None = None) -> str:
-    """Return the settings in one line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
+    """Return the settings in a line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
 
-    Args:
-        width: maximum length; the last settings are dropped first, beginning with the queue.
+    Drops the last settings, beginning with the queue, until the line fits in `width`.
     """
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     imported = experiment.name.startswith(IMPORTED)
@@ -101,7 +100,7 @@ def off_by(factor: float) -> str:
 
 
 def tolerance(relative: float) -> str:
-    """Return "±9 %", with one decimal below one percent."""
+    """Return "±9 %", with a decimal below 1 %."""
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"
 
 
@@ -113,14 +112,14 @@ def duration(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Wrap `text` at `width`, keeping numbers and units together."""
+    """Wrap `text` at `width`, never between a number and its unit."""
     kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)
     lines = textwrap.wrap(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def drawn_by_chance(experiment: Experiment) -> str:
-    """Return what the seed randomizes: "losses", "chances" of other kinds, or an empty string."""
+    """Return the effects of the seed: "losses", "chances" of other kinds, or an empty string."""
     path = experiment.path
     if (
         path.loss

@@ -38,7 +38,7 @@ class Problem:
 
 
 class Workbench:
-    """Settings on top of one of the course's experiments. Invalid input is kept as typed, with a `problem`."""
+    """Settings on top of an experiment of the course. Invalid input stays as typed and sets `problem`."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -74,7 +74,7 @@ class Workbench:
 
     @property
     def experiment(self) -> Experiment:
-        """The current experiment, or the last valid one while there is a problem."""
+        """The current experiment; if the settings are invalid, the last valid experiment."""
         assert self._valid is not None
         return self._valid
 
@@ -95,7 +95,7 @@ class Workbench:
             self._load(names[0], {}, None, "bench")
 
     def start_from(self, experiment: Experiment) -> None:
-        """Load the settings of `experiment`, such as a run's, unless they were the last ones loaded.
+        """Load the settings of `experiment`, such as a run's, unless it was the last experiment loaded.
 
         Raises:
             UsageError: if the course cannot rebuild the experiment.
@@ -193,7 +193,7 @@ class Workbench:
             self._try({**self.settings, knob: text}, knob)
 
     def turn(self, knob: str, by: int, algorithms: tuple[str, ...] = ()) -> bool:
-        """Turn a knob one step from its last valid value; return False at the end of its range."""
+        """Turn a knob a step from its last valid value; return False at the end of its range."""
         if knob == SEED:
             self._try({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
             self._reset_if_unchanged(knob)
@@ -291,7 +291,7 @@ class Workbench:
         """Return the settings under a name, with the run made from them.
 
         Raises:
-            UsageError: while there is a problem.
+            UsageError: if the settings are invalid.
         """
         if self.problem is not None:
             raise UsageError(f"nothing is kept: {self.problem.reason}")
@@ -308,7 +308,7 @@ class Workbench:
     # Comparison runs
 
     def add_comparison(self, run: ComparisonRun) -> bool:
-        """Add a run; return False if there are already MAX_COMPARISONS."""
+        """Add a run; return False beyond MAX_COMPARISONS."""
         if len(self.comparisons) >= MAX_COMPARISONS:
             return False
         self.comparisons = (*self.comparisons, run)
@@ -337,6 +337,6 @@ def _without_blanks(name: str, text: str) -> str:
 
 
 def _knob_named_in(reason: str, knob: str) -> str:
-    """Return the knob that the error names first, else `knob`."""
+    """Return the knob that begins the error message, or `knob`."""
     first = reason.partition(":")[0]
     return first if first in PARAMETERS or first == SEED else knob

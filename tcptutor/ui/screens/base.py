@@ -41,7 +41,7 @@ _SAVED_FOR = 2.0
 
 
 class WhatIfBase(NamedTuple):
-    """A run that can be repeated with one setting changed."""
+    """A run that can be repeated with a single change."""
 
     live: Live
     at: float | None
@@ -56,7 +56,7 @@ class Tutor(Protocol):
     drafts: Drafts
     bench: Bench
     problems: tuple[str, ...]
-    """Problems in lesson files, one line each; empty until all files are read."""
+    """Problems in lesson files, a line each; empty until all files are read."""
 
     @property
     def is_saved(self) -> bool:
@@ -66,7 +66,7 @@ class Tutor(Protocol):
         """Open a module where the student left it."""
 
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
-        """Show a page in place of the current one; the result waits until it is shown."""
+        """Show a page in place of the current page; the result waits until it is shown."""
 
     def push_screen(
         self, screen: ModalScreen[_T], callback: Callable[[_T | None], None]
@@ -75,7 +75,7 @@ class Tutor(Protocol):
 
 
 class TutorScreen(Screen[None]):
-    """Screen with header and footer. Subclasses define place, footer keys and what a run changes."""
+    """Screen with header and footer. Subclasses define place, footer keys and the reaction to runs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # Priority, as for keys that leave a page: a later Esc must close the list, not the page.
@@ -102,7 +102,7 @@ class TutorScreen(Screen[None]):
     """True if the footer will be redrawn after the next refresh."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """Textual's attribute without `repaint`, which would redraw the whole screen; widgets draw their own focus."""
+    """Textual's attribute without `repaint`, which would redraw the screen; widgets draw their own focus."""
 
     @property
     def tutor(self) -> Tutor:
@@ -120,7 +120,7 @@ class TutorScreen(Screen[None]):
 
     @property
     def what_if_base(self) -> WhatIfBase | None:
-        """The complete run on display, as base of a what-if; None without one."""
+        """The complete run on display, for a what-if; None if no run is shown."""
         return None
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
@@ -148,7 +148,7 @@ class TutorScreen(Screen[None]):
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Redraw the footer, if the screen still has one."""
+        """Redraw the footer, if the screen is still mounted."""
         covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
             bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
@@ -161,7 +161,7 @@ class TutorScreen(Screen[None]):
         return bindings.footer_entries(self, self.FOOTER)
 
     def show_lab(self) -> None:
-        """Update the header after a change of the lab, if the screen still has one."""
+        """Update the header after a change of the lab, if the screen is still mounted."""
         for bar in self.query(TopBar):
             bar.show_lab(self._lab_line())
 
@@ -213,7 +213,7 @@ class TutorScreen(Screen[None]):
 
     @property
     def lab_shown(self) -> Environment | None:
-        """Environment of the run on this screen; None without one."""
+        """Environment of the run on this screen; None if no run is shown."""
         return None
 
     def _lab_line(self) -> str:

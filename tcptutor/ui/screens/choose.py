@@ -1,4 +1,4 @@
-"""A list over the screen, for choosing one entry or ticking several."""
+"""A list over the screen, for choosing an entry or ticking several."""
 
 from __future__ import annotations
 
@@ -47,12 +47,9 @@ class ChooseScreen(ModalScreen[str]):
         tick: Callable[[str], str] | None = None,
         take_out: Callable[[str], str] | None = None,
     ) -> None:
-        """Create an empty list.
+        """Create an empty list, which shows `empty` until it is filled.
 
-        Args:
-            empty: text shown while the list is empty.
-            tick: called with an id; returns why it cannot be ticked or unticked, else an empty string.
-            take_out: called with an id; returns why it cannot be removed, else an empty string.
+        `tick` and `take_out` are called with an id and return an error message, or an empty string on success.
         """
         super().__init__()
         self._title, self._empty = title, empty

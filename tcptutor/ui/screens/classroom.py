@@ -1,4 +1,4 @@
-"""A class: one table at a time, with details of the selected row."""
+"""A class: its tables, with details of the selected row."""
 
 from __future__ import annotations
 

@@ -46,10 +46,7 @@ class ConfirmScreen(ModalScreen[bool]):
 
 
 class CommandLineScreen(ModalScreen[None]):
-    """The command that does in a shell what the screen does.
-
-    Enter copies it by OSC 52, which some terminals ignore.
-    """
+    """The shell command equivalent to the screen. Enter copies it by OSC 52, which some terminals ignore."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,c", "copy", "copy", id="command.copy"),

@@ -146,7 +146,7 @@ class HomeScreen(SavingScreen):
         return position if here and position else ("", "")
 
     def _greeting(self, module: Module) -> Content:
-        """Describe what Enter does on a module."""
+        """Describe the effect of Enter on a module."""
         here, step_id = self._place()
         if not here:
             return Content(WELCOME)
@@ -174,7 +174,7 @@ class HomeScreen(SavingScreen):
         return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
 
     def _before(self, module: Module) -> Content:
-        """Recommend unfinished earlier modules before starting a new one."""
+        """Recommend unfinished earlier modules before a new module."""
         if self.tutor.journal.record.has_visited(module.id):
             return Content("")
         modules = self.tutor.course.modules
@@ -201,7 +201,7 @@ _BESIDE_ROWS = 8
 def _rows(
     modules: Sequence[Module], progress: Mapping[str, Progress], here: str, width: int
 ) -> list[Content]:
-    """Lay out one row per module: marker, number, title, time, progress.
+    """Lay out a row per module: marker, number, title, time, progress.
 
     If `width` is too small, progress has fewer squares than pages.
     """

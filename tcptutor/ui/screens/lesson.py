@@ -48,17 +48,17 @@ from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
 _LEAFED = 1.0
-"""Seconds on a page before its run is prefetched, so that skimming prefetches nothing."""
+"""Seconds on a page before its run is prefetched, to skip pages that are only passed by."""
 _DRAFTS_AFTER = 1.0
 """Seconds after the last key before drafts are written."""
 _SIDE = 56
 """Minimum columns of the panel next to the text."""
 VIEWS = ("", CHART, TEXT)
-"""Views in two columns; one column shows either the chart or the text."""
+"""Views in two columns; a single column shows either the chart or the text."""
 
 
 class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
-    """One page. Turning the page replaces the screen."""
+    """A page of a module. Turning the page replaces the screen."""
 
     AUTO_FOCUS = None
     # Priority bindings run before widgets get the key, so that fast typing keeps its order. A focused entry
@@ -80,7 +80,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         """None until the screen is composed."""
         self._bar: TopBar | None = None
         self._at_chart = False
-        """True if the chart is shown in a one-column layout."""
+        """True if the chart is shown in a single-column layout."""
         self._complete = asyncio.Event()
         """Set once everything below the text is mounted."""
         self._postponed: list[Callable[[], None]] = []
@@ -415,13 +415,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self._face_chart(not self._at_chart)
 
     def _face_chart(self, at_chart: bool) -> None:
-        """Show the chart or the text in a one-column layout."""
+        """Show the chart or the text in a single-column layout."""
         if at_chart != self._at_chart:
             self._at_chart = at_chart
             self.lay_out()
 
     def lay_out(self, pane: bool | None = None) -> None:
-        """Show and hide panels by width and by what is in use."""
+        """Show and hide panels by width and use."""
         if self._page is None:  # resized before composed
             return
         self.update_classes(self._view_classes(self.in_pane if pane is None else pane))

@@ -39,7 +39,7 @@ class Answers:
 
     @property
     def has_hints(self) -> bool:
-        """True if an unfinished activity has another hint."""
+        """True if an unfinished activity has hints left."""
         return self._next_hint() is not None
 
     def restore(self) -> None:
@@ -100,7 +100,7 @@ class Answers:
             box.enter()
 
     def _next_again(self) -> Activity | None:
-        """Return the activity that key a redraws: the one answered last, else the first on screen."""
+        """Return the activity that key a redraws: the last answered, or the first on screen."""
         able = [each for each in self._activities if self._study.can_redraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         seen = [each for each in able if self._page.shows(self._page.box(each))]
@@ -124,7 +124,7 @@ class Answers:
             self._show(activity, just_now=True)
 
     def _withdrawable(self) -> Activity | None:
-        """Return the activity that key u withdraws: the one answered last, else the first."""
+        """Return the activity that key u withdraws: the last answered, or the first."""
         able = [each for each in self._activities if self._study.can_withdraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         return next(iter([*last, *able]), None)
@@ -174,7 +174,7 @@ class Answers:
             box.enter()
 
     def to_next(self) -> bool:
-        """Focus the due activity after the last one answered; return False if none is due."""
+        """Focus the next due activity after the last answer; return False if none is due."""
         due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
         left = self._left_box()
         if left is not None and left in due:
@@ -197,7 +197,7 @@ class Answers:
             box.begin(text)
 
     def hint(self, of: Activity | None = None) -> bool:
-        """Show the next hint of `of` or of the activity at hand; return False if there is none."""
+        """Show the next hint of `of` or of the activity at hand; return False if none is left."""
         activity = of or self._next_hint()
         if activity is None or not self._study.hints_left(activity):
             return False
@@ -217,7 +217,7 @@ class Answers:
             self._page.box(activity).show(response, just_now)
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
-        """Return the unfinished focused box, else the first due one, preferably on screen."""
+        """Return the unfinished focused box, or the first due box, preferably on screen."""
         at_hand = self._page.box_at_hand() or self._left_box()
         if at_hand is not None and not at_hand.final:
             return at_hand
@@ -225,7 +225,7 @@ class Answers:
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)
 
     def _next_hint(self) -> Activity | None:
-        """Return the activity that key h helps with: the focused one if due, else the first due one."""
+        """Return the activity that key h helps with: the focused activity if due, or the first due."""
         at_hand = self._page.box_at_hand() or self._left_box()
         if at_hand is not None and self._study.is_due(at_hand.activity):
             wanted: tuple[Activity, ...] = (at_hand.activity,)

@@ -16,7 +16,7 @@ from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.widgets.page.explore import ExploreBox
 
 _LOOKED = 20
-"""Number of earlier runs searched for one with initial knobs."""
+"""Number of earlier runs searched for the baseline."""
 
 
 class ExploreSide(RunSide):
@@ -76,7 +76,7 @@ class ExploreSide(RunSide):
         self._judge(run)
 
     def _judge(self, run: Run) -> None:
-        """Judge a run, store its score, also if it ended while another page was shown."""
+        """Judge a run and store its score, even if the run ended off screen."""
         values = self.activity.values(run.experiment)
         if not self.activity.changed(values) and run.fidelity.status == "valid":
             self.study.baseline = run

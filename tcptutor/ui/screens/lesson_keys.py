@@ -28,7 +28,7 @@ TYPED = (
     "withdraw",
     "end_terminal",
 )
-"""Actions whose keys are letters, digits or arrows inside a field."""
+"""Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:

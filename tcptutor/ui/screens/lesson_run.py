@@ -122,7 +122,7 @@ class RunSide(Side):
     def start(self, same: bool = False) -> None:
         """Run with the next seed, or with the seed of the latest complete run if `same`.
 
-        Goes to a due prediction instead, and does nothing while the lab is busy.
+        Focuses a due prediction instead. No-op while the bench is busy.
         """
         due = self.study.due_before_run
         if obstacle := self.bench.obstacle:
@@ -170,7 +170,6 @@ class RunSide(Side):
                 self._compare(self._shown)
 
     def _add_what_if(self, live: Live) -> None:
-        """Add a what-if to the table of runs."""
         figures = figures_of(live)
         if figures is not None:
             name = summarize_changes(self.activity.experiment, live.run.experiment)
@@ -181,7 +180,7 @@ class RunSide(Side):
         self.widget.turn()
 
     async def _recall(self) -> None:
-        """Show the latest stored run and mark responses against the latest complete one."""
+        """Show the latest stored run, and mark responses against the latest complete run."""
         self.study.reading = True
         try:
             with contextlib.suppress(
@@ -205,7 +204,7 @@ class RunSide(Side):
         await self._recall_others(files)
 
     async def _recall_others(self, files: Iterator[str]) -> None:
-        """Load earlier runs, the comparison page's run and what-ifs."""
+        """Load the other runs of the table: earlier runs, the comparison page's run, what-ifs."""
         if beside := self.activity.beside:
             await self._recall_whole(beside, self.study.run_files(beside), 1)
         await self._recall_whole(self.study.step.id, files, MAX_EARLIER)
@@ -250,7 +249,7 @@ class RunSide(Side):
             self._compare(live)
 
     def _compare(self, live: Live) -> None:
-        """List the run with earlier runs, what-ifs and the run of the comparison page."""
+        """Show the table of runs, with the run of the comparison page."""
         this = self.bench.history.of(live)
         if this is None:
             return
@@ -269,7 +268,7 @@ class RunSide(Side):
 
     @property
     def _beside_number(self) -> int | None:
-        """Number of the page that this page is compared with; None without one, or if it is damaged."""
+        """Number of the page to compare with; None without such a page, or if it is damaged."""
         for number, step in enumerate(self.study.module.steps, 1):
             if self.activity.beside and step.id == self.activity.beside:
                 return number

@@ -42,7 +42,7 @@ class SweepSide(Side):
         return self._live is not None and self._live.in_progress
 
     def restore(self) -> None:
-        """Show the sweep in progress or the stored one."""
+        """Show the current or the stored sweep."""
         sweep = self.bench.sweep
         if sweep is not None and self._is_ours(sweep):
             self._show(sweep)
@@ -84,9 +84,9 @@ class SweepSide(Side):
         return f"{self.activity.title}, {len(self.activity.cells())} runs"
 
     def start(self, same: bool = False) -> None:  # noqa: ARG002  # nothing is repeated as it was
-        """Run the missing points; if the sweep is complete, run another round.
+        """Run the missing points; if the sweep is complete, run a further round.
 
-        Goes to a due prediction instead, and does nothing while the lab is busy.
+        Focuses a due prediction instead. No-op while the bench is busy.
         """
         due, live = self.study.due_before_run, self._live
         if obstacle := self.bench.obstacle:

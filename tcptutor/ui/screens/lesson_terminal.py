@@ -50,7 +50,7 @@ class TerminalSide:
         return self.bench.session.is_of(self.study.module.id, self.study.step.id)
 
     def open(self) -> bool:
-        """Open a session unless something prevents it; return True if one is open or starting."""
+        """Open a session if possible; return True if a session is open or starting."""
         if self.is_open:
             return True
         shell, experiment = self.study.step.shell, self.network
@@ -67,7 +67,7 @@ class TerminalSide:
 
     @cached_property
     def network(self) -> Experiment | None:
-        """Network for a terminal: the page's own, else the one named in its text; None without either."""
+        """Network for a terminal: the page's own, or the network named in its text; None without either."""
         step = self.study.step
         if step.shell is not None:
             return step.shell.experiment
@@ -112,7 +112,7 @@ class TerminalSide:
         self.show(wanted=True)
 
     def show(self, wanted: bool = False) -> None:
-        """Update the column. Opens a shell if `wanted` or if there is none yet."""
+        """Update the column. Opens a shell if `wanted` or if no shell is open."""
         session = self.bench.session
         if not self.is_open or not self.widget.is_attached:
             return
@@ -192,7 +192,7 @@ class TerminalSide:
 
     @property
     def line(self) -> Content:
-        """State in one line, for when the terminal is hidden."""
+        """State in a line, for when the terminal is hidden."""
         live = self._live
         stands = "a terminal is open"
         if live is not None and live.in_progress and live.rates:

@@ -33,7 +33,7 @@ ARROWS: list[BindingType] = [
     _key("left", "step(-1)", "back", "look.back", "the cursor: back by a column"),
     _key("right", "step(1)", "on", "look.on", "the cursor: on by a column"),
 ]
-"""Bindings to list before a screen's own arrow keys, which apply while there is no cursor."""
+"""Bindings to list before a screen's own arrow keys, which apply without a cursor."""
 
 BINDINGS: list[BindingType] = [
     *ARROWS,
@@ -74,7 +74,7 @@ FOOTER = (
     ("look.bytes", "bytes"),
     ("look.look", "closes"),
 )
-"""Footer while there is a cursor."""
+"""Footer while the chart has a cursor."""
 
 
 def with_cursor(footer: Entries) -> Entries:
@@ -89,7 +89,7 @@ class LookingScreen(TutorScreen):
 
     @property
     def chart(self) -> RunPanel | None:
-        """The chart; None without one."""
+        """The chart; None if the screen shows no run."""
         raise NotImplementedError
 
     def connect(self, panel: RunPanel) -> None:

@@ -1,4 +1,4 @@
-"""Panel next to a page, one for each activity that runs something."""
+"""Panel next to a page, for each activity that runs something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOADING = "Loading your last run …"
 
 
 class Side:
-    """Panel of one activity: connects the bench, the page and a widget."""
+    """Panel of an activity: connects the bench, the page and a widget."""
 
     def __init__(self, activity: Any, study: Study, page: Page, bench: Bench) -> None:
         self.activity, self.study, self.page, self.bench = activity, study, page, bench
@@ -49,7 +49,7 @@ class Side:
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """Settings of the run shown, else of the next run; None while a prediction is due."""
+        """Settings of the run shown, or of the next run; None while a prediction is due."""
         return None
 
     @property
@@ -59,12 +59,12 @@ class Side:
 
     @property
     def environment(self) -> Environment | None:
-        """Environment of the run or sweep shown; None without one."""
+        """Environment of the run or sweep shown; None if nothing has run."""
         return None
 
     @property
     def line(self) -> Content:
-        """State in one line, for when the panel is hidden."""
+        """State in a line, for when the panel is hidden."""
         return Content("")
 
     @property

@@ -42,12 +42,7 @@ class StoredScreen(LookingScreen):
     )
 
     def __init__(self, run: Run, name: str, file: Path | None = None) -> None:
-        """Create the screen.
-
-        Args:
-            name: title in the header.
-            file: the run's own file, if it has one.
-        """
+        """Create the screen with `name` in the header. `file` is the run's own file, if any."""
         super().__init__()
         self._run, self._place_name, self._file = run, name, file
         self._panel = RunPanel()

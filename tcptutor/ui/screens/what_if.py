@@ -1,4 +1,4 @@
-"""A what-if: a run repeated with one setting changed, compared with its base run."""
+"""A what-if: a run repeated with a single change, compared with its base run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tcptutor.ui.workbench import PLACE
 
 
 def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
-    """Ask which setting of the run to change, and run the what-if."""
+    """Ask for the change, and run the experiment with it."""
     here, run = bench.state.environment, base.live.run
     if bench.busy:
         app.notify(bench.obstacle)
@@ -51,13 +51,13 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
 
 
 def _page(live: Live) -> tuple[str, str]:
-    """Return module and step of the what-if: those of its base run, or of the bench for a run without a page."""
+    """Return module and step to store the run under: those of its base run, or the bench's without a page."""
     own = live.repeatable or live.changed_from is not None
     return (live.module, live.step) if own else PLACE
 
 
 def _notes(base: Live, here: Environment | None) -> str:
-    """Return what the seed guarantees for this pair of runs."""
+    """Return the guarantees of the seed for this pair of runs."""
     if here is None:
         return ""
     if here.clock != "virtual":
@@ -70,7 +70,7 @@ def _notes(base: Live, here: Environment | None) -> str:
 
 
 class WhatIfScreen(LookingScreen):
-    """A what-if, started when the screen opens. Leaving the screen does not stop the run."""
+    """A changed run, started when the screen opens. Leaving the screen does not stop the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "figures", "figures", id="what-if.figures", tooltip="both in numbers, or the chart"),
@@ -94,7 +94,7 @@ class WhatIfScreen(LookingScreen):
         self._module, self._step = module, step
         self._base, self._experiment = base, experiment
         self._live: Live | None = None
-        """The what-if; None until it has started."""
+        """The changed run; None until it has started."""
         self._again: Live | None = None
         """The repetition of the base run, if necessary."""
         self._panel = RunPanel()

@@ -26,13 +26,13 @@ Field = Literal["thing", "value", "since"]
 _FIELDS: tuple[Field, ...] = ("thing", "value", "since")
 _LABELS: dict[Field, str] = {"thing": "change", "value": "to", "since": "from"}
 _USUAL = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
-"""Settings offered first while nothing is typed."""
+"""Settings offered first in an empty field."""
 _LEFT_OUT = ("changes",)
 _LINK_HELP = "the bottleneck's link, up or down"
 
 
 class AskWhatIf(ModalScreen[Experiment | None]):
-    """Dialog for a what-if, dismissed with the experiment to run, or None."""
+    """Dialog for the change, dismissed with the changed experiment or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", priority=True, id="whatif.back"),
@@ -46,9 +46,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def __init__(self, run: Run, at: float | None, notes: str) -> None:
         """Create the dialog.
 
-        Args:
-            at: time at the cursor, s; settings that can change during a run are then offered first.
-            notes: remark on the comparison.
+        `at` is the time at the cursor in s: settings that can change during a run are then offered first.
         """
         super().__init__()
         self._run, self._at, self._notes = run, at, notes
@@ -135,7 +133,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         return [(name, self._row(name)) for name in self._things()]
 
     def _things(self) -> list[str]:
-        """Return settings whose name or description contains the typed text."""
+        """Return settings with the typed text in their name or description."""
         typed = self._entries["thing"].value.strip().lower()
         first = DURING if self._at is not None else _USUAL
         names = [name for name in dict.fromkeys((*first, *PARAMETERS, LINK)) if name not in _LEFT_OUT]
@@ -217,7 +215,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             self._to(_FIELDS[at])
 
     def action_take(self, chosen: bool = False) -> None:
-        """Take the current field; after the last one, run the what-if."""
+        """Take the current field; after the last field, run the experiment."""
         if self._field == "thing":
             if self._settle(chosen):
                 self._to("value")
@@ -261,7 +259,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         self.dismiss(after)
 
     def action_back(self) -> None:
-        """Go to the previous field; from the first one, close the dialog."""
+        """Go to the previous field; from the first field, close the dialog."""
         if self._field == "thing":
             self.dismiss(None)
         else:

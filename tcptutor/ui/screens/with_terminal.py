@@ -38,7 +38,7 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 LEFT_OPEN_FOOTER = ("lesson.end-terminal", "ends the terminal")
-"""Footer entry while another page's terminal is open, which prevents any run."""
+"""Footer entry while a session of another page prevents any run."""
 
 
 def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -79,7 +79,7 @@ class ScreenWithTerminal(TutorScreen):
 
     @property
     def other_terminal_open(self) -> bool:
-        """True while another page's terminal prevents this page from running anything."""
+        """True while a session of another page prevents this page from running anything."""
         return not self.terminal_open and self.tutor.bench.session.stage in ("starting", "open")
 
     @property
@@ -122,7 +122,7 @@ class ScreenWithTerminal(TutorScreen):
     def _has_command(self) -> bool:
         """True if the page has commands, even after the last one: F9 must not reach the shell.
 
-        Searches the whole screen, too slow for every key.
+        Searches all widgets of the screen, too slow for every key.
         """
         box = self.shell_box
         return box is not None and bool(box.activity.commands)
@@ -144,7 +144,7 @@ class ScreenWithTerminal(TutorScreen):
                 self.notify("Enter runs what stands there first; ^U takes it away.")
 
     def _name_next_command(self) -> None:
-        """Tell the terminal what F9 types next, shown when it covers the page."""
+        """Show the command that F9 types next when the terminal covers the page."""
         box = self.shell_box
         if self.terminal is not None and box is not None:
             self.terminal.next_command = box.command
@@ -176,10 +176,9 @@ class ScreenWithTerminal(TutorScreen):
         self.lay_out()
 
     def terminal_classes(self, pane: bool, alone: bool) -> dict[str, bool]:
-        """Return CSS classes: chart and shell if both fit, else the part in use.
+        """Return CSS classes: chart and shell if both fit, otherwise the part in use.
 
-        Args:
-            alone: the terminal has all columns.
+        `alone` means that the terminal has all columns.
         """
         wide = self.has_class("-wide")
         both = wide and self.has_class("-tall")

@@ -246,7 +246,7 @@ class WorkbenchScreen(LookingScreen):
         self.keys_changed()
 
     def _keep_run(self, live: Live) -> None:
-        """Store a run under the name of its settings, also if it ended on another screen."""
+        """Store a run under the name of its settings, even if it ended off screen."""
         if (
             self._own.saved_as
             and not live.in_progress

@@ -9,7 +9,7 @@ from tcptutor.ui.screens.looking import ARROWS
 
 TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
 TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
-"""Actions whose keys are letters, digits or arrows inside a field."""
+"""Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:

@@ -30,11 +30,7 @@ class BesideList:
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """Create the list.
-
-        Args:
-            changed: called after a choice.
-        """
+        """Create the list. `changed` is called after a choice."""
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
         self._coming: set[str] = set()
@@ -106,11 +102,7 @@ class StartList:
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """Create the list.
-
-        Args:
-            changed: called after a choice.
-        """
+        """Create the list. `changed` is called after a choice."""
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
 
