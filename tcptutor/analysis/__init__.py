@@ -4,23 +4,23 @@
 run from its samples, and `compared` joins the two.
 """
 
-from tcptutor.analysis.compared.answered import answer_of, answered
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
+from tcptutor.analysis.compared.feedback import answer_of, answered
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
 from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
-from tcptutor.analysis.compared.whatif import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
+from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.capture import CaptureSize, capture_size
 from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.meeting import SharedQueue, expect_queue
 from tcptutor.analysis.expected.mistakes import Mistake, candidates
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
-from tcptutor.analysis.expected.shared_queue import SharedQueue, expect_queue
 from tcptutor.analysis.expected.window import window_courses
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
-from tcptutor.analysis.observed.foreign import counted_by_sender, is_foreign, is_told, rate_doubt
+from tcptutor.analysis.observed.imported import counted_by_sender, is_foreign, is_told, rate_doubt
 from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
 from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
 from tcptutor.analysis.observed.rounds import RoundTrip, round_trips

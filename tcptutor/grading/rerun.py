@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from tcptutor.analysis import together
-from tcptutor.analysis.compared.whatif import shared_history
+from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course import personal

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, report
 from tcptutor.analysis.case import case_of
-from tcptutor.analysis.compared.clauses import CLAUSES
+from tcptutor.analysis.compared.clauses import CLAUSES, RULES
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.compared.rules import RULES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
 from tcptutor.theory.models import CAUSE_NAMES
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tcptutor.analysis import expect, measure, report
-from tcptutor.analysis.compared.udp import UdpLosses, alone, udp_losses
-from tcptutor.analysis.expected.udp import expect_udp
+from tcptutor.analysis.compared.udp_losses import UdpLosses, direction_sentence, udp_losses
+from tcptutor.analysis.expected.udp_expectation import expect_udp
 from tcptutor.exchange import export
 from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save
 from tcptutor.runs.store import RunStore
@@ -124,7 +124,7 @@ def test_where_it_was_lost_is_said(counted: dict[str, object], said: str, limit:
 
 @given(st.integers(0, 9000), *[st.integers(0, 3000)] * 3)
 def test_no_place_is_named_that_counted_nothing(lost: int, queue: int, path: int, socket: int) -> None:
-    said = alone(losses(run(lost, queue, path, socket)))
+    said = direction_sentence(losses(run(lost, queue, path, socket)))
     assert ("queue" in said) <= bool(lost and queue)
     assert ("path" in said) <= bool(lost and path)
     assert ("buffer" in said) <= bool(lost and socket)
@@ -157,7 +157,7 @@ def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:
 def test_a_run_that_was_cut_off_has_what_its_samples_tell(tmp_path: Path) -> None:
     cut = sampled(warmup="1 s")
     assert cut.udp == []
-    assert alone(losses(cut)) == "2 UDP flows sent 1.6 Mbit/s, 1.52 Mbit/s arrived: 5 % lost"
+    assert direction_sentence(losses(cut)) == "2 UDP flows sent 1.6 Mbit/s, 1.52 Mbit/s arrived: 5 % lost"
     assert report(cut).throughput_bps == pytest.approx(1.52e6)
     store = RunStore(tmp_path)
     store.begin(cut)

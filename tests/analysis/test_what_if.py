@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.analysis import what_if
-from tcptutor.analysis.compared.whatif import FigureChanged, settings_changed, shared_history
-from tcptutor.analysis.compared.whatif_words import rows
+from tcptutor.analysis.compared.what_if import FigureChanged, settings_changed, shared_history
+from tcptutor.analysis.compared.what_if_text import rows
 from tcptutor.run import Run, Sample, load, save
 from tests.each import each
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tcptutor.analysis import what_if
-from tcptutor.analysis.compared.whatif_words import limits, rows, sentence
+from tcptutor.analysis.compared.what_if_text import limits, rows, sentence
 from tcptutor.run import Run
 from tcptutor.run.change import apply_change
 

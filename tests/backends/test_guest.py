@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tcptutor import theory
-from tcptutor.analysis.compared.whatif import shared_history
+from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.backends.guest import machine, sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.digests import FileDigest

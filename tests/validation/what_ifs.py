@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tcptutor import spec
-from tcptutor.analysis.compared.whatif import shared_history
+from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run

@@ -11,7 +11,7 @@ from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.foreign import FROM_KERNEL, is_foreign, is_told
+from tcptutor.analysis.observed.imported import FROM_KERNEL, is_foreign, is_told
 from tcptutor.run import Run, UdpResult
 
 _SECOND = (

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tcptutor.analysis.compared import udp
 from tcptutor.analysis.compared.clauses import UNEXPLAINED
 from tcptutor.analysis.compared.episodes import Episode, episodes, shares, shares_of_flows, within
 from tcptutor.analysis.compared.findings import Findings
@@ -27,9 +26,10 @@ from tcptutor.analysis.compared.sentence import (
     flows_text,
     turns_text,
 )
+from tcptutor.analysis.compared.udp_losses import udp_clause, udp_limit, udp_losses, udp_sentence
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import ARRIVED, FlowPhase, Interval, Trace, phases
-from tcptutor.analysis.observed.foreign import path_doubt
+from tcptutor.analysis.observed.imported import path_doubt
 from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
@@ -86,16 +86,16 @@ def verdict(measured: Measured) -> Verdict:
         if (mine := by_second[trace.flow])
     ]
     evenly = fairness(by_second)
-    found, datagrams = gathered.all(measured), udp.udp_losses(measured)
+    found, datagrams = gathered.all(measured), udp_losses(measured)
     if found is None and datagrams is not None and not experiment.total_streams:
-        return Verdict(limited_by=udp.limited_by(datagrams), sentence=udp.sentence(measured), evidence=None)
+        return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
     if found is None:
         said = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
             limited_by="unexplained", sentence=said, evidence=None, flows=tuple(flows), fairness=evenly
         )
     limited_by, said = _of_run(measured, gathered, found, flows)
-    if datagrams is not None and len(longer := said + udp.beside(datagrams)) <= LONGEST:
+    if datagrams is not None and len(longer := said + udp_clause(datagrams)) <= LONGEST:
         said = longer
     return Verdict(
         limited_by=limited_by,

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tcptutor.analysis.compared.clauses import clause
+from tcptutor.analysis.compared.clauses import cause, clause
 from tcptutor.analysis.compared.episodes import Episode, longest, telling
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.compared.rules import cause
 from tcptutor.theory.models import LimitedBy
 
 MOST_TURNS = 3

@@ -12,8 +12,8 @@ from tcptutor import theory
 from tcptutor.analysis.case import ENOUGH_LOSSES
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
-from tcptutor.analysis.expected.limits import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
+from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.window import start_seconds, unsettled
 from tcptutor.base import units
 from tcptutor.run import sum_or_none

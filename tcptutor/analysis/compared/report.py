@@ -14,7 +14,7 @@ from tcptutor.analysis.compared.reasons import not_modelled, reason, was
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
-from tcptutor.analysis.observed.foreign import is_told
+from tcptutor.analysis.observed.imported import is_told
 from tcptutor.analysis.observed.measured import Measured, measure, path_known
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index

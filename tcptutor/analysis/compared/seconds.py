@@ -17,8 +17,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from tcptutor.analysis.compared.clauses import cause
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.compared.rules import cause
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace

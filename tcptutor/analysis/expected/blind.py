@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tcptutor.analysis.case import OFFLOAD_LEAST, Case
-from tcptutor.analysis.expected.limits import UNKNOWN
+from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.expected.reordering import reordering_error
 from tcptutor.base import units

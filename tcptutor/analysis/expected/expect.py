@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.blind import widened
-from tcptutor.analysis.expected.flows import amount_candidate, own_limits, shares
-from tcptutor.analysis.expected.limits import limit_candidates
 from tcptutor.analysis.expected.loss import loss_candidates
+from tcptutor.analysis.expected.lossless import limit_candidates
 from tcptutor.analysis.expected.meeting import meeting_candidate
 from tcptutor.analysis.expected.notes import note
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
 from tcptutor.analysis.expected.reordering import reordering_candidate
+from tcptutor.analysis.expected.sharing import amount_candidate, own_limits, shares
 from tcptutor.analysis.expected.stretches import Stretch, by_throughput, cases, merged
-from tcptutor.analysis.expected.udp import udp_candidate
+from tcptutor.analysis.expected.udp_expectation import udp_candidate
 from tcptutor.analysis.expected.window import mean_window, unsettled
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
 
 from tcptutor import theory
 from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.expected.stretches import cases
 from tcptutor.base import units
+from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
 FELT = 0.02
@@ -204,3 +209,38 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
         felt = min(1.0, 2 * max(0.0, flat - total) / total)
         sure["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
     return sure
+
+
+class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Means over the time and all flows of the experiment."""
+
+    rtt_s: float
+    """RTT including queueing."""
+    loss_rate: float
+    """Loss events per segment, random and from the full queue."""
+
+
+def expect_queue(experiment: Experiment) -> SharedQueue | None:
+    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
+
+    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
+    """
+    whole = cases(experiment)
+    if len(whole) != 1:
+        return None
+    case = whole[0]
+    if (
+        case.room is None
+        or case.bursts_overflow
+        or not is_known(case)
+        or not case.algorithms <= theory.LIMITED
+    ):
+        return None
+    flows = limited_flows(case)
+    rate = case.room / (8 * case.mss)
+    if math.fsum(flow.pace for flow in flows) > rate:
+        # A pacing rate above the link's share does not limit the flows.
+        flows = [replace(flow, pace=math.inf) for flow in flows]
+    found = theory.limited_link(flows, rate, held(case))
+    base = math.fsum(flow.rtt for flow in case.flows) / case.number
+    return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)

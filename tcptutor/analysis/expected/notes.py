@@ -8,11 +8,11 @@ from itertools import chain
 
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.blind import blind_spots
-from tcptutor.analysis.expected.flows import bbr_fraction
-from tcptutor.analysis.expected.limits import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.loss import MOST_LOSS
+from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.meeting import is_known
 from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.expected.sharing import bbr_fraction
 from tcptutor.base import units
 from tcptutor.spec import PARAMETERS
 from tcptutor.theory import BBR_LOSS_HELD

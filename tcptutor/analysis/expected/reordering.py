@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tcptutor import theory
 from tcptutor.analysis.case import Case
-from tcptutor.analysis.expected.limits import UNKNOWN
+from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.theory.models import ThroughputModel

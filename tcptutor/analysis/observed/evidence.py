@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
-from tcptutor.analysis.observed.foreign import is_foreign, path_doubt
+from tcptutor.analysis.observed.imported import is_foreign, path_doubt
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
 from tcptutor.run import Run, mean_of_known

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tcptutor.analysis.observed.foreign import is_foreign, unknown_figures
+from tcptutor.analysis.observed.imported import is_foreign, unknown_figures
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,

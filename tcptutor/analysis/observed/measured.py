@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
-from tcptutor.analysis.observed.foreign import path_doubt
-from tcptutor.analysis.observed.udp import udp_results
-from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
+from tcptutor.analysis.observed.imported import path_doubt
+from tcptutor.run import FlowResult, Run, UdpResult, UdpSample, sum_or_none
 
 _ENOUGH = 0.2
 """Least time between two samples for a meaningful counter difference, s."""
@@ -189,3 +189,20 @@ def _result(run: Run, interval: Interval) -> FlowResult:
         mean_cwnd_segments=interval.mean("cwnd") if interval.tells("mean_cwnd_segments") else None,
         mss=int(interval.column("mss")[-1]),
     )
+
+
+def udp_results(run: Run) -> tuple[UdpResult, ...]:
+    """Return each UDP flow over the measured time by number; empty without UDP."""
+    return tuple(run.udp or _from_samples(run))
+
+
+def _from_samples(run: Run) -> Iterator[UdpResult]:
+    flows: dict[int, list[UdpSample]] = {}
+    for row in run.udp_samples:
+        flows.setdefault(row.flow, []).append(row)
+    warmup, streams = run.experiment.flows.warmup, max(1, run.experiment.flows.udp_streams)
+    for flow, rows in sorted(flows.items()):
+        first = next((at for at, row in enumerate(rows) if row.t >= warmup), len(rows))
+        if len(rows) - first < 2:
+            continue
+        yield UdpResult.counted(rows[first], rows[first + 1 :], flow // streams)

@@ -89,7 +89,7 @@ class RunPart:
 
     @property
     def udp(self) -> list[UdpResult]:
-        from tcptutor.analysis.observed.udp import udp_results  # noqa: PLC0415
+        from tcptutor.analysis.observed.measured import udp_results  # noqa: PLC0415
 
         mine = [each for each in udp_results(self.run) if self.flow in (None, each.flow + 1)]
         return mine or self._nothing("UDP flow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tcptutor.analysis.compared.whatif import FigureChanged, Quantity, WhatIf
+from tcptutor.analysis.compared.what_if import FigureChanged, Quantity, WhatIf
 from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.run.change import divergence_time

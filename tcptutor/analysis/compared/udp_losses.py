@@ -83,7 +83,7 @@ def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | N
     )
 
 
-def limited_by(found: UdpLosses) -> LimitedBy:
+def udp_limit(found: UdpLosses) -> LimitedBy:
     """Return the limit of UDP: the bottleneck after notable queue drops, otherwise the sender's rate."""
     where = next(iter(found.places), "")
     if found.share is None:
@@ -91,18 +91,19 @@ def limited_by(found: UdpLosses) -> LimitedBy:
     return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
 
 
-def sentence(measured: Measured) -> str:
+def udp_sentence(measured: Measured) -> str:
     """Return the sentence on a run of UDP only, with both directions if used."""
     ways = {reverse: udp_losses(measured, reverse) for reverse in (False, True)}
     found = {reverse: losses for reverse, losses in ways.items() if losses is not None}
     if len(found) < 2:
-        return next((alone(losses) for losses in found.values()), "")
+        return next((direction_sentence(losses) for losses in found.values()), "")
     return "; ".join(
-        f"{'reverse' if reverse else 'forward'}, {alone(losses)}" for reverse, losses in found.items()
+        f"{'reverse' if reverse else 'forward'}, {direction_sentence(losses)}"
+        for reverse, losses in found.items()
     )
 
 
-def alone(found: UdpLosses) -> str:
+def direction_sentence(found: UdpLosses) -> str:
     """Return the sentence on the flows of a direction."""
     who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
@@ -117,7 +118,7 @@ def alone(found: UdpLosses) -> str:
     return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
 
 
-def beside(found: UdpLosses) -> str:
+def udp_clause(found: UdpLosses) -> str:
     """Return the clause on UDP losses to append to a sentence on TCP; empty without losses."""
     if not found.lost:
         return ""
