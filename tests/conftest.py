@@ -19,7 +19,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
-from tcptutor.course.load import OpenedCourse
+from tcptutor.course.loader import OpenedCourse
 from tests import durations, full, leftovers, order
 from tests.progress import Progress
 

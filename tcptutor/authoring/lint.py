@@ -17,14 +17,14 @@ from tcptutor.authoring.texts import all_texts, texts_after, where
 from tcptutor.authoring.wording import wording
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
 from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, step_files
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.load import read_course
+from tcptutor.course.loader import read_course
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.published import damaged, unresolved
 from tcptutor.spec import Experiment
@@ -182,10 +182,10 @@ def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
 def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[str]:
     if not step.title.strip():
         yield say("is empty", "title")
-    for reason in prose.problems(step.prose, step.title, prose.MAX_WORDS):
+    for reason in readability.problems(step.prose, step.title, readability.MAX_WORDS):
         yield say(reason, "prose")
     if step.experiments:
-        for reason in prose.problems(step.after, step.title, prose.MAX_WORDS_AFTER):
+        for reason in readability.problems(step.after, step.title, readability.MAX_WORDS_AFTER):
             yield say(reason, "after")
     elif step.after:
         yield say("there is no experiment on this page, so it is never used", "after")

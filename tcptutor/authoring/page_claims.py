@@ -23,7 +23,7 @@ from tcptutor.authoring.texts import all_texts
 from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.pages import Pages
+from tcptutor.course.page_selection import Pages
 from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 

@@ -9,10 +9,10 @@ from tcptutor.base import units
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Question
-from tcptutor.course.figures.known import least_limit
+from tcptutor.course.figures.formulas import least_limit
 from tcptutor.course.goals.telltales import telltale
 from tcptutor.course.model import Step
-from tcptutor.course.quantities import in_words, quantities
+from tcptutor.course.written_quantities import in_words, quantities
 from tcptutor.spec import Experiment
 
 NEAR = 0.03

@@ -13,7 +13,7 @@ from tcptutor.authoring.claims import FindRun, Judgement, another
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.pages import Pages
+from tcptutor.course.page_selection import Pages
 from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 

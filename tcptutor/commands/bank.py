@@ -18,9 +18,9 @@ from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.course.activity import Question
-from tcptutor.course.load import read_course
+from tcptutor.course.loader import read_course
 from tcptutor.course.model import Course, Module
-from tcptutor.course.pages import pages
+from tcptutor.course.page_selection import pages
 from tcptutor.exchange import plot
 from tcptutor.exchange.drawing import can_draw, install_command
 from tcptutor.grading.banks.gift import gift

@@ -11,11 +11,11 @@ from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.output import toned, width
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.goals.session import SessionRecord
-from tcptutor.course.load import read_course
+from tcptutor.course.goals.session_record import SessionRecord
+from tcptutor.course.loader import read_course
 from tcptutor.course.model import Module, Step
-from tcptutor.course.pages import pages
-from tcptutor.course.record import Given, Response
+from tcptutor.course.page_record import Given, Response
+from tcptutor.course.page_selection import pages
 from tcptutor.journal import Journal
 
 

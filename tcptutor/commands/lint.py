@@ -11,7 +11,7 @@ from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck, Judged
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.words import count
-from tcptutor.course.pages import Pages, pages
+from tcptutor.course.page_selection import Pages, pages
 
 
 def lint_course(

@@ -17,8 +17,7 @@ from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
-from tcptutor.course.experiments import Catalogue
-from tcptutor.course.names import short_name
+from tcptutor.course.experiments import Catalogue, short_name
 from tcptutor.course.overrides import overrides_of
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Run, load, sum_or_none

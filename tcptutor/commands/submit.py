@@ -13,10 +13,10 @@ from tcptutor.commands.journal import opened_journal
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
-from tcptutor.course.load import read_course
+from tcptutor.course.loader import read_course
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.collect import Collected, collect
 from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in
 

@@ -2,7 +2,7 @@
 
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.experiments import experiment
-from tcptutor.course.load import OpenedCourse, load, read_course
+from tcptutor.course.loader import OpenedCourse, load, read_course
 from tcptutor.course.model import Course, Module, Step
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import msgspec
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.draws import Draw
-from tcptutor.course.record import Given, PageRecord
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -254,7 +254,7 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
     for number, (text, feedback) in enumerate(entries, 1):
         if not text.strip():
             yield f"{key}[{number}].text", "is empty"
-        if not prose.is_sentence(feedback):
+        if not readability.is_sentence(feedback):
             yield f"{key}[{number}].feedback", "needs a sentence that says why it is right or wrong"
 
 

@@ -11,9 +11,8 @@ import msgspec
 from tcptutor import spec
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, UsageError, unknown
-from tcptutor.course.files import ExperimentFile, is_slug, numbered
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.names import short_name
+from tcptutor.course.lesson_format import ExperimentFile, is_slug, numbered
 
 _FEW = 10
 """Most experiments an error message lists by name."""
@@ -164,3 +163,13 @@ def experiment(
         ContentError: The file is damaged.
     """
     return Catalogue(folder or places.lessons()).build(name, overrides, seed, scale)
+
+
+def qualified_name(module: str, name: str) -> str:
+    """Return the full name of the experiment a file of `module` calls `name`; empty stays empty."""
+    return name if not name or "/" in name else f"{module}/{name}"
+
+
+def short_name(name: str) -> str:
+    """Return the part of an experiment's full name after the module."""
+    return name.rpartition("/")[2]

@@ -13,8 +13,8 @@ import msgspec
 from tcptutor.base.errors import ContentError
 from tcptutor.base.files import read_plain
 from tcptutor.base.printable import escaped
-from tcptutor.course.explain import explain
 from tcptutor.course.toml import SMALL, FileBounds, Untame, check_text, parsed
+from tcptutor.course.validation_messages import explain
 
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 
 _MOST = 1000
 _NAMES = {

@@ -18,7 +18,7 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.record import PageRecord
+from tcptutor.course.page_record import PageRecord
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)

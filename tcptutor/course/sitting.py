@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import ActivityRecord, Response
+from tcptutor.course.page_record import ActivityRecord, Response
 
 
 class Sitting(Enum):

@@ -11,7 +11,7 @@ from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import PageTimeline
 from tcptutor.grading.grade import GivenAnswer

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError
-from tcptutor.course.load import load
+from tcptutor.course.loader import load
 from tcptutor.course.model import Course
 from tcptutor.grading.cache import GradeCache
 from tcptutor.grading.evidence.hand_in import SUFFIX, opened_hand_in

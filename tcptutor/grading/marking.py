@@ -17,7 +17,7 @@ from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.course.overrides import same_settings
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.grading.answers import answers
 from tcptutor.grading.evidence import by_hand, honesty
 from tcptutor.grading.evidence.hand_in import HandIn

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import msgspec
 
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.grading.grade import Grade
 
 _BY_CHANCE = 0.01

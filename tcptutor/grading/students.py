@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.grading.grade import Grade, GradedFile
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)

@@ -15,8 +15,8 @@ import msgspec
 
 from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import escape_tree
-from tcptutor.course.goals.session import SessionRecord
-from tcptutor.course.record import Response
+from tcptutor.course.goals.session_record import SessionRecord
+from tcptutor.course.page_record import Response
 
 START = bytes(32)
 """Previous hash of the first event."""

@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.course import personal
 from tcptutor.course.model import Course, Module
-from tcptutor.course.record import PageRecord
+from tcptutor.course.page_record import PageRecord
 from tcptutor.journal.events import (
     START,
     Answered,

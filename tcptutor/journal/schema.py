@@ -14,7 +14,7 @@ from itertools import accumulate
 import msgspec
 
 from tcptutor.base.errors import JournalError
-from tcptutor.course.record import PREDICT, Given, Response
+from tcptutor.course.page_record import PREDICT, Given, Response
 from tcptutor.journal.events import Hinted, JournalEvent, Responded, RunBegun, RunEnded, Visited, chain
 
 ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?)"

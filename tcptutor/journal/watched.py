@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable
 
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.goals.session import SessionLog, SessionRecord
+from tcptutor.course.goals.session_record import SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal import goals
 from tcptutor.journal.goals import GoalFile, PartialSession
 from tcptutor.run.ended import Finished

@@ -16,7 +16,7 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.model import Module, Step
-from tcptutor.course.record import ActivityRecord, Given, PageRecord, Response
+from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
 from tcptutor.run import Run

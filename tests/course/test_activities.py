@@ -18,7 +18,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import NO_RUN, Stage
-from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.run import load as load_run
 from tcptutor.spec import build
 from tests.each import each

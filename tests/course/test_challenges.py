@@ -17,8 +17,8 @@ from tcptutor.course import load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.course.pages import pages
-from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
+from tcptutor.course.page_selection import pages
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run

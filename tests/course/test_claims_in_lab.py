@@ -8,7 +8,7 @@ from tcptutor.authoring.page_claims import page_claims
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck
-from tcptutor.course.pages import pages
+from tcptutor.course.page_selection import pages
 from tcptutor.fleet.cache import RunCache
 
 CLAIMS = list(page_claims(places.lessons(), pages(places.lessons())))

@@ -11,9 +11,9 @@ from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course import draws
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.explain import explain
 from tcptutor.course.expression import Expression
-from tcptutor.course.quantities import ParsedQuantity
+from tcptutor.course.validation_messages import explain
+from tcptutor.course.written_quantities import ParsedQuantity
 
 TABLE: dict[str, Any] = {
     "kind": "numeric",

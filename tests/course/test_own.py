@@ -14,7 +14,7 @@ from tcptutor.authoring.page_claims import page_claims
 from tcptutor.base.errors import ContentError
 from tcptutor.course import load, personal
 from tcptutor.course.model import Step
-from tcptutor.course.pages import pages
+from tcptutor.course.page_selection import pages
 from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.marking import grade
 from tcptutor.run import Run

@@ -11,7 +11,7 @@ from tcptutor.authoring.lint import lint
 from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.record import ActivityRecord, PageRecord, Response
+from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 
 from .conftest import EXAMPLES
 

@@ -18,7 +18,7 @@ from tcptutor.base import places
 from tcptutor.course import Module, Question, experiment, load
 from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.course.glossary import glossary
-from tcptutor.course.pages import pages
+from tcptutor.course.page_selection import pages
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment

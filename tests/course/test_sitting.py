@@ -8,7 +8,7 @@ import pytest
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.record import ActivityRecord, Response
+from tcptutor.course.page_record import ActivityRecord, Response
 from tcptutor.course.sitting import Sitting
 
 LEARN, REVIEW, EXAM = Sitting.LEARN, Sitting.REVIEW, Sitting.EXAM

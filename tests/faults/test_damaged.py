@@ -11,7 +11,7 @@ import pytest
 from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import is_printable
 from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.journal.events import Responded, decode

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tcptutor.course import personal
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.grading.grade import Grade

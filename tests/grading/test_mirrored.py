@@ -16,7 +16,7 @@ from tcptutor.course import load
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Course
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade

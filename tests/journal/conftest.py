@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import JournalEvent, Responded, decode
 from tcptutor.run import Environment, Run, Sample

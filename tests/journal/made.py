@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from tcptutor.base.printable import escaped
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
     Answered,

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tcptutor.base.errors import JournalError
-from tcptutor.course.record import PREDICT, PageRecord, Response
+from tcptutor.course.page_record import PREDICT, PageRecord, Response
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import (

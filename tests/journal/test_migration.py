@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import escaped
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal, fold, schema, store
 from tcptutor.journal.events import (
     Hinted,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal, fold, store
 from tcptutor.journal.events import StoredEvent
 from tcptutor.journal.fold import fold_events

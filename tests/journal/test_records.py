@@ -8,7 +8,7 @@ from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal, Progress
 from tcptutor.spec import Experiment
 

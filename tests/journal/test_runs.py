@@ -24,7 +24,7 @@ DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
 from tests.journal.conftest import a_run, begin, some_samples
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 journal.respond("m", "s", "q", Response((1,), True))

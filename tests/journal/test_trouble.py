@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.base.errors import JournalError
-from tcptutor.course.record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal, schema
 from tcptutor.journal.events import Responded, Visited, export_events, read_events
 from tcptutor.run import load
@@ -22,7 +22,7 @@ from .conftest import a_run, answers, begin, finish, happened, predict, some_sam
 WRITER = """
 import sys
 from pathlib import Path
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 for number in range(100):
@@ -112,7 +112,7 @@ def test_a_program_killed_while_it_writes_has_lost_nothing_that_it_had_recorded(
 SAYING = """
 import sys
 from pathlib import Path
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 for number in range(10_000):

@@ -9,7 +9,7 @@ from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import keys, press_at_once, settled, text, until, until_text

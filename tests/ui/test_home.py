@@ -13,7 +13,7 @@ import pytest
 from tcptutor.base import places
 from tcptutor.course import OpenedCourse, personal
 from tcptutor.course import load as load_course
-from tcptutor.course.record import PREDICT
+from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import Progress
 from tcptutor.run import load
@@ -182,7 +182,7 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     from tcptutor.ui.app import TutorApp
 
     read = []
-    load = import_module("tcptutor.course.load")  # `course.load` is its function
+    load = import_module("tcptutor.course.loader")  # `course.load` is its function
     monkeypatch.setattr(
         load, "read_step", lambda file, by=load.read_step: read.append(file.path.name) or by(file)
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.order import Order, OrderedEvent
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, STEP, one_page

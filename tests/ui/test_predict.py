@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from tcptutor.course.record import PREDICT, ActivityRecord
+from tcptutor.course.page_record import PREDICT, ActivityRecord
 from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.home import HomeScreen

@@ -11,7 +11,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import MarkContext
 from tcptutor.course.activities.read_off import QUANTITIES, ReadOff
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,

@@ -6,7 +6,7 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.ui.widgets.page.shell import ShellBox
 from tests.course.conftest import EXAMPLES
 

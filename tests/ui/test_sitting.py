@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
 from tcptutor.ui.screens import activities

@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.course import MarkContext, load
 from tcptutor.course.model import Course
-from tcptutor.course.record import Response
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 from tcptutor.runs.conduct import finish

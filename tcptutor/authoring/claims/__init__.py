@@ -5,7 +5,8 @@ them with the claim, `problems` finds mistakes, and `unclaimed` finds numbers wi
 """
 
 from tcptutor.authoring.claims.judge import FindRun, Judgement, judge
-from tcptutor.authoring.claims.needs import (
+from tcptutor.authoring.claims.problems import problems
+from tcptutor.authoring.claims.required_runs import (
     BuildExperiment,
     ClaimRun,
     another,
@@ -14,7 +15,6 @@ from tcptutor.authoring.claims.needs import (
     runs,
     seeds,
 )
-from tcptutor.authoring.claims.problems import problems
 from tcptutor.authoring.claims.unclaimed import settings_of, unclaimed
 
 __all__ = [

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tcptutor.authoring.claims.arithmetic import evaluate
-from tcptutor.authoring.claims.needs import ClaimRun, subject_per
-from tcptutor.authoring.claims.stated import stated
+from tcptutor.authoring.claims.claimed_value import evaluate, stated
+from tcptutor.authoring.claims.required_runs import ClaimRun, subject_per
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course.claim import ARITHMETIC, CAUSE, Claim, Subject
-from tcptutor.course.figures.known import KNOWN
-from tcptutor.course.figures.measured import MEASURED, cause
+from tcptutor.course.figures.formulas import KNOWN
+from tcptutor.course.figures.measurements import MEASURED, cause
 from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.spec import Experiment
 

@@ -7,15 +7,13 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from tcptutor.authoring.claims.arithmetic import evaluate
+from tcptutor.authoring.claims.claimed_value import evaluate, in_one_line, stated
 from tcptutor.authoring.claims.judge import judge
-from tcptutor.authoring.claims.needs import BuildExperiment, ClaimRun, claim_run, is_measured
-from tcptutor.authoring.claims.stated import stated
-from tcptutor.authoring.claims.words import in_one_line
+from tcptutor.authoring.claims.required_runs import BuildExperiment, ClaimRun, claim_run, is_measured
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
-from tcptutor.course.figures.measured import MEASURED
+from tcptutor.course.figures.measurements import MEASURED
 from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy

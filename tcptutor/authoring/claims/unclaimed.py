@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tcptutor import spec
-from tcptutor.authoring.claims.words import in_one_line
+from tcptutor.authoring.claims.claimed_value import in_one_line
 from tcptutor.base import units
 from tcptutor.course.claim import Claim
-from tcptutor.course.quantities import WrittenQuantity, quantities
+from tcptutor.course.written_quantities import WrittenQuantity, quantities
 from tcptutor.spec import Experiment
 
 PUBLISHED = "**Published**"

@@ -11,8 +11,8 @@ from tcptutor.base.errors import UsageError, unknown
 from tcptutor.commands.list import parameter
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.words import count
+from tcptutor.course.experiments import short_name
 from tcptutor.course.glossary import of_name, readable_glossary
-from tcptutor.course.names import short_name
 from tcptutor.spec.parameters import sysctl_name
 
 

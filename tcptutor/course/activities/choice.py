@@ -18,7 +18,7 @@ from tcptutor.course.activity import (
     chosen_indexes,
     entry_problems,
 )
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.spec import Experiment
 
 MIN_CHOICES = 3

@@ -31,7 +31,7 @@ from typing import ClassVar
 import msgspec
 
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -48,7 +48,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
 from tcptutor.course.knob import Knob
-from tcptutor.course.record import ActivityRecord, Given, PageRecord
+from tcptutor.course.page_record import ActivityRecord, Given, PageRecord
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, host_names
 
@@ -214,10 +214,10 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         for key, text in (("ask", self.ask), ("explanation", self.explanation)):
-            if not prose.is_sentence(text):
+            if not readability.is_sentence(text):
                 yield key, "needs a sentence"
         for place, goal in enumerate(self.goals, 1):
-            if not prose.is_sentence(f"{goal.text.rstrip('.')}."):
+            if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
                 yield f"goal[{place}].text", "needs a sentence that says what is to be reached"
         yield from hint_problems(self.hints)
         yield from self._of_solution()

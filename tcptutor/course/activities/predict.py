@@ -25,7 +25,7 @@ from tcptutor.course.activity import (
     typed_text,
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
-from tcptutor.course.record import Given, PageRecord
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

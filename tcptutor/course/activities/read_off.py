@@ -11,10 +11,10 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
-from tcptutor.course.marking import is_close, slip
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
+from tcptutor.course.written_quantities import is_close, slip
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
 from tcptutor.spec import Experiment
 
@@ -280,7 +280,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        if not prose.is_sentence(self.feedback):
+        if not readability.is_sentence(self.feedback):
             yield "feedback", "a wrong value needs a sentence that says where to look"
         if experiment is None:
             return

@@ -19,7 +19,7 @@ from tcptutor.course.activity import (
     Setting,
     Stage,
 )
-from tcptutor.course.record import Given, PageRecord
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -21,7 +21,7 @@ from tcptutor.course.activity import (
     chosen_indexes,
     hint_problems,
 )
-from tcptutor.course.record import Given, PageRecord
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.spec import Experiment
 
 MIN_SHAPES, MAX_SHAPES = 3, 4
@@ -95,7 +95,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
                     "has a character that is not printed, such as a tab: use blanks",
                 )
             for key, text in (("text", shape.text), ("feedback", shape.feedback)):
-                if not prose.is_sentence(text):
+                if not readability.is_sentence(text):
                     yield f"shape[{number}].{key}", "needs a sentence"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002

@@ -33,7 +33,7 @@ import msgspec
 
 from tcptutor import spec
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course import prose
+from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -50,7 +50,7 @@ from tcptutor.course.activity import (
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.telltales import TELLTALES
-from tcptutor.course.record import Given, PageRecord
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.kernel_state import HostState, SessionState
 
@@ -157,7 +157,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         if self.hints:
             yield from hint_problems(self.hints)
         for place, goal in enumerate(self.goals, 1):
-            if not prose.is_sentence(f"{goal.text.rstrip('.')}."):
+            if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
                 yield (
                     f"{_key('goal', place, self.goals)}.text",
                     "needs a sentence that says what is to be reached",

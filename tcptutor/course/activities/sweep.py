@@ -40,9 +40,9 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.measures import MEASURES, MeasureName
+from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.course.personal import SEEDS
 from tcptutor.course.published import PublishedCurve
-from tcptutor.course.record import Given, PageRecord
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 

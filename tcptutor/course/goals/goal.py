@@ -10,10 +10,9 @@ import msgspec
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.activity import Problem, Setting
 from tcptutor.course.goals.interfaces import chain, made
-from tcptutor.course.goals.lab_view import LabView
-from tcptutor.course.goals.quantity import GoalQuantity
+from tcptutor.course.goals.lab_view import GoalQuantity, LabView
+from tcptutor.course.goals.requirement import Wanted, read_wanted
 from tcptutor.course.goals.terms import term
-from tcptutor.course.goals.wanted import Wanted, read_wanted
 from tcptutor.spec import interface_names
 
 Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]

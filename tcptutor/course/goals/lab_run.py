@@ -6,7 +6,7 @@ import math
 from functools import cached_property
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.figures.measured import MEASURED
+from tcptutor.course.figures.measurements import MEASURED
 from tcptutor.course.figures.run_part import MeasuredRun, RunPart
 from tcptutor.run import Run
 from tcptutor.run.capacity import SLACK, busy_periods

@@ -16,8 +16,8 @@ from tcptutor.course.activity import Problem
 from tcptutor.course.goals.goal import Condition, Conditions, flat
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.requirement import read_wanted
 from tcptutor.course.goals.terms import term
-from tcptutor.course.goals.wanted import read_wanted
 from tcptutor.run import Run
 
 NUMBERS = ("rate", "time", "ratio", "size", "count", "number")

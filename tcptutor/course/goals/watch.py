@@ -16,10 +16,10 @@ from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
 from tcptutor.course.goals.goal import AskedGoal
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
-from tcptutor.course.goals.near import near_miss, obstacle
-from tcptutor.course.goals.near.commands import mends, refused
-from tcptutor.course.goals.near.printed import PrintedLines
-from tcptutor.course.goals.near.slip import Attempt
+from tcptutor.course.goals.near_misses import near_miss, obstacle
+from tcptutor.course.goals.near_misses.rejected_commands import mends, refused
+from tcptutor.course.goals.near_misses.slip import Attempt
+from tcptutor.course.goals.near_misses.terminal_messages import PrintedLines
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
 from tcptutor.wire.kernel_state import HostState, SessionState

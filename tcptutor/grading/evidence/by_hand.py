@@ -5,7 +5,7 @@ from __future__ import annotations
 from tcptutor import spec
 from tcptutor.base.errors import ParameterError
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.session import SessionRecord, SessionRunBegun, StateEntry, judged
+from tcptutor.course.goals.session_record import SessionRecord, SessionRunBegun, StateEntry, judged
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import TimedSession
 from tcptutor.grading.evidence.wanted import MOST_BY_HAND

@@ -11,7 +11,7 @@ from datetime import timedelta
 from tcptutor.base.errors import TutorError
 from tcptutor.course import personal
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.physics import impossibilities
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline

@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from tcptutor.course.goals.session import SessionRecord
-from tcptutor.course.record import Response, moment
+from tcptutor.course.goals.session_record import SessionRecord
+from tcptutor.course.page_record import Response, moment
 from tcptutor.journal.events import (
     Enrolled,
     Hinted,

@@ -13,7 +13,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.course.model import Module, Step
-from tcptutor.course.record import moment
+from tcptutor.course.page_record import moment
 from tcptutor.journal import Progress
 from tcptutor.ui import bindings, pages, words
 from tcptutor.ui.bindings import FooterKey

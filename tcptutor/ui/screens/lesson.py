@@ -19,7 +19,7 @@ from textual.widgets import Static
 from tcptutor.base.errors import JournalError
 from tcptutor.course.activity import Activity
 from tcptutor.course.model import Module, Step
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment

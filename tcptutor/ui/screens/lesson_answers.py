@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox

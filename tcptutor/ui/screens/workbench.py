@@ -16,7 +16,7 @@ from textual.widgets import Static
 from textual.widgets.input import Selection
 
 from tcptutor.base.errors import TutorError
-from tcptutor.course.names import short_name
+from tcptutor.course.experiments import short_name
 from tcptutor.course.overrides import same_settings
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError, TutorError
-from tcptutor.course.names import short_name
+from tcptutor.course.experiments import short_name
 from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.run import Run, load
 from tcptutor.ui import background

@@ -10,9 +10,9 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.goals.goal import PLACED, AskedGoal
-from tcptutor.course.goals.near import SLIPS
-from tcptutor.course.goals.near.commands import is_taken, refused
-from tcptutor.course.goals.near.printed import _MESSAGES, means
+from tcptutor.course.goals.near_misses import SLIPS
+from tcptutor.course.goals.near_misses.rejected_commands import is_taken, refused
+from tcptutor.course.goals.near_misses.terminal_messages import _MESSAGES, means
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.runs.recording import Recording
 from tcptutor.wire.protocol import CommandEnded, RunDetected, TerminalOutput, event_decoder

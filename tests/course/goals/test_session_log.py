@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tcptutor.course.goals.session import SessionLog
+from tcptutor.course.goals.session_record import SessionLog
 from tcptutor.wire.kernel_state import SessionState
 from tests.analysis.synthetic import experiment
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.base.errors import UsageError
+from tcptutor.course.goals.requirement import read_wanted
 from tcptutor.course.goals.terms import TERMS
-from tcptutor.course.goals.wanted import read_wanted
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from tcptutor.course import published, read_course
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.expression import expression
 from tcptutor.course.model import Step
-from tcptutor.course.pages import pages
-from tcptutor.course.record import PageRecord
+from tcptutor.course.page_record import PageRecord
+from tcptutor.course.page_selection import pages
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.course.goals import session
-from tcptutor.course.goals.session import SessionLog, SessionRecord, StateEntry, judged
+from tcptutor.course.goals import session_record
+from tcptutor.course.goals.session_record import SessionLog, SessionRecord, StateEntry, judged
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.grading.evidence.hand_in import opened_hand_in
 from tcptutor.grading.grade import ActivityMark
@@ -55,7 +55,7 @@ def test_a_session_after_the_response_does_not_count(tmp_path: Path) -> None:
 
 
 def test_a_session_that_was_too_long_is_inconclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MOST_BYTES", 3000)
+    monkeypatch.setattr(session_record, "MOST_BYTES", 3000)
     mark = _mark(tmp_path, Student.works)
     assert mark.outcome == "inconclusive"
     assert mark.reason.startswith("the session was too long to be kept whole")

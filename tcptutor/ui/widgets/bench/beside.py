@@ -10,7 +10,7 @@ from math import isnan
 
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
-from tcptutor.course.names import short_name
+from tcptutor.course.experiments import short_name
 from tcptutor.course.overrides import differing
 from tcptutor.run import Run
 from tcptutor.spec import Experiment

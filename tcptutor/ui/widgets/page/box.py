@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tcptutor.course.activities.choice import ChoiceQuestion
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs

@@ -17,7 +17,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.explore import ExploreActivity, count_of
 from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
-from tcptutor.course.record import ActivityRecord, Given
+from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entry import Entry

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.content import Content
 
 from tcptutor.course.activities.order import Order
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.list_box import ListBox

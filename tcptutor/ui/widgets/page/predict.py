@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entry import Entry

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.course.activities.read_off import ReadOff
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.run import Run
 from tcptutor.ui.widgets.page.entry_box import EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.course.activities.shape import Shape, ShapePrediction
-from tcptutor.course.record import Given
+from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.choice import CHOSEN, FREE

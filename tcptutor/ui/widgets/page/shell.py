@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.board import GoalBoard, GoalState
-from tcptutor.course.goals.near.commands import is_taken
-from tcptutor.course.record import Given
+from tcptutor.course.goals.near_misses.rejected_commands import is_taken
+from tcptutor.course.page_record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.list_box import EntryLine

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.goal import Condition
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
-from tcptutor.course.goals.near.slip import Attempt, Slip, and_list
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip, and_list
 
 _TWINS = {"tcp_rmem": "tcp_wmem", "tcp_wmem": "tcp_rmem"}
 _USE = {"tcp_rmem": "what a receiver advertises", "tcp_wmem": "what a sender keeps until it is acknowledged"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcptutor.course.goals.near.slip import Attempt, Slip, amount
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount
 
 
 def reversed_flow(attempt: Attempt) -> str:

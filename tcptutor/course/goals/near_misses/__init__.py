@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tcptutor.course.goals.board import NearMiss
-from tcptutor.course.goals.near import hosts, numbers, places, queues, runs
-from tcptutor.course.goals.near.slip import Attempt, Slip
+from tcptutor.course.goals.near_misses import host_settings, placement, qdisc_settings, run_settings, values
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip
 
 SLIPS: tuple[Slip, ...] = (
-    *places.SLIPS,
-    *numbers.SLIPS,
-    *queues.SLIPS,
-    *hosts.SLIPS,
-    *runs.SLIPS,
+    *placement.SLIPS,
+    *values.SLIPS,
+    *qdisc_settings.SLIPS,
+    *host_settings.SLIPS,
+    *run_settings.SLIPS,
 )
 """Rules in the order of trial: misplaced settings before wrong values."""
 

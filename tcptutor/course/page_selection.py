@@ -9,7 +9,7 @@ from msgspec import structs
 
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.experiments import files_by_step, module_folders
-from tcptutor.course.load import read_course
+from tcptutor.course.loader import read_course
 from tcptutor.course.model import Module, Step
 
 

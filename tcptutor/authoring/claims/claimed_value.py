@@ -8,9 +8,10 @@ from typing import NamedTuple
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError
 from tcptutor.course.claim import ARITHMETIC, CAUSE, Claim
-from tcptutor.course.figures.known import KNOWN
-from tcptutor.course.figures.measured import MEASURED
-from tcptutor.course.quantities import quantities
+from tcptutor.course.expression import expression
+from tcptutor.course.figures.formulas import KNOWN
+from tcptutor.course.figures.measurements import MEASURED
+from tcptutor.course.written_quantities import quantities
 
 ROUNDED = 0.006
 """Relative difference allowed for intermediate rounding."""
@@ -66,3 +67,19 @@ def _last_digit(text: str, value: float) -> float:
     if not number:
         raise UnitError(f"{text!r} is not a number with a unit")
     return 0.5 * 10.0 ** -len(written[1] or "") * abs(value) / number
+
+
+def evaluate(formula: str) -> float:
+    """Evaluate `formula` in base units.
+
+    Raises:
+        UsageError: The formula is not arithmetic.
+    """
+    for written in reversed(quantities(formula)):
+        formula = f"{formula[: written.start]}{written.value!r}{formula[written.end :]}"
+    return expression(formula).value({})
+
+
+def in_one_line(text: str) -> str:
+    """Remove line breaks and bold marks."""
+    return " ".join(text.replace("**", "").split())

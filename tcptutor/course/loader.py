@@ -17,14 +17,20 @@ from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
-from tcptutor.course.experiments import Catalogue, module_folders, step_files
-from tcptutor.course.files import FORMAT_VERSION, CourseFile, ModuleFile, StepText, numbered, read_step
+from tcptutor.course.experiments import Catalogue, module_folders, qualified_name, step_files
 from tcptutor.course.glossary import glossary
-from tcptutor.course.later import LaterExperiments, LaterSteps
+from tcptutor.course.lazy import LaterExperiments, LaterSteps
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.lesson_format import (
+    FORMAT_VERSION,
+    CourseFile,
+    ModuleFile,
+    StepText,
+    numbered,
+    read_step,
+)
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.names import qualified_name
 from tcptutor.spec import Experiment
 
 

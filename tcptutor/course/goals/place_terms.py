@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course.goals.lab_view import LabView
-from tcptutor.course.goals.quantity import GoalQuantity
+from tcptutor.course.goals.lab_view import GoalQuantity, LabView
 from tcptutor.spec import interface_names
 from tcptutor.wire.kernel_state import HostState, InterfaceState
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.goal import PLACED, Condition
 from tcptutor.course.goals.interfaces import bottleneck, carries_data, makers
-from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list
 
 _BACK = ("delay", "loss", "rate")
 """Quantities the reverse path has as well."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tcptutor.course.goals.goal import Condition
-from tcptutor.course.goals.near.slip import Attempt, Slip, amount, rate
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, rate
 from tcptutor.spec import ETHERNET_HEADER
 
 _RATES = ("path.rate", "path.reverse_rate", "hosts.maxrate")

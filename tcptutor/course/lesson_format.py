@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.base.errors import unknown
-from tcptutor.course import own
+from tcptutor.course import page_variants
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
@@ -125,9 +125,9 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
 
 
 def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[StepText]:
-    if wrong := own.contradiction(read.own):
+    if wrong := page_variants.contradiction(read.own):
         raise file.problem(wrong[1], wrong[0])
-    asked = set(own.placeholders(front + prose))
+    asked = set(page_variants.placeholders(front + prose))
     for name in sorted(asked - set(read.own)):
         raise file.problem(
             unknown("list", name, read.own) if read.own else f"there is no list {name!r}", "own"
@@ -142,8 +142,8 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
             "a page with a network to work on by hand is the same for all: leave it out", "own"
         )
     for variant in range(len(next(iter(read.own.values())))):
-        text: Any = file.convert(own.filled(front, read.own, variant), StepFile, PAGE)
-        yield _text(text, own.filled(prose, read.own, variant))
+        text: Any = file.convert(page_variants.filled(front, read.own, variant), StepFile, PAGE)
+        yield _text(text, page_variants.filled(prose, read.own, variant))
 
 
 def _text(front: Any, prose: str) -> StepText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
-from tcptutor.course.goals.near.slip import Attempt, Slip, amount, and_list, rate
+from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
 from tcptutor.spec import ETHERNET_HEADER
 from tcptutor.wire.kernel_state import QdiscSettings
 

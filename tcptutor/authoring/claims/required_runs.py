@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Setting
 from tcptutor.course.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, PageSetup, Subject
-from tcptutor.course.names import qualified_name
+from tcptutor.course.experiments import qualified_name
 from tcptutor.spec import Experiment
 
 
