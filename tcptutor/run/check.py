@@ -59,7 +59,7 @@ def check(run: Run) -> None:
 def check_frame(run: Run) -> None:
     """Check everything except the tables, see `check`."""
     try:
-        spec.plausible(run.experiment)
+        spec.check_plausible(run.experiment)
     except ParameterError as error:
         raise ValueError(str(error)) from None
     _id(run.id)

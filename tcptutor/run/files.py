@@ -28,7 +28,7 @@ _RUN = files.FileKind(
     plain=_ANY,
     times=_TIMES,
     missing="`tcptutor list` shows the experiments you can run",
-    unreadable="check its permissions",
+    unreadable="choose a run file that you can read",
     damaged="run the experiment again",
     large="run it again for a shorter time, or with fewer flows",
 )

@@ -1,11 +1,11 @@
-"""What to run: an experiment on the lab's network, as frozen, validated, serialisable data.
+"""Experiments on the lab's network as frozen, validated, serializable data.
 
-An experiment file is a table of named parameters in text with units; `build` merges overrides into it and
-gives the `Experiment` in base units, with what follows from the parameters (queue in bytes, BDP) computed.
+An experiment file is a table of named parameters in text with units. `build` merges overrides into it,
+converts it to base units and computes derived values (queue in bytes, BDP).
 """
 
 from tcptutor.spec.build import SCALES, build
-from tcptutor.spec.check import check, plausible
+from tcptutor.spec.check import check, check_plausible
 from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
 from tcptutor.spec.parts import (
     ALL_HEADERS,
@@ -42,11 +42,11 @@ __all__ = [
     "bdp",
     "build",
     "check",
+    "check_plausible",
     "default_burst",
     "host_names",
     "interface_names",
     "parameter",
-    "plausible",
     "read",
     "settings",
 ]

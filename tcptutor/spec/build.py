@@ -1,4 +1,4 @@
-"""From an experiment file's table and the user's overrides to an `Experiment`."""
+"""Builds an `Experiment` from an experiment file's table and the user's overrides."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from tcptutor.spec.parts import (
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
-"""Read after the others: they may be multiples of the BDP that rate and delay make."""
+"""Parameters read last: they can be multiples of the BDP, which needs rate and delay."""
 
 SCALES = ("bench", "paper")
-"""Values for this machine, and those that the source printed."""
+"""Values for this machine, or those printed in the source."""
 
 
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
-    """Bytes: one BDP, as far as a queue can be as large, and never less than 64 full frames, which hold the bursts of
-    slow start on short paths."""
+    """Return one BDP in bytes, at least 64 full frames: the bursts of slow start on short paths."""
     return min(
         max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high)
     )
@@ -40,10 +39,17 @@ def build(
     seed: int | None = None,
     scale: str = "bench",
 ) -> Experiment:
-    """The experiment `name` from its file's `table`, with `overrides` of its parameters.
+    """Build the experiment `name` from its file's table.
 
-    At the scale "paper" the file's `paper` table, the values that the source printed, goes over its parameters.
-    Raises ParameterError; the message names the key and the reason.
+    Args:
+        name: Full name, module/experiment.
+        table: The content of the experiment file.
+        overrides: Parameter values as text, in place of the table's.
+        seed: Seed in place of the table's.
+        scale: "bench", or "paper" to apply the file's `paper` table, the values printed in the source.
+
+    Raises:
+        ParameterError: The message names the key and the reason.
     """
     unknown = sorted(set(table) - _KEYS)
     if unknown:
@@ -51,9 +57,9 @@ def build(
             f"{quoted(unknown[0])} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
     layers = (_parameters(table, "parameters"), _paper(name, table, scale), overrides or {})
-    text = {**layers[0], **layers[1], **layers[2], **_from_the_start(layers)}
-    path, hosts, flows, given = _parts(text)
-    pairs = given.get("pairs", table.get("pairs", 1))
+    text = {**layers[0], **layers[1], **layers[2], **_no_warmup(layers)}
+    path, hosts, flows, own = _parts(text)
+    pairs = own.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
         raise ParameterError(f"pairs: {quoted(pairs)} is out of bounds: 1 to 4")
     seed = table.get("seed", 1) if seed is None else seed
@@ -61,7 +67,7 @@ def build(
         raise ParameterError(f"seed: {quoted(seed)} is out of bounds: a whole number from 0 to 4294967295")
     title, sources = table.get("title", name), table.get("sources", ())
     if not isinstance(title, str) or not all(isinstance(source, str) for source in sources):
-        raise ParameterError("'title' is a text, 'sources' is a list of texts")
+        raise ParameterError("'title' must be a text, 'sources' a list of texts")
     experiment = Experiment(
         name=name,
         title=title,
@@ -77,8 +83,8 @@ def build(
     return experiment
 
 
-def _from_the_start(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """No warm-up where `layers` fix the bytes and give none with them or after: all could be sent in the warm-up."""
+def _no_warmup(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return no warm-up for layers that fix the bytes without a warm-up: everything could be sent in the warm-up."""
     fixed = [number for number, layer in enumerate(layers) if "bytes" in layer]
     if not fixed or str(layers[fixed[-1]]["bytes"]).strip().lower() == "none":
         return {}
@@ -86,26 +92,26 @@ def _from_the_start(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    given = table.get(key, {})
-    if not isinstance(given, Mapping):
+    own = table.get(key, {})
+    if not isinstance(own, Mapping):
         raise ParameterError(f"{key!r} must be a table")
-    return given
+    return own
 
 
 def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:
-    """The source's values when `scale` asks for them. Raises ParameterError when there are none."""
+    """Return the source's values if `scale` asks for them. Raises ParameterError if the file has none."""
     if scale not in SCALES:
         raise ParameterError(f"scale: {scale!r} is not one of {', '.join(SCALES)}")
     printed = _parameters(table, "paper")
     if scale == "bench":
         return {}
     if not printed:
-        raise ParameterError(f"{name} has no values at the scale of its source: leave --scale out")
+        raise ParameterError(f"{name} has no values at the scale of its source: omit --scale")
     return printed
 
 
 def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]:
-    """Path, hosts and flows with the values that `text` gives, and the values that are the experiment's own."""
+    """Return path, hosts and flows with the values of `text`, and the values of the experiment itself."""
     values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}, "": {}}
     path, sysctls = values["path"], dict[str, str]()
     for key in sorted(text, key=lambda key: key in _SIZES):

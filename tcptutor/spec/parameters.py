@@ -1,4 +1,4 @@
-"""Every knob of an experiment by its name: unit, bounds, what it does; and reading its value from text."""
+"""The parameters of an experiment: name, unit, bounds and description; and parsing of their values."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tcptutor.spec.parts import Change, Experiment, interface_names
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One knob: its unit, its bounds in base units, and what it does in a sentence."""
+    """A parameter: its unit, its bounds in base units, and a one-sentence description."""
 
     name: str
     part: str
-    """The part of Experiment that holds it: path, hosts or flows; empty for Experiment itself."""
+    """The struct of Experiment that holds it: path, hosts or flows; empty for Experiment itself."""
     kind: units.Kind
     low: float = 0.0
     high: float = 0.0
     optional: bool = False
     """Whether "none" is a value (no shaper, no limit)."""
     many: bool = False
-    """Whether it is a list, written with commas: one entry for each pair, or for each flow with one pair."""
+    """Whether it is a comma-separated list: one entry per pair, or per flow with one pair."""
     choices: tuple[str, ...] = ()
     help: str
 
     @property
     def bounds(self) -> str:
-        """The bounds as the user writes them."""
+        """Return the bounds as the user writes them."""
         if self.choices:
             text = " or ".join((", ".join(self.choices[:-1]), self.choices[-1]))
         elif self.kind == "name":
@@ -45,11 +45,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return text + (", or none" if self.optional else "")
 
     def of(self, experiment: Experiment) -> Any:
-        """Its value in `experiment`, in base units."""
+        """Return the value in `experiment`, in base units."""
         return getattr(getattr(experiment, self.part) if self.part else experiment, self.name)
 
     def text(self, value: Any) -> str:
-        """`value`, which is in base units, as the user writes it."""
+        """Format a value in base units as the user writes it."""
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
         if self.many:
@@ -57,7 +57,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return "none" if value is None else self.text_of(value)
 
     def text_of(self, value: Any) -> str:
-        """One `value` of it, as the user writes it."""
+        """Format one entry of a value as the user writes it."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return value if isinstance(value, str) else units.write(value, self.kind)
@@ -85,7 +85,7 @@ ALGORITHMS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
     "veno", "yeah", "lp", "nv", "cdg",
 )  # fmt: skip
-"""The congestion controls that Linux has; which of them a kernel was built with differs."""
+"""Congestion controls of Linux; kernels differ in those they were built with."""
 
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
@@ -97,19 +97,19 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("loss", "path", "ratio", 0, 0.75, "probability that a data segment is lost at random"),
         _bounded("loss_burst", "path", "number", 1, 1000, "mean number of segments lost in a row"),
         _bounded("loss_correlation", "path", "ratio", 0, 0.99, "how much one random draw depends on the last"),
-        _choice("loss_by", "path", ("netem", "firewall"), "what drops: the path, or the receiver's firewall"),
+        _choice("loss_by", "path", ("netem", "firewall"), "where losses happen: the path, or the receiver's firewall"),
         _bounded("duplicate", "path", "ratio", 0, 0.9, "probability that a data segment arrives twice"),
         _bounded("reorder", "path", "ratio", 0, 0.9, "probability that a data segment overtakes the others"),
         _bounded("queue", "path", "window", 3000, 1 << 30, "buffer of the bottleneck, in bytes or BDP"),
-        _bounded("burst", "path", "size", 1600, 1 << 30, "bytes that may leave the bottleneck at once", optional=True),
+        _bounded("burst", "path", "size", 1600, 1 << 30, "bytes that can leave the bottleneck at once", optional=True),
         _choice("qdisc", "path", _QDISCS, "queue discipline of the bottleneck"),
         _choice("ecn", "path", _SWITCH, "mark instead of drop, with ECN at the hosts"),
-        _bounded("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the way back", optional=True),
-        _bounded("reverse_delay", "path", "time", 0, 2, "delay added to the way back"),
-        _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the way back is lost"),
-        _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the way back, in bytes or BDP"),
+        _bounded("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the reverse path", optional=True),
+        _bounded("reverse_delay", "path", "time", 0, 2, "delay added to the reverse path"),
+        _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the reverse path is lost"),
+        _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the reverse path, in bytes or BDP"),
         _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", many=True),
-        Parameter(name="changes", part="path", kind="changes", many=True, help="what changes while it runs"),
+        Parameter(name="changes", part="path", kind="changes", many=True, help="changes of the path during the run"),
         Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
         Parameter(name="algorithms", part="hosts", kind="name", many=True,
             help="congestion control of each pair or flow"),
@@ -118,7 +118,7 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
         _bounded("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
         _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
-        _choice("directions", "flows", ("forward", "reverse"), "way of each pair's or flow's data", many=True),
+        _choice("directions", "flows", ("forward", "reverse"), "direction of each pair's or flow's data", many=True),
         _bounded("window", "hosts", "window", 4096, 64 << 20, "receiver's window, in bytes or BDP", optional=True),
         _bounded("send_buffer", "hosts", "window", 4608, 64 << 20, "sender's buffer, in bytes or BDP", optional=True),
         _bounded("buffer", "flows", "window", 4096, 16 << 20,
@@ -132,18 +132,18 @@ PARAMETERS: dict[str, Parameter] = {
             "largest rate of each flow, set by the application", optional=True),
         _bounded("maxrate", "hosts", "rate", 1e4, 3e10,
             "largest rate of each flow, set by fq on the sender", optional=True),
-        _choice("acks", "flows", _SWITCH, "trace every flow at every ACK as well"),
-        _choice("capture", "flows", _SWITCH, "keep the packets of some interfaces, for Wireshark"),
-        _choice("capture_at", "flows", _INTERFACES, "where packets are kept; none: at all hosts", many=True),
-        _bounded("snaplen", "flows", "count", 54, 9014, "bytes kept of each packet; 94 holds its headers"),
-        _bounded("capture_size", "flows", "size", 1 << 20, 1 << 28, "memory for the packets that are kept"),
+        _choice("acks", "flows", _SWITCH, "also trace every flow at every ACK"),
+        _choice("capture", "flows", _SWITCH, "capture packets for Wireshark"),
+        _choice("capture_at", "flows", _INTERFACES, "interfaces to capture at; none: all hosts", many=True),
+        _bounded("snaplen", "flows", "count", 54, 9014, "bytes captured of each packet; 94 covers its headers"),
+        _bounded("capture_size", "flows", "size", 1 << 20, 1 << 28, "memory for captured packets"),
         _bounded("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
         _bounded("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
     )
 }  # fmt: skip
-"""Every parameter of an experiment with one path, in the order in which they are shown."""
+"""Every parameter of an experiment with one path, in display order."""
 
-_ELSEWHERE = {
+_ALIASES = {
     "bandwidth": "rate",
     "bw": "rate",
     "rtt": "delay",
@@ -157,57 +157,63 @@ _ELSEWHERE = {
     "omit": "warmup",
     "plr": "loss",
 }
-"""What parameters are called in other programs and in papers, for those who look for them here."""
+"""Names of parameters in other programs and in papers, for suggestions."""
 
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
 CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
-_LONGEST_CHANGE = 200
-"""Characters; in a longer text the pattern would be looked for at each place anew."""
+_MAX_CHANGE = 200
+"""Characters; longer texts would slow down the pattern, which tries each position."""
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
-_CHANGE_EXAMPLE = "a time, what, and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
+_CHANGE_EXAMPLE = "a time, a name and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
 
 
 def parameter(name: str) -> Parameter:
-    """The parameter of that name. Raises ParameterError that says what was meant, or lists the names there are."""
+    """Return the parameter `name`. Raises ParameterError with a suggestion or the list of names."""
     if name in PARAMETERS:
         return PARAMETERS[name]
-    if here := _ELSEWHERE.get(name.lower()):
-        raise ParameterError(f"no parameter {quoted(name)}: did you mean {here}?")
+    if alias := _ALIASES.get(name.lower()):
+        raise ParameterError(f"no parameter {quoted(name)}: did you mean {alias}?")
     names = f"the parameters are {', '.join(PARAMETERS)}, and sysctls like tcp_sack"
     raise ParameterError(unknown("parameter", name, PARAMETERS, names))
 
 
 def sysctl_name(name: str) -> str | None:
-    """The name from `tcp_` on when `name` is that of a TCP sysctl, with or without net.ipv4; else None."""
+    """Return the name from `tcp_` on if `name` is a TCP sysctl, with or without net.ipv4; else None."""
     match = _SYSCTL.fullmatch(name)
     return match[1] if match else None
 
 
 def read_sysctl(name: str, value: str | float) -> str:
-    """The value of a sysctl as the kernel takes it, words and numbers. Raises ParameterError."""
-    # The manuals print thousands with commas, which the kernel would take for separators.
+    """Return a sysctl's value as the kernel accepts it, words and numbers. Raises ParameterError."""
+    # Manuals print thousands with commas, which the kernel would read as separators.
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", str(value).strip())
     if not _SYSCTL_VALUE.fullmatch(text):
         raise ParameterError(
             f"{name}: {quoted(value)} is not a sysctl's value: write numbers or words, like '4096 131072 6291456'"
         )
     words = text.split()
-    # Of more digits Python makes no number.
+    # Python refuses to convert numbers with very many digits.
     numbers = [word for word in words if word.lstrip("-").isdigit()]
-    beyond = [word for word in numbers if len(word.lstrip("-0")) > 10 or abs(int(word)) > _INT_MAX]
-    if beyond:
+    too_large = [word for word in numbers if len(word.lstrip("-0")) > 10 or abs(int(word)) > _INT_MAX]
+    if too_large:
         raise ParameterError(
-            f"{name}: {quoted(beyond[0])} is out of bounds: the kernel keeps it in 32 bits, {_INT_MAX} at most"
+            f"{name}: {quoted(too_large[0])} is out of bounds: the kernel stores it in 32 bits, at most {_INT_MAX}"
         )
     return " ".join(words)
 
 
 def read(name: str, text: str | float | bool | list[Any], bdp: float | None = None) -> Any:
-    """The value of parameter `name` in base units (None for "none"), bounds checked.
+    """Parse the value of parameter `name` to base units (None for "none") and check its bounds.
 
-    Raises ParameterError that names the parameter, the reason and the bounds.
+    Args:
+        name: The parameter.
+        text: Its value as the user or a file has it.
+        bdp: The bandwidth-delay product, bytes, for sizes in BDP; None without rate or delay.
+
+    Raises:
+        ParameterError: The message names the parameter, the reason and the bounds.
     """
     known = parameter(name)
     if isinstance(text, bool):
@@ -252,13 +258,13 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
     for part in (str(part).strip() for part in parts):
         if part.lower() in ("", "none"):
             continue
-        match = _CHANGE.fullmatch(part) if len(part) <= _LONGEST_CHANGE else None
+        match = _CHANGE.fullmatch(part) if len(part) <= _MAX_CHANGE else None
         if match is None:
             raise ParameterError(f"{name}: {quoted(part)} is not a change: write {_CHANGE_EXAMPLE}")
         when, what, value = match.groups()
         if what not in CHANGEABLE:
             raise ParameterError(
-                f"{name}: {quoted(what)} cannot change while it runs: {', '.join(CHANGEABLE)} can"
+                f"{name}: {quoted(what)} cannot change during a run; {', '.join(CHANGEABLE)} can"
             )
         try:
             at = units.parse(when, "time")
@@ -283,13 +289,13 @@ def _change_text(change: Change) -> str:
 
 
 def settings(experiment: Experiment) -> dict[str, str]:
-    """The values of `experiment` that differ from the defaults, by parameter name, as the user writes them."""
-    plain = Experiment(name="")
+    """Return the values of `experiment` that differ from the defaults, by parameter, as the user writes them."""
+    defaults = Experiment(name="")
     shown = {}
     for name, known in PARAMETERS.items():
         value = known.of(experiment)
-        if name == "algorithm" or value != known.of(plain):
+        if name == "algorithm" or value != known.of(defaults):
             shown[name] = known.text(value)
     if experiment.path.reverse_rate is None:
-        shown.pop("reverse_queue", None)  # it follows from the others, and nothing queues there
+        shown.pop("reverse_queue", None)  # derived from other parameters, and unused
     return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls

@@ -130,7 +130,7 @@ def plausible(draw: st.DrawFn) -> Experiment | None:
         else:
             made = msgspec.structs.replace(made, **value)
     try:
-        spec.plausible(made)
+        spec.check_plausible(made)
     except ParameterError:
         return None
     return made

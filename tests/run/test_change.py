@@ -75,7 +75,7 @@ def test_from_an_instant_on_means_to_the_end() -> None:
         ("window", "10 kB", 3.0, "window cannot change during a run"),
         ("tcp_sack", "0", 3.0, "tcp_sack cannot change during a run"),
         ("link", "down", None, "link can only go down during a run"),
-        ("loss", "0", 99.0, "the run is over after 22 s"),
+        ("loss", "0", 99.0, "the run ends after 22 s"),
         ("loss", "200 %", None, "loss: '200 %' is out of bounds"),
         ("latency", "1 ms", None, "did you mean delay?"),
         ("mss", "5000", None, "does not fit into an MTU"),

@@ -24,7 +24,7 @@ def with_part(part: str, **values: Any) -> spec.Experiment:
 
 def test_what_was_built_is_taken() -> None:
     spec.check(GOOD)
-    spec.plausible(GOOD)
+    spec.check_plausible(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_only_the_lab_does_not_take_may_have_been_set_up_elsewhere(
     part: str, values: dict[str, Any]
 ) -> None:
     odd = with_part(part, **values)
-    spec.plausible(odd)
+    spec.check_plausible(odd)
     with pytest.raises(ParameterError) as caught:
         spec.check(odd)
     assert "\n" not in str(caught.value)
@@ -80,7 +80,7 @@ def test_what_only_the_lab_does_not_take_may_have_been_set_up_elsewhere(
     ],
 )
 def test_what_no_network_can_be_is_refused_in_one_printable_line(part: str, values: dict[str, Any]) -> None:
-    for judge in (spec.plausible, spec.check):
+    for judge in (spec.check_plausible, spec.check):
         with pytest.raises(ParameterError) as caught:
             judge(with_part(part, **values))
         assert str(caught.value).isprintable() and len(str(caught.value)) < 300

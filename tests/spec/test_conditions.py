@@ -21,13 +21,13 @@ def build(pairs: int = 1, **parameters: object) -> spec.Experiment:
     ("parameters", "words"),
     [
         ({"jitter": "30 ms"}, "larger than the delay"),
-        ({"delay": "0", "reorder": "1 %"}, "give a delay"),
-        ({"loss_burst": "4", "loss_correlation": "10 %"}, "take one of the two"),
+        ({"delay": "0", "reorder": "1 %"}, "set a delay"),
+        ({"loss_burst": "4", "loss_correlation": "10 %"}, "use only one of them"),
         ({"loss_burst": "0.5"}, "1 to 1000"),
         ({"loss": "75 %", "loss_burst": "2"}, "smaller loss"),
         ({"loss": "80 %"}, "0 % to 75 %"),
         ({"reverse_loss": "80 %"}, "0 % to 75 %"),
-        ({"loss": "60 %", "reverse_loss": "60 %"}, "take less of one"),
+        ({"loss": "60 %", "reverse_loss": "60 %"}, "reduce one of them"),
         ({"delay": "3 s"}, "0 s to 2 s"),
         ({"reverse_delay": "10 s"}, "0 s to 2 s"),
         ({"pair_delays": "10 s"}, "0 s to 2 s"),
@@ -38,8 +38,8 @@ def build(pairs: int = 1, **parameters: object) -> spec.Experiment:
         ({"loss_by": "firewall", "loss_burst": "4"}, "independently"),
         ({"loss_by": "firewall", "changes": "1s loss=1%"}, "loss_by=netem"),
         ({"loss_by": "magic"}, "not one of netem, firewall"),
-        ({"rate": "none", "qdisc": "codel"}, "give a rate"),
-        ({"rate": "none", "changes": "1s rate=5Mbit/s"}, "give a rate"),
+        ({"rate": "none", "qdisc": "codel"}, "set a rate"),
+        ({"rate": "none", "changes": "1s rate=5Mbit/s"}, "set a rate"),
         ({"qdisc": "sfq"}, "not one of fifo"),
         ({"ecn": "perhaps"}, "not one of off, on"),
         ({"changes": "rate=5Mbit/s"}, "not a change"),
@@ -48,15 +48,15 @@ def build(pairs: int = 1, **parameters: object) -> spec.Experiment:
         ({"changes": "soon rate=5Mbit/s"}, "changes"),
         ({"changes": "1s rate=5"}, "has no unit"),
         ({"changes": "-1s rate=5Mbit/s"}, "0 s or more"),
-        ({"changes": "99s rate=5Mbit/s"}, "the run is over"),
-        ({"starts": "99s"}, "the run is over"),
+        ({"changes": "99s rate=5Mbit/s"}, "the run ends after"),
+        ({"starts": "99s"}, "the run ends after"),
         ({"starts": "0s, 1s"}, "2 values for 1 flows"),
         ({"algorithms": "reno, cubic"}, "2 values for 1 flows"),
         ({"directions": "up"}, "not one of forward, reverse"),
         ({"pair_delays": "1ms, 2ms"}, "2 values for 1 pairs"),
-        ({"streams": "0"}, "no flow at all"),
-        ({"mss": "1461"}, "1460 at most"),
-        ({"window": "64 KiB", "buffer": "64 KiB"}, "leave window or buffer out"),
+        ({"streams": "0"}, "there are no flows"),
+        ({"mss": "1461"}, "at most 1460"),
+        ({"window": "64 KiB", "buffer": "64 KiB"}, "omit window or buffer"),
         ({"tcp_sack": "1; reboot"}, "not a sysctl's value"),
         ({"tcp_sack": ""}, "not a sysctl's value"),
         ({"net.core.rmem_max": "1"}, "no parameter"),
@@ -113,7 +113,7 @@ def test_the_scale_of_the_source() -> None:
     assert spec.build("m/e", table, scale="paper").path.rate == 1e10
     assert spec.build("m/e", table).path.rate == 1e7
     assert spec.build("m/e", table, {"rate": "1 Gbit/s"}, scale="paper").path.rate == 1e9
-    with pytest.raises(ParameterError, match="leave --scale out"):
+    with pytest.raises(ParameterError, match="omit --scale"):
         spec.build("m/e", {"parameters": BASE}, scale="paper")
 
 

@@ -66,7 +66,7 @@ def test_a_missing_file_and_a_newer_format(made: run.Run, tmp_path: Path) -> Non
 
 
 def test_a_file_that_may_not_be_read_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
-    with pytest.raises(TutorError, match=f"cannot read {tmp_path}: Is a directory: give a run file"):
+    with pytest.raises(TutorError, match=f"cannot read {tmp_path}: Is a directory: choose a run file"):
         run.load(tmp_path)
 
 

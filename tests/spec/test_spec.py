@@ -146,9 +146,9 @@ def test_packets_are_kept_at_all_hosts_unless_interfaces_are_named(build: Build)
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"capture": "on", "capture_at": "s1-eth3"}, "there is no s1-eth3 with 1 pair: take some of h1-eth0, h2-eth0"),
+        ({"capture": "on", "capture_at": "s1-eth3"}, "there is no s1-eth3 with 1 pair: choose from h1-eth0, h2-eth0"),
         ({"capture": "on", "capture_at": "h9-eth0"}, "'h9-eth0' is not one of"),
-        ({"capture_at": "h1-eth0"}, "no packets are kept: give capture=on as well"),
+        ({"capture_at": "h1-eth0"}, "packets are captured only with capture=on"),
         ({"capture": "on", "snaplen": "20"}, "snaplen: '20' is out of bounds: 54 to 9014"),
         ({"capture": "on", "capture_size": "1 GiB"}, "capture_size: '1 GiB' is out of bounds"),
     ],

@@ -48,6 +48,6 @@ def _check(record: SessionRecord) -> None:
     for entry in record.entries:
         match entry:
             case StateEntry(state=state):
-                spec.plausible(state.experiment)
+                spec.check_plausible(state.experiment)
             case SessionRunBegun(experiment=experiment):
-                spec.plausible(experiment)
+                spec.check_plausible(experiment)
