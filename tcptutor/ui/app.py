@@ -43,8 +43,7 @@ _SAVE_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved."""
 
 
-def _preload() -> None:
-    """Import the modules that a page needs: analysis, terminal emulation and plotting."""
+def _import_page_modules() -> None:
     from tcptutor.ui.screens import lesson  # noqa: F401, PLC0415
     from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
 
@@ -97,9 +96,9 @@ class TutorApp(Frame):
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
         self._find_problems, self.problems = problems, tuple[str, ...]()
-        self._waits, self._lasted = bool(journal.unsaved), journal.is_persistent
+        self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
-        self._open_at, self._sitting = module, sitting
+        self._first_module, self._sitting = module, sitting
         self.workbench: Workbench | None = None
         """The student's own bench, once opened."""
 
@@ -119,8 +118,8 @@ class TutorApp(Frame):
         return HomeScreen()
 
     def on_mount(self) -> None:
-        if self._open_at:
-            self.open_module(self._open_at)
+        if self._first_module:
+            self.open_module(self._first_module)
             # The page covers the home screen, which also shows the notice.
             if self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
@@ -128,9 +127,9 @@ class TutorApp(Frame):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self.run_worker(self._warm(), group="lab")
-        self.run_worker(_preload, thread=True, group="preload")
-        self.run_worker(self._read_all(), group="course")
+        self.run_worker(self._start_lab(), group="lab")
+        self.run_worker(_import_page_modules, thread=True, group="preload")
+        self.run_worker(self._read_lessons(), group="course")
         self.set_interval(_SAVE_AGAIN, self._save_again)
 
     @property
@@ -141,27 +140,26 @@ class TutorApp(Frame):
     def _save_again(self) -> None:
         """Retry failed writes. A later write of the student's may already have saved them."""
         if self.journal.unsaved:
-            self._waits = True
+            self._has_unsaved = True
             self.journal.save_waiting()
-        if self._waits:
-            self._waits = bool(self.journal.unsaved)
-            if not self._waits:
+        if self._has_unsaved:
+            self._has_unsaved = bool(self.journal.unsaved)
+            if not self._has_unsaved:
                 self.notify("What could not be saved is saved now.", timeout=10)
-            if self.journal.is_persistent and not self._lasted and self.journal.notice:
+            if self.journal.is_persistent and not self._was_persistent and self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
-            self._lasted = self.journal.is_persistent
-            for screen in self._tutor_screens():
+            self._was_persistent = self.journal.is_persistent
+            for screen in self._mounted_screens():
                 screen.show_saved()
 
-    async def _read_all(self) -> None:
-        """Read the remaining lesson files in the background."""
+    async def _read_lessons(self) -> None:
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
-        if self._open_at and self.problems:
-            self.notify("\n".join(_few(self.problems)), severity="warning", timeout=30, markup=False)
-        for screen in self._tutor_screens():
+        if self._first_module and self.problems:
+            self.notify("\n".join(_shorten(self.problems)), severity="warning", timeout=30, markup=False)
+        for screen in self._mounted_screens():
             screen.course_read()
 
-    async def _warm(self) -> None:
+    async def _start_lab(self) -> None:
         # The bench reports the failure; pages and questions work without a lab.
         with contextlib.suppress(LabUnavailable):
             await self.bench.warm()
@@ -197,7 +195,7 @@ class TutorApp(Frame):
         super().exit(*args, **how)
 
     def _keep_drafts(self) -> None:
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.keep_drafts()
 
     def action_open_bench(self) -> None:
@@ -247,7 +245,7 @@ class TutorApp(Frame):
 
     @on(LabChanged)
     def _lab_changed(self) -> None:
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.show_lab()
 
     def on_run_updated(self, message: RunUpdated) -> None:
@@ -256,7 +254,7 @@ class TutorApp(Frame):
             self.screen.run_updated(message.live)
 
     def on_run_finished(self, message: RunFinished) -> None:
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.run_ended(message.live)
 
     def on_session_updated(self, message: SessionUpdated) -> None:
@@ -268,15 +266,15 @@ class TutorApp(Frame):
             if session.files_left_out:
                 files = ", ".join(session.files_left_out)
                 self.notify(f"not kept of ~: {files}", severity="warning", timeout=15, markup=False)
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.session_updated(message)
 
     def on_goals_updated(self, message: GoalsUpdated) -> None:  # noqa: ARG002
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.goals_updated()
 
     def on_shell_updated(self, message: ShellUpdated) -> None:
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.shell_updated(message.shell)
 
     def on_sweep_updated(self, message: SweepUpdated) -> None:
@@ -284,11 +282,10 @@ class TutorApp(Frame):
             self.screen.sweep_updated(message.sweep)
 
     def on_sweep_ended(self, message: SweepEnded) -> None:
-        for screen in self._tutor_screens():
+        for screen in self._mounted_screens():
             screen.sweep_ended(message.sweep)
 
-    def _tutor_screens(self) -> Iterable[TutorScreen]:
-        """Yield the mounted screens; none while the app is closing."""
+    def _mounted_screens(self) -> Iterable[TutorScreen]:
         if self.is_leaving or not self.is_running:
             return
         for screen in self.screen_stack:
@@ -296,7 +293,7 @@ class TutorApp(Frame):
                 yield screen
 
 
-def _few(problems: Sequence[str]) -> Iterable[str]:
+def _shorten(problems: Sequence[str]) -> Iterable[str]:
     yield from problems[:2]
     if len(problems) > 2:
         yield f"and {len(problems) - 2} more: `tcptutor lint` says them"

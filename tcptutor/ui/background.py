@@ -187,13 +187,13 @@ def _compared(before: Run, after: Run) -> ComparedRuns:
     from tcptutor.analysis import what_if  # noqa: PLC0415
     from tcptutor.analysis.compared import what_if_text as words  # noqa: PLC0415
 
-    what = what_if(before, after)
+    comparison = what_if(before, after)
     return ComparedRuns(
-        words.sentence(what, before, after),
-        what.shared.differs_at,
-        words.limits(what),
-        words.rows(what.since),
-        words.rows(what.whole),
+        words.sentence(comparison, before, after),
+        comparison.shared.differs_at,
+        words.limits(comparison),
+        words.rows(comparison.since),
+        words.rows(comparison.whole),
     )
 
 

@@ -74,20 +74,20 @@ class Bench:
             LabUnavailable: if no lab can start on this machine.
         """
         if self._lab.environment is None and (self._warming is None or self._warming.done()):
-            self._tell(LabState("starting"))
+            self._set_state(LabState("starting"))
             self._warming = asyncio.create_task(self._lab.warm())
         if self._warming is None:
             assert self._lab.environment is not None
-            self._tell(LabState("ready", self._lab.environment))
+            self._set_state(LabState("ready", self._lab.environment))
             return self._lab.environment
         try:
             # shield: stopping a run must not stop the start of the lab.
             environment = await asyncio.shield(self._warming)
         except LabUnavailable as error:
-            self._tell(LabState("none", problem=str(error)))
+            self._set_state(LabState("none", problem=str(error)))
             raise
-        self._tell(LabState("ready", self._lab.environment or environment))
-        self._begin_expected()
+        self._set_state(LabState("ready", self._lab.environment or environment))
+        self._prefetch_if_idle()
         return self._lab.environment or environment
 
     def expect(self, experiment: Experiment | None) -> None:
@@ -96,10 +96,9 @@ class Bench:
         if experiment is None:
             self._lab.prefetch(None)
         else:
-            self._begin_expected()
+            self._prefetch_if_idle()
 
-    def _begin_expected(self) -> None:
-        """Prefetch if the lab is up and idle."""
+    def _prefetch_if_idle(self) -> None:
         if self._expected is not None and self._lab.environment is not None and not self.obstacle:
             self._lab.prefetch(self._expected)
 
@@ -140,7 +139,7 @@ class Bench:
         if self._running is not None:
             self._running.cancel()
 
-    async def over(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until the run or sweep has ended. Never raises."""
         if self._running is not None:
             await asyncio.wait([self._running])
@@ -169,13 +168,13 @@ class Bench:
         except LabUnavailable as error:
             sweep.state, sweep.problem = "ended", str(error)
         if self._lab.environment is not None:
-            self._tell(LabState("ready", self._lab.environment))
+            self._set_state(LabState("ready", self._lab.environment))
         self._post(SweepEnded(sweep))
 
     async def _what_if(self, module: str, step: str, base: Run, experiment: Experiment) -> None:
         await self.session.close()
         with contextlib.suppress(LabUnavailable):  # the next run reports it
-            if stale(base.environment, await self.warm()):
+            if needs_rerun(base.environment, await self.warm()):
                 await self._run(module, step, base.experiment, None)
                 assert self.live is not None
                 base = self.live.run
@@ -214,7 +213,7 @@ class Bench:
             live.expectation = await background.expectation(live.run.experiment)
             rates = background.Rates()
             async for event in conducted:
-                self._note(live, rates, event)
+                self._take_event(live, rates, event)
         except TutorError:
             raise
         except Exception as error:
@@ -222,14 +221,14 @@ class Bench:
                 f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
             ) from error
 
-    def _note(self, live: Live, rates: background.Rates, event: Event) -> None:
+    def _take_event(self, live: Live, rates: background.Rates, event: Event) -> None:
         match event:
             case Ready(environment=environment):
                 # The lab chooses an environment per experiment, so it may differ from the one after start-up.
-                self._tell(LabState("ready", environment))
+                self._set_state(LabState("ready", environment))
                 if live.state == "starting":  # a replay sends Ready twice
                     live.state = "running"
-                    with _unsaved(live):
+                    with _record_journal_failure(live):
                         base = live.changed_from.id if live.changed_from else ""
                         self._journal.begin_run(live.run, live.module, live.step, base)
             case Phase(text=text):
@@ -245,9 +244,9 @@ class Bench:
         live.state, live.phase = "ended", ""
         if began and conducted.unsaved:
             # Retry until the app ends; after that the next start recovers the run from its partial file.
-            self._journal.finish_run_later(live.run, conducted.unsaved, lambda: self._saved(live))
+            self._journal.finish_run_later(live.run, conducted.unsaved, lambda: self._clear_unsaved(live))
         elif began:
-            with _unsaved(live):
+            with _record_journal_failure(live):
                 self._journal.finish_run(live.run, conducted.file)
         with contextlib.suppress(
             asyncio.CancelledError
@@ -256,13 +255,12 @@ class Bench:
             self.history.add(live)
         self._post(RunFinished(live))
 
-    def _saved(self, live: Live) -> None:
-        """Clear the warning after a delayed write."""
+    def _clear_unsaved(self, live: Live) -> None:
         live.unsaved = ""
         if live is self.live:
             self._post(RunUpdated(live))
 
-    def _tell(self, state: LabState) -> None:
+    def _set_state(self, state: LabState) -> None:
         if state.stage != "ready" or self.machine.stage != "ready":
             self.machine = state
         if state != self.state or state.stage == "starting":
@@ -270,15 +268,14 @@ class Bench:
             self._post(LabChanged(state))
 
 
-def stale(base: Environment, here: Environment) -> bool:
+def needs_rerun(base: Environment, here: Environment) -> bool:
     """Return True if `here` repeats seeds exactly, but with a different history than `base`."""
     there = base.backend, base.clock, base.snapshot
     return here.clock == "virtual" and there != (here.backend, here.clock, here.snapshot)
 
 
 @contextlib.contextmanager
-def _unsaved(live: Live) -> Iterator[None]:
-    """Note a journal failure on the run instead of ending the run."""
+def _record_journal_failure(live: Live) -> Iterator[None]:
     try:
         yield
     except JournalError as error:

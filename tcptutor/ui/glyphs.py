@@ -63,7 +63,8 @@ class GlyphFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
         return [
-            Segment(shown(segment.text, self._glyphs), segment.style, segment.control) for segment in segments
+            Segment(substitute(segment.text, self._glyphs), segment.style, segment.control)
+            for segment in segments
         ]
 
 
@@ -74,17 +75,19 @@ def glyph_filter(glyphs: Glyphs) -> GlyphFilter:
 
 
 @lru_cache(maxsize=4096)
-def shown(text: str, glyphs: Glyphs) -> str:
+def substitute(text: str, glyphs: Glyphs) -> str:
     """Substitute characters outside `glyphs`, keeping every cell in place."""
     if text.isascii() or glyphs == "all":
         return text
-    return "".join(character if character.isascii() else _other(character, glyphs) for character in text)
+    return "".join(
+        character if character.isascii() else _substitute_character(character, glyphs) for character in text
+    )
 
 
 @lru_cache(maxsize=1024)
-def _other(character: str, glyphs: Glyphs) -> str:
+def _substitute_character(character: str, glyphs: Glyphs) -> str:
     dots = ord(character) - _EMPTY
-    found = _block(dots) if 0 <= dots < 256 else _CONSOLE.get(character, character)
+    found = _block_for_dots(dots) if 0 <= dots < 256 else _CONSOLE.get(character, character)
     if glyphs == "console" or found.isascii():
         return found
     if found in _ASCII:
@@ -93,8 +96,7 @@ def _other(character: str, glyphs: Glyphs) -> str:
     return (plain or "?")[:1] * cell_len(character)
 
 
-def _block(dots: int) -> str:
-    """Return a block character covering the half of the cell that has dots."""
+def _block_for_dots(dots: int) -> str:
     upper, lower = (dots & _UPPER).bit_count(), (dots & ~_UPPER).bit_count()
     if not upper and not lower:
         return " "

@@ -44,7 +44,7 @@ class RunHistory:
         for earlier in self._in_order(live.module, live.step):
             if earlier.figures.id == run.id or earlier.started > run.started:
                 continue
-            if _settings(earlier.experiment) == _settings(run.experiment):
+            if _without_seed(earlier.experiment) == _without_seed(run.experiment):
                 by_seed.pop(earlier.figures.seed, None)
                 by_seed[earlier.figures.seed] = earlier.figures
         return tuple(by_seed.values())[-MAX_EARLIER:]
@@ -74,7 +74,7 @@ def figures_of(live: Live) -> EarlierRun | None:
         id=run.id,
         seed=run.experiment.seed,
         throughput_bps=live.report.throughput_bps,
-        points=tuple(_by_second(live.rates)),
+        points=tuple(_average_by_second(live.rates)),
         mean_rtt_s=MEASURES["rtt"].of(live.report) or 0.0,
         retransmits=live.report.retransmits,
         jain_index=live.report.jain_index if several else None,
@@ -82,12 +82,11 @@ def figures_of(live: Live) -> EarlierRun | None:
     )
 
 
-def _settings(experiment: Experiment) -> Experiment:
-    """Return the experiment without seed and title, equal for runs that only chance distinguishes."""
+def _without_seed(experiment: Experiment) -> Experiment:
     return msgspec.structs.replace(experiment, seed=0, title="", sources=())
 
 
-def _by_second(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+def _average_by_second(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
     """Average the points of each second. A point's time is the end of its interval."""
     for _, group in groupby(points, key=lambda point: int(point[0] - 1e-6)):
         second = list(group)

@@ -62,7 +62,7 @@ def can_turn(known: Parameter) -> bool:
     return not known.many and known.kind != "changes"
 
 
-def turned(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
+def turn_value(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
     """Return the next (`by` 1) or previous (-1) value in base units, or `value` itself at the end of its range.
 
     Rates, times and ratios step through 1, 2, 5, 10; sizes double; choices wrap around, as do the `algorithms` of
@@ -79,8 +79,8 @@ def turned(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> 
         return _FROM_NONE.get(known.name, known.low) if by < 0 else None
     if known.optional and by > 0 and value >= known.high:
         return None
-    there = min(known.high, max(known.low, _step(known, value, by)))
-    return round(there) if known.kind in ("count", "window", "size") else there
+    stepped = min(known.high, max(known.low, _step(known, value, by)))
+    return round(stepped) if known.kind in ("count", "window", "size") else stepped
 
 
 def _step(known: Parameter, value: float, by: int) -> float:
@@ -93,19 +93,17 @@ def _step(known: Parameter, value: float, by: int) -> float:
         return value * 2.0**by
     smallest = _SMALLEST.get(known.name, _SMALLEST_OF_KIND.get(known.kind, known.low or 1.0))
     if by > 0:
-        return max(smallest, _next(value)) if value else smallest
-    return known.low if value <= smallest * (1 + _CLOSE) else max(smallest, _before(value))
+        return max(smallest, _next_larger(value)) if value else smallest
+    return known.low if value <= smallest * (1 + _CLOSE) else max(smallest, _next_smaller(value))
 
 
-def _next(value: float) -> float:
-    """Return the next larger number of 1, 2, 5, 10, ..."""
+def _next_larger(value: float) -> float:
     power = math.floor(math.log10(value)) - 1
     steps = (_exact(mantissa, power + more) for more in range(4) for mantissa in _SERIES)
     return next(step for step in steps if step > value * (1 + _CLOSE))
 
 
-def _before(value: float) -> float:
-    """Return the next smaller number of 1, 2, 5, 10, ..."""
+def _next_smaller(value: float) -> float:
     power = math.floor(math.log10(value)) + 1
     steps = (_exact(mantissa, power - less) for less in range(4) for mantissa in reversed(_SERIES))
     return next(step for step in steps if step < value * (1 - _CLOSE))

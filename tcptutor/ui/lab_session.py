@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Stage = Literal["none", "starting", "open", "ending"]
 
-_LAST_WORD = 1.0
+_LAST_EVENTS_WAIT = 1.0
 """Seconds to wait for the agent's last events."""
 
 _GREETING = (
@@ -122,7 +122,7 @@ class LabSession:
         if self.in_progress:
             return
         self.page, self.experiment = (module, step), experiment
-        self.goals = WatchedGoals(module, step, shell, self._record) if shell is not None else None
+        self.goals = WatchedGoals(module, step, shell, self._record_goals) if shell is not None else None
         self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
         self._page_shell = shell
         self._trap = shell.broken if shell is not None else ""
@@ -140,7 +140,9 @@ class LabSession:
             shell = self._page_shell
             first = not self.shells
             terminal = self._session.shell(host, lines, columns)
-            self.shells[host] = Shell(host, terminal, lines, columns, self._shell_updated, self._shell_output)
+            self.shells[host] = Shell(
+                host, terminal, lines, columns, self._shell_updated, self._explain_output
+            )
             if keys := self.typed_ahead.pop(host, b""):
                 self.shells[host].write(keys)
             if first:
@@ -176,14 +178,13 @@ class LabSession:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _shell_output(self, host: str, data: bytes) -> None:
-        """Let the goals explain error messages in the shell's output."""
+    def _explain_output(self, host: str, data: bytes) -> None:
         if self.goals is not None:
             before = self.goals.board
             if self.goals.printed(host, data) is not before:
                 self._post(GoalsUpdated())
 
-    def _record(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
+    def _record_goals(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
         """Write to the journal before any message is posted."""
         module, step = self.page
         try:
@@ -239,7 +240,7 @@ class LabSession:
             # Files in ~ are stored at the end, also while the app is closing.
             await asyncio.shield(session.leave())
             # A silent agent ends with its backend: do not wait longer for its last events.
-            await asyncio.wait([following], timeout=_LAST_WORD)
+            await asyncio.wait([following], timeout=_LAST_EVENTS_WAIT)
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
@@ -268,17 +269,11 @@ class LabSession:
             self._run.take(event)
 
     def _save_run(self, found: SessionRun) -> None:
-        """Retry writing the run's file.
-
-        Raises:
-            JournalError: if the file still cannot be written.
-        """
         self._journal.runs.finish(found.growing.run)
         found.live.unsaved = ""
         self._post(RunUpdated(found.live))
 
     async def _finish_run(self, conducted: ConductedSession) -> None:
-        """Explain a run that has ended."""
         if self._run is not None and self._run.live.in_progress and self._run.growing in conducted.ended:
             found = self._run
             await found.end()

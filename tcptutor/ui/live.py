@@ -95,12 +95,12 @@ class Live:
     """Reason why the journal could not store the run; empty if stored."""
 
     @property
-    def repeatable(self) -> bool:
+    def is_repeatable(self) -> bool:
         """True if a page can run the experiment again; a run loaded from a file has no page."""
         return bool(self.step) and not self.from_shell and self.changed_from is None
 
     @property
-    def measuring(self) -> bool:
+    def has_samples(self) -> bool:
         """True if samples have arrived."""
         return bool(self.run.samples or self.run.udp_samples)
 
@@ -109,7 +109,7 @@ class Live:
         return self.state != "ended"
 
     @property
-    def cut_short(self) -> bool:
+    def is_aborted(self) -> bool:
         return self.state == "ended" and not self.run.complete
 
     @property

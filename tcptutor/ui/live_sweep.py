@@ -64,19 +64,19 @@ class LiveSweep:
     @property
     def done(self) -> int:
         """Number of requested runs that are complete."""
-        wanted = self.rounds * self.activity.seeds
-        return sum(min(wanted, self.count(at)) for at in range(len(self.activity.values)))
+        requested = self.rounds * self.activity.seeds
+        return sum(min(requested, self.count(at)) for at in range(len(self.activity.values)))
 
     @property
     def complete(self) -> bool:
         """True if every value has the number of runs that the page requires."""
-        return all(len(self.at(at)) >= self.activity.seeds for at in range(len(self.activity.values)))
+        return all(len(self.cells_at(at)) >= self.activity.seeds for at in range(len(self.activity.values)))
 
     @property
     def measured(self) -> list[list[float]]:
         """The figures that count at each value."""
         return [
-            [cell.figure for cell in self.counting(at) if cell.figure is not None]
+            [cell.figure for cell in self.counted_cells(at) if cell.figure is not None]
             for at in range(len(self.activity.values))
         ]
 
@@ -86,17 +86,17 @@ class LiveSweep:
         return [
             at
             for at in range(len(self.activity.values))
-            if (cells := self.at(at)) and not any(cell.is_sound for cell in cells)
+            if (cells := self.cells_at(at)) and not any(cell.is_sound for cell in cells)
         ]
 
-    def counting(self, value: int) -> list[PageCell]:
+    def counted_cells(self, value: int) -> list[PageCell]:
         """Return the runs that count at a value: the valid runs, or all of them if none is valid."""
-        here = self.at(value)
+        here = self.cells_at(value)
         return [cell for cell in here if cell.is_sound] or here
 
     def count(self, value: int) -> int:
         """Return the number of requested runs completed at a value. Replacing a suspect run does not add to it."""
-        here = self.at(value)
+        here = self.cells_at(value)
         return max(sum(cell.is_sound for cell in here), min(self.activity.seeds, len(here)))
 
     def add(self, cell: PageCell) -> None:
@@ -104,13 +104,13 @@ class LiveSweep:
         self.cells = [one for one in self.cells if (one.at, one.seed) != (cell.at, cell.seed)]
         self.cells.append(cell)
 
-    def at(self, value: int) -> list[PageCell]:
+    def cells_at(self, value: int) -> list[PageCell]:
         """Return the runs at a value."""
         return [cell for cell in self.cells if cell.at == value]
 
-    def missing(self) -> Iterator[tuple[int, Experiment]]:
+    def remaining(self) -> Iterator[tuple[int, Experiment]]:
         """Yield the remaining runs with the index of their value, round by round."""
-        there = [{cell.seed for cell in self.at(at)} for at in range(len(self.activity.values))]
+        seeds_at = [{cell.seed for cell in self.cells_at(at)} for at in range(len(self.activity.values))]
         counts = [self.count(at) for at in range(len(self.activity.values))]
         for number in range(self.rounds * self.activity.seeds):
             for at, experiment in enumerate(self.activity.experiments):
@@ -120,23 +120,23 @@ class LiveSweep:
                 seed = next(
                     seed
                     for more in range(SEEDS)
-                    if (seed := (experiment.seed + more) % SEEDS) not in there[at]
+                    if (seed := (experiment.seed + more) % SEEDS) not in seeds_at[at]
                 )
-                there[at].add(seed)
+                seeds_at[at].add(seed)
                 yield at, msgspec.structs.replace(experiment, seed=seed)
 
-    def again(self) -> Iterator[tuple[int, Experiment]]:
+    def reruns(self) -> Iterator[tuple[int, Experiment]]:
         """Yield repetitions of the runs at suspect values.
 
         Each gets the next free seed on the virtual clock, where the same seed would give the same run.
         """
         exact = self.environment is not None and self.environment.clock == "virtual"
         for at in self.suspect:
-            seeds = {cell.seed for cell in self.at(at)}
+            seeds = {cell.seed for cell in self.cells_at(at)}
             experiment = self.activity.experiments[at]
             for old in sorted(seeds)[: self.activity.seeds]:
                 free = (experiment.seed + more for more in range(SEEDS))
-                seed = next(one % SEEDS for one in free if one % SEEDS not in seeds) if exact else old
+                seed = next(seed % SEEDS for seed in free if seed % SEEDS not in seeds) if exact else old
                 seeds.add(seed)
                 yield at, msgspec.structs.replace(experiment, seed=seed)
 

@@ -8,7 +8,7 @@ from tcptutor.journal import Journal, Progress
 DONE, OPEN = "■", "□"
 
 
-def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
+def neighbor(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
     """Return the page `by` pages away, across modules; None past either end. Loads only the modules it crosses."""
     place = [page.id for page in module.steps].index(step.id) + by
     at = [each.id for each in course.modules].index(module.id)
@@ -18,16 +18,16 @@ def neighbour(course: Course, module: Module, step: Step, by: int) -> tuple[Modu
     while place >= len(course.modules[at].steps) and at < len(course.modules) - 1:
         place -= len(course.modules[at].steps)
         at += 1
-    there = course.modules[at]
-    return (there, there.steps[place]) if 0 <= place < len(there.steps) else None
+    target = course.modules[at]
+    return (target, target.steps[place]) if 0 <= place < len(target.steps) else None
 
 
-def onward(course: Course, module: Module, step: Step) -> str:
+def next_page_line(course: Course, module: Module, step: Step) -> str:
     """Return the footer line that names the next page."""
-    there = neighbour(course, module, step, 1)
-    if there is None:
+    target = neighbor(course, module, step, 1)
+    if target is None:
         return "This is the last page of the course."
-    next_module, page = there
+    next_module, page = target
     where = f"{next_module.number} {next_module.title}: " if next_module.id != module.id else ""
     return f"→ {where}{page.title}"
 

@@ -17,7 +17,7 @@ from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
 
-_OF_SCREENS = ("lesson.", "workbench.")
+_SCREEN_PREFIXES = ("lesson.", "workbench.")
 """Prefixes of the ids of screen-specific keys."""
 
 
@@ -28,17 +28,17 @@ class CommandFinder(Provider):
     """
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        both = [*_acting(self.screen), *_leading(self._tutor)]
-        for name, text, run, discovered in sorted(both, key=lambda command: command.title):
+        commands = [*_actions(self.screen), *_destinations(self._tutor)]
+        for name, text, run, discovered in sorted(commands, key=lambda command: command.title):
             if discovered:
                 yield DiscoveryHit(name, run, help=text)
 
     async def search(self, query: str) -> AsyncIterator[Hit]:
         matcher = self.matcher(query)
-        for name, text, run, _ in _acting(self.screen):
-            if _begins(query, name):
+        for name, text, run, _ in _actions(self.screen):
+            if _matches_word_starts(query, name):
                 yield Hit(max(matcher.match(name), 1), matcher.highlight(name), run, help=text)
-        for name, text, run, _ in _leading(self._tutor):
+        for name, text, run, _ in _destinations(self._tutor):
             if score := matcher.match(name):
                 yield Hit(score, matcher.highlight(name), run, help=text)
 
@@ -47,19 +47,25 @@ class CommandFinder(Provider):
         return cast("Tutor", self.app)
 
 
-def _begins(query: str, name: str) -> bool:
-    """Return True if each word of the query is a prefix of a word of the name."""
+def _matches_word_starts(query: str, name: str) -> bool:
     words = name.casefold().split()
     return all(any(word.startswith(wanted) for word in words) for wanted in query.casefold().split())
 
 
-def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
+def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
     app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
-        if key.id.startswith((*_OF_SCREENS, "app.")) and key.id not in ("app.commands", "app.quit-anywhere"):
-            ours = key.id.startswith(_OF_SCREENS)
-            run = partial(_act, screen, actions[key.id]) if ours else partial(app.run_action, actions[key.id])
+        if key.id.startswith((*_SCREEN_PREFIXES, "app.")) and key.id not in (
+            "app.commands",
+            "app.quit-anywhere",
+        ):
+            is_of_screen = key.id.startswith(_SCREEN_PREFIXES)
+            run = (
+                partial(_run_action, screen, actions[key.id])
+                if is_of_screen
+                else partial(app.run_action, actions[key.id])
+            )
             yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
     for theme in (DARK, LIGHT):
         name = "Dark" if theme.dark else "Light"
@@ -67,12 +73,12 @@ def _acting(screen: Screen[Any]) -> Iterator[SystemCommand]:
         yield SystemCommand(f"{name} colours, theme", "high contrast", use)
 
 
-def _act(screen: Screen[Any], action: str) -> None:
+def _run_action(screen: Screen[Any], action: str) -> None:
     # A worker of the app: in a task of the screen, turning the page would wait for its own end.
     screen.app.run_worker(screen.run_action(action))
 
 
-def _leading(tutor: Tutor) -> Iterator[SystemCommand]:
+def _destinations(tutor: Tutor) -> Iterator[SystemCommand]:
     for module in tutor.course.modules:
         yield from _pages(module, tutor)
     yield from _terms(tutor.course, tutor)
@@ -85,8 +91,8 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
     for number, step in enumerate(module.steps, start=1):
         title, go = f"Page {number}: {step.title}", partial(tutor.open_step, module, step)
         yield SystemCommand(title, f"{module.number} {module.title}", go)
-        if ran := step.experiment or step.sweep:
-            name = ran.name.partition("/")[2]
+        if experiment := step.experiment or step.sweep:
+            name = experiment.name.partition("/")[2]
             text = f"{step.experiments[0].title}: page {number}, {step.title}"
             yield SystemCommand(f"Experiment {name}, page {number}", text, go)
 

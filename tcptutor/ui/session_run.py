@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tcptutor.analysis import Expectation
 
-FIRST = 10.0
+FIRST_CHART_S = 10.0
 """Initial length of the chart in s, doubled whenever the run exceeds it."""
 
 
@@ -54,10 +54,12 @@ class SessionRun:
         `built` returns the network without its fault while the student is searching for the fault, otherwise None.
         """
         self.growing, self._post, self._built = growing, post, built
-        self._seconds = FIRST
+        self._seconds = FIRST_CHART_S
         self._rates = background.Rates()
         self._expecting: asyncio.Task[None] | None = None
-        self.live = Live(module, step, self._shown(), state="running", phase="traffic flows", from_shell=True)
+        self.live = Live(
+            module, step, self._chart_run(), state="running", phase="traffic flows", from_shell=True
+        )
         self.live.hides_fault = built() is not None
 
     def take(self, event: Event) -> None:
@@ -67,12 +69,12 @@ class SessionRun:
                 self.live.rates = self._rates.add(rows)
                 while t > self._seconds:
                     self._seconds *= 2
-                    self._expect()
+                    self._restart_predictions()
             case RunDetected() | SessionState():
-                self._expect()
+                self._restart_predictions()
             case _:
                 pass
-        self.live.run = self._shown()
+        self.live.run = self._chart_run()
         self._post(RunUpdated(self.live))
 
     async def end(self) -> None:
@@ -81,20 +83,20 @@ class SessionRun:
             self._expecting.cancel()
         live, run = self.live, self.growing.run
         live.hides_fault = self._built() is not None
-        live.run, live.state, live.phase = self._as_built(run), "ended", ""
+        live.run, live.state, live.phase = self._without_fault(run), "ended", ""
         live.unsaved = self.growing.unsaved
         live.problem = "" if run.complete else run.note
         live.expectation = await _expectation(live.run.experiment)
         live.report = None if live.hides_fault else await background.report(run)
         self._post(RunFinished(live))
 
-    def _shown(self) -> Run:
+    def _chart_run(self) -> Run:
         """Return the run so far, with the chart's length as its duration."""
-        shown = self._as_built(self.growing.run)
-        shown.experiment = self._lasting(shown.experiment)
+        shown = self._without_fault(self.growing.run)
+        shown.experiment = self._with_chart_duration(shown.experiment)
         return shown
 
-    def _as_built(self, run: Run) -> Run:
+    def _without_fault(self, run: Run) -> Run:
         """Use the path without its fault while the student is searching for the fault."""
         shown, built = copy.copy(run), self._built()
         if built is not None:
@@ -102,18 +104,17 @@ class SessionRun:
             shown.experiment = msgspec.structs.replace(run.experiment, path=built.path, hosts=hosts)
         return shown
 
-    def _lasting(self, experiment: Experiment) -> Experiment:
+    def _with_chart_duration(self, experiment: Experiment) -> Experiment:
         return msgspec.structs.replace(
             experiment, flows=msgspec.structs.replace(experiment.flows, duration=self._seconds)
         )
 
-    def _expect(self) -> None:
-        """Restart the computation of predictions for the current path."""
+    def _restart_predictions(self) -> None:
         if self._expecting is not None:
             self._expecting.cancel()
-        self._expecting = asyncio.create_task(self._ask(self._shown().experiment))
+        self._expecting = asyncio.create_task(self._predict(self._chart_run().experiment))
 
-    async def _ask(self, experiment: Experiment) -> None:
+    async def _predict(self, experiment: Experiment) -> None:
         expected = await _expectation(experiment)
         if self.live.in_progress:
             self.live.expectation = expected

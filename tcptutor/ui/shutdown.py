@@ -19,13 +19,13 @@ from pathlib import Path
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _PATIENCE = 8.0
 """Seconds allowed for an orderly end: usually half a second, up to six to store the files of a session."""
-_PATIENCE_AT_WORK = 40.0
+_PATIENCE_WHILE_BUSY = 40.0
 """Seconds allowed while the process is still busy, since a loaded machine takes longer."""
-_AT_WORK = 0.1
+_BUSY_SHARE = 0.1
 """Seconds per second of CPU time, or of waiting for a CPU, that count as busy."""
 
 
-def _at_work() -> float:
+def _busy_seconds() -> float:
     """Return seconds of CPU time plus the main thread's time in the run queue (field 2 of /proc/self/schedstat)."""
     waited = 0
     with suppress(OSError):  # not on every kernel
@@ -35,12 +35,12 @@ def _at_work() -> float:
 
 def _watch() -> None:
     """Kill the process once it is idle or late."""
-    began, worked = time.monotonic(), _at_work()
+    began, worked = time.monotonic(), _busy_seconds()
     while True:
         time.sleep(1.0)
-        before, worked = worked, _at_work()
+        before, worked = worked, _busy_seconds()
         took = time.monotonic() - began
-        if took > _PATIENCE_AT_WORK or (took > _PATIENCE and worked - before < _AT_WORK):
+        if took > _PATIENCE_WHILE_BUSY or (took > _PATIENCE and worked - before < _BUSY_SHARE):
             os._exit(1)
 
 
@@ -52,12 +52,12 @@ class EndingSignals:
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._is_signaled = False
         self._leave: Callable[[], object] | None = None
 
     def catch(self) -> None:
         """Install the handlers. A signal asks the app to exit as soon as it runs."""
-        self._asked, self._leave = False, None
+        self._is_signaled, self._leave = False, None
         for number in ENDING_SIGNALS:
             signal.signal(number, self._handle)
 
@@ -66,14 +66,14 @@ class EndingSignals:
         # A signal arrives in an arbitrary context, in which Textual's timers may fail.
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
         self._leave = lambda: loop.call_soon_threadsafe(leave, context=context)
-        if self._asked:
+        if self._is_signaled:
             self._leave()
 
     def _handle(self, _number: int, _frame: object) -> None:
-        if not self._asked:
+        if not self._is_signaled:
             # Not threading.Thread: the signal may arrive while the main thread holds threading's lock.
             _thread.start_new_thread(_watch, ())
-        self._asked = True
+        self._is_signaled = True
         if self._leave is not None:
             self._leave()
 

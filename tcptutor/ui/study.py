@@ -23,7 +23,7 @@ from tcptutor.run import Run
 
 _T = TypeVar("_T")
 
-MANY_QUESTIONS = 4
+MIN_TALLY_QUESTIONS = 4
 """A page with at least this many questions shows a tally."""
 
 
@@ -79,23 +79,23 @@ class Study:
         """True while `run` is being loaded from its file."""
         self.ended = False
         """True once the sitting is over."""
-        self.record: PageRecord = self._store(lambda: self._journal.page(*self._key)) or PageRecord()
+        self.record: PageRecord = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
         earlier = self.record
         if sitting.afresh:
             # A new sitting keeps the finished sweep, since questions may refer to its runs.
             swept = {each.id: self.record.activity(each.id) for each in step.of(SweepActivity)}
             self.record = msgspec.structs.replace(self.record, activities=swept)
-        self._enrolled = self._store(lambda: self._journal.record.enrolment)
-        self._store(lambda: self._journal.visit(*self._key))
+        self._enrolled = self._try_journal(lambda: self._journal.record.enrolment)
+        self._try_journal(lambda: self._journal.visit(*self._key))
         self._draws: dict[str, dict[str, str]] = {}
         """The numbers drawn for each question that uses random numbers, by activity id."""
-        self._levels: dict[str, int] = {}
+        self._hint_levels: dict[str, int] = {}
         """The highest hint level shown with the current numbers, by activity id."""
         for activity in step.activities:
             if activity.drawn(""):
                 before = earlier.activity(activity.id)
-                self._draws[activity.id] = self._draw(activity, before)
-                self._levels[activity.id] = 0 if before.right or sitting.afresh else before.hints
+                self._draws[activity.id] = self._initial_draw(activity, before)
+                self._hint_levels[activity.id] = 0 if before.right or sitting.afresh else before.hints
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         return self.record.activity(activity.id)
@@ -116,7 +116,7 @@ class Study:
         asked = next(each for each in self.step.activities if each.id == activity.id)
         attempts = self.record_of(activity).attempts
         self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
-        self._levels[activity.id] = 0
+        self._hint_levels[activity.id] = 0
         return self.posed(asked)
 
     def can_redraw(self, activity: Activity) -> bool:
@@ -129,7 +129,7 @@ class Study:
         right = self.record_of(activity).right
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
-    def _draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
+    def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
         """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw anew."""
         latest = earlier.latest
         if latest is not None and not latest.correct and not self.sitting.afresh:
@@ -141,14 +141,14 @@ class Study:
     def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
         drawn = before
         for more in range(personal.DRAWS_AGAIN):
-            drawn = activity.drawn(self._seed(activity, attempts, more))
+            drawn = activity.drawn(self._draw_seed(activity, attempts, more))
             if drawn != before:
                 break
         return drawn
 
-    def _seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
+    def _draw_seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
         """Return a seed that differs per student and stays the same until the next answer."""
-        identity = self._store(lambda: self._journal.identity) or ""
+        identity = self._try_journal(lambda: self._journal.identity) or ""
         return personal.question_seed(identity, *self._key, activity.id, attempts, more)
 
     # Due and revealed activities
@@ -187,7 +187,7 @@ class Study:
         draw = self._draws.get(activity.id, {})
         response = Response(given, mark.correct, value=mark.value, draw=draw)
         record = self.record_of(activity).responded(response)
-        self._change(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
+        self._commit(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def _why_impossible(self, activity: Activity, given: Given) -> str:
         """Return why the page's measure cannot take this value; empty if it can."""
@@ -216,13 +216,13 @@ class Study:
         if not (activity.locked and self.record_of(activity).attempts and self.sitting.retries) or self.ended:
             return False
         # Other windows and sweeps start runs that this object has not seen.
-        stored = self._store(lambda: self._journal.page(*self._key)) or self.record
+        stored = self._try_journal(lambda: self._journal.page(*self._key)) or self.record
         return not (stored.runs or self.record.runs)
 
     def withdraw(self, activity: Activity) -> bool:
         """Withdraw a locked response; return False if a run from a second window has made it final."""
         record = ActivityRecord(hints=self.record_of(activity).hints)
-        self._change(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
+        self._commit(activity, record, lambda: self._journal.withdraw(*self._key, activity.id))
         return not self.record_of(activity).attempts
 
     def response(self, activity: Activity) -> MarkedResponse | None:
@@ -260,7 +260,7 @@ class Study:
         response = self.response(activity)
         if response and response.mark and (measured := response.mark.measured) is not None:
             after = record.answered(measured)
-            self._change(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
+            self._commit(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
 
     def _page_to_read(self, activity: Activity) -> str:
         read = activity.read if isinstance(activity, Question) else ""
@@ -273,9 +273,11 @@ class Study:
 
     @property
     def tally(self) -> Tally | None:
-        """Progress on a page without runs and with at least `MANY_QUESTIONS` questions; otherwise None."""
+        """Progress on a page without runs and with at least `MIN_TALLY_QUESTIONS` questions; otherwise None."""
         questions = self.step.of(Question)
-        if len(questions) < MANY_QUESTIONS or any(each.stage is Stage.RUN for each in self.step.activities):
+        if len(questions) < MIN_TALLY_QUESTIONS or any(
+            each.stage is Stage.RUN for each in self.step.activities
+        ):
             return None
         counts_right = self.sitting.tells_mark(self.ended)
         records = [self.record_of(question) for question in questions]
@@ -303,15 +305,15 @@ class Study:
 
     def hints_shown(self, activity: Activity) -> int:
         """Return the highest hint level shown for the current numbers, from 1; 0 if none."""
-        return self._levels.get(activity.id, self.record_of(activity).hints)
+        return self._hint_levels.get(activity.id, self.record_of(activity).hints)
 
     def hint(self, activity: Activity) -> None:
         """Record the next hint level as shown."""
         level = self.hints_shown(activity) + 1
-        if activity.id in self._levels:
-            self._levels[activity.id] = level
+        if activity.id in self._hint_levels:
+            self._hint_levels[activity.id] = level
         record = self.record_of(activity).hinted(level)
-        self._change(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
+        self._commit(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
         """Return the seed of the page's next run.
@@ -346,7 +348,7 @@ class Study:
 
     def reload(self) -> None:
         """Reload the record, after other parts of the program have written to the journal."""
-        self.record = self._store(lambda: self._journal.page(*self._key)) or self.record
+        self.record = self._try_journal(lambda: self._journal.page(*self._key)) or self.record
 
     def what_if_files(self) -> Iterator[tuple[str, str]]:
         """Iterate over (changed run's file, base run's file) pairs, latest first.
@@ -367,16 +369,16 @@ class Study:
         """End the sitting: reveal all marks."""
         self.ended = True
 
-    def _change(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
+    def _commit(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
         """Write to the journal, then use its version: a second window may have locked a response first."""
-        stored = self._store(store)
+        stored = self._try_journal(store)
         # Unwritten changes exist only in memory.
         self._unstored |= {activity.id} if stored is None else set()
         if stored is not None and activity.id not in self._unstored and not self.sitting.afresh:
             record = stored.activity(activity.id)
         self.record = self.record.put(activity.id, record)
 
-    def _store(self, use: Callable[[], _T]) -> _T | None:
+    def _try_journal(self, use: Callable[[], _T]) -> _T | None:
         try:
             result = use()
         except JournalError as error:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tcptutor.spec import Experiment
     from tcptutor.sweep.page import CurveLine, PageCell
 
-MOST_FILES = 60
+MAX_FILES = 60
 """Latest run files of a page searched for points of its sweep."""
 
 
@@ -31,7 +31,7 @@ class SweepRunner:
 
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
         self._live, self._journal, self._moved = live, journal, moved
-        self._experiments = list(live.missing()) or list(live.again())
+        self._experiments = list(live.remaining()) or list(live.reruns())
         self._first = asyncio.Event()
         self.stopped = ""
         """Reason recorded for aborted runs if the sweep is canceled."""
@@ -50,7 +50,7 @@ class SweepRunner:
         try:
             async with aclosing(side_by_side(labs, len(self._experiments), self._conduct)) as results:
                 async for number, result in results:
-                    await self._take(number, result)
+                    await self._take_result(number, result)
         except asyncio.CancelledError:
             pass  # stopped by the student
         except TutorError as error:
@@ -79,7 +79,7 @@ class SweepRunner:
                     if isinstance(event, Ready) and not began:
                         began = True
                         live.state, live.environment = "running", event.environment
-                        with self._unsaved():
+                        with self._record_journal_failure():
                             self._journal.begin_run(conducted.run, live.module, live.step)
                         self._first.set()
                         self._moved()
@@ -88,16 +88,16 @@ class SweepRunner:
             live.working.discard(at)
             live.unsaved = live.unsaved or conducted.unsaved
             if began and conducted.unsaved:
-                self._journal.finish_run_later(conducted.run, conducted.unsaved, self._saved)
+                self._journal.finish_run_later(conducted.run, conducted.unsaved, self._clear_unsaved)
             elif began:
-                with self._unsaved():
+                with self._record_journal_failure():
                     self._journal.finish_run(conducted.run, conducted.file)
         live.environment = conducted.run.environment
         if conducted.file:
             live.files[conducted.run.id] = str(conducted.file)
         return conducted.run
 
-    async def _take(self, number: int, result: Run | TutorError) -> None:
+    async def _take_result(self, number: int, result: Run | TutorError) -> None:
         live, (at, experiment) = self._live, self._experiments[number]
         if isinstance(result, TutorError):
             value = live.activity.values[at]
@@ -106,14 +106,12 @@ class SweepRunner:
             await take(live, at, result)
         self._moved()
 
-    def _saved(self) -> None:
-        """Clear the warning after a delayed write. Later failures set it again."""
+    def _clear_unsaved(self) -> None:
         self._live.unsaved = ""
         self._moved()
 
     @contextmanager
-    def _unsaved(self) -> Iterator[None]:
-        """Note a journal failure on the sweep instead of ending it."""
+    def _record_journal_failure(self) -> Iterator[None]:
         try:
             yield
         except JournalError as error:
@@ -138,12 +136,12 @@ async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
 
     Sets `rounds` to the number of rounds begun, so that the missing points can be run.
     """
-    for _, file in zip(range(MOST_FILES), files, strict=False):
+    for _, file in zip(range(MAX_FILES), files, strict=False):
         run = await background.first_readable([file])
         if run is None or not run.complete:
             continue
-        at = await background.in_thread(_which, live.activity, run)
-        if at is None or run.experiment.seed in {cell.seed for cell in live.at(at)}:
+        at = await background.in_thread(_value_index, live.activity, run)
+        if at is None or run.experiment.seed in {cell.seed for cell in live.cells_at(at)}:
             continue
         live.files[run.id] = file
         live.environment = live.environment or run.environment
@@ -175,7 +173,7 @@ def _soonest_first(todo: list[tuple[int, Experiment]]) -> list[tuple[int, Experi
     return soonest_first(todo)
 
 
-def _which(activity: SweepActivity, run: Run) -> int | None:
+def _value_index(activity: SweepActivity, run: Run) -> int | None:
     from tcptutor.sweep.page import which  # noqa: PLC0415
 
     return which(activity, run.experiment)

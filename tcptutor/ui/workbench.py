@@ -15,7 +15,7 @@ from tcptutor.journal.benches import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import bdp
-from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turned
+from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turn_value
 from tcptutor.ui.live import ComparisonRun, Live
 
 PLACE = ("bench", "")
@@ -24,7 +24,7 @@ PLACE = ("bench", "")
 MAX_COMPARISONS = 5
 """Maximum number of comparison runs."""
 
-_USUAL = "parallel-streams/random-loss"
+_DEFAULT_EXPERIMENT = "parallel-streams/random-loss"
 _SYSCTL = re.compile(r"\s*(\S+?)\s*(?:=|\s)\s*(.+?)\s*")
 
 
@@ -85,7 +85,7 @@ class Workbench:
             UsageError: if the course has no readable experiment.
         """
         try:
-            self._load(_USUAL, {}, None, "bench")
+            self._load(_DEFAULT_EXPERIMENT, {}, None, "bench")
         except TutorError:
             names = self._catalogue.names
             if not names:
@@ -172,11 +172,11 @@ class Workbench:
             return ""
         if knob in self.settings:
             return self.settings[knob]
-        return _text(self.experiment, knob)
+        return _value_text(self.experiment, knob)
 
     def original_text(self, knob: str) -> str:
         """Return the value of a knob in the experiment's file."""
-        return _text(self.original, knob) or "as the kernel has it"
+        return _value_text(self.original, knob) or "as the kernel has it"
 
     def is_changed(self, knob: str) -> bool:
         """Return True if the knob is set here."""
@@ -190,12 +190,12 @@ class Workbench:
         elif not text:
             self.reset(knob)
         else:
-            self._try({**self.settings, knob: text}, knob)
+            self._apply({**self.settings, knob: text}, knob)
 
     def turn(self, knob: str, by: int, algorithms: tuple[str, ...] = ()) -> bool:
         """Turn a knob a step from its last valid value; return False at the end of its range."""
         if knob == SEED:
-            self._try({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
+            self._apply({**self.settings, SEED: str((self.experiment.seed + by) % SEEDS)}, knob)
             self._reset_if_unchanged(knob)
             return True
         known = PARAMETERS.get(knob)
@@ -203,43 +203,42 @@ class Workbench:
             return False
         value = known.of(self.experiment)
         names = tuple(name for name in ALGORITHMS if name in algorithms) or ALGORITHMS
-        there = turned(known, value, by, names)
+        there = turn_value(known, value, by, names)
         wrong = self.problem is not None and knob in self.settings
         if there == value and not wrong:
             return False
-        self._try({**self.settings, knob: known.text(there)}, knob)
+        self._apply({**self.settings, knob: known.text(there)}, knob)
         self._reset_if_unchanged(knob)
         return True
 
     def reset(self, knob: str) -> None:
         """Reset a knob to the experiment's file."""
-        self._try({name: text for name, text in self.settings.items() if name != knob}, knob)
+        self._apply({name: text for name, text in self.settings.items() if name != knob}, knob)
 
     def reset_all(self) -> None:
         """Reset every knob to the experiment's file."""
-        self._try({}, self.selected)
+        self._apply({}, self.selected)
 
     def _reset_if_unchanged(self, knob: str) -> None:
-        """Unset the knob if that does not change the experiment."""
         if self.problem is None:
             there, with_it = dict(self.settings), self.experiment
             self.reset(knob)
             if self.experiment != with_it:
-                self._try(there, knob)
+                self._apply(there, knob)
 
     def _set_sysctl(self, text: str) -> None:
         match = _SYSCTL.fullmatch(text)
         name = sysctl_name(match[1]) if match else None
         if not text:
-            self._try(self.settings, SYSCTL)
+            self._apply(self.settings, SYSCTL)
         elif match is None or name is None:
             self.problem = Problem(SYSCTL, f"{text!r} is no sysctl and value: write one like tcp_sack=0")
             self.invalid = frozenset({SYSCTL})
         else:
-            self._try({**self.settings, name: match[2]}, name)
+            self._apply({**self.settings, name: match[2]}, name)
             self.selected = name
 
-    def _try(self, settings: dict[str, str], knob: str) -> None:
+    def _apply(self, settings: dict[str, str], knob: str) -> None:
         self.settings = settings
         self.saved_as = ""
         try:
@@ -323,7 +322,7 @@ class Workbench:
         self.comparisons = tuple(run for run in self.comparisons if run.id != id)
 
 
-def _text(experiment: Experiment, knob: str) -> str:
+def _value_text(experiment: Experiment, knob: str) -> str:
     if knob == SEED:
         return str(experiment.seed)
     known = PARAMETERS.get(knob)
@@ -337,6 +336,5 @@ def _without_blanks(name: str, text: str) -> str:
 
 
 def _knob_named_in(reason: str, knob: str) -> str:
-    """Return the knob that begins the error message, or `knob`."""
     first = reason.partition(":")[0]
     return first if first in PARAMETERS or first == SEED else knob

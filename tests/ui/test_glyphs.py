@@ -21,18 +21,18 @@ _ALL = (
 @pytest.mark.parametrize("shown", ["console", "ascii"])
 def test_each_character_takes_as_many_cells_as_before(shown: glyphs.Glyphs) -> None:
     for character in f"{_ALL}é漢🔎\N{NO-BREAK SPACE}":
-        drawn = glyphs.shown(character, shown)
+        drawn = glyphs.substitute(character, shown)
         assert cell_len(drawn) == cell_len(character), character
         assert shown != "ascii" or drawn.isascii()
-    assert glyphs.shown("plain", shown) == "plain"
-    assert glyphs.shown(_ALL, "all") == _ALL
+    assert glyphs.substitute("plain", shown) == "plain"
+    assert glyphs.substitute(_ALL, "all") == _ALL
 
 
 def test_what_has_dots_is_seen_and_what_has_none_is_not() -> None:
     for shown in ("console", "ascii"):
-        assert glyphs.shown("\u2800", shown) == " "  # type: ignore[arg-type]
-        assert all(glyphs.shown(chr(0x2800 + dots), shown).strip() for dots in range(1, 256))  # type: ignore[arg-type]
-    assert glyphs.shown("⠉⣀⣿", "console") == "▀▄█", "upper half, lower half, both"
+        assert glyphs.substitute("\u2800", shown) == " "  # type: ignore[arg-type]
+        assert all(glyphs.substitute(chr(0x2800 + dots), shown).strip() for dots in range(1, 256))  # type: ignore[arg-type]
+    assert glyphs.substitute("⠉⣀⣿", "console") == "▀▄█", "upper half, lower half, both"
 
 
 @pytest.mark.parametrize(

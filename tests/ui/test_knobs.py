@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.spec import ALGORITHMS, PARAMETERS, read
-from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turned
+from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turn_value
 
 TURNED = [known for known in PARAMETERS.values() if can_turn(known)]
 
@@ -17,7 +17,7 @@ TURNED = [known for known in PARAMETERS.values() if can_turn(known)]
 def ladder(name: str, value: object, by: int, number: int) -> list[str]:
     found = []
     for _ in range(number):
-        value = turned(PARAMETERS[name], value, by, ALGORITHMS)
+        value = turn_value(PARAMETERS[name], value, by, ALGORITHMS)
         found.append(PARAMETERS[name].text(value))
     return found
 
@@ -60,13 +60,13 @@ def test_steps(name: str, value: object, by: int, there: list[str]) -> None:
 
 def test_an_algorithm_that_the_kernel_lacks_is_left_out() -> None:
     known = PARAMETERS["algorithm"]
-    assert turned(known, "reno", 1, ("reno", "bbr")) == "bbr"
-    assert turned(known, "cdg", 1, ("reno", "bbr")) == "reno"
+    assert turn_value(known, "reno", 1, ("reno", "bbr")) == "bbr"
+    assert turn_value(known, "cdg", 1, ("reno", "bbr")) == "reno"
 
 
 def test_a_list_is_typed() -> None:
-    assert turned(PARAMETERS["starts"], (1.0,), 1, ()) == (1.0,)
-    assert turned(PARAMETERS["changes"], (), 1, ()) == ()
+    assert turn_value(PARAMETERS["starts"], (1.0,), 1, ()) == (1.0,)
+    assert turn_value(PARAMETERS["changes"], (), 1, ()) == ()
 
 
 @given(st.sampled_from(TURNED), st.lists(st.sampled_from((1, -1)), max_size=80))
@@ -77,6 +77,6 @@ def test_wherever_it_is_turned_the_value_can_be_typed(known, turns) -> None:  # 
     if known.choices == ("off", "on"):
         value = False
     for by in turns:
-        value = turned(known, value, by, ALGORITHMS)
+        value = turn_value(known, value, by, ALGORITHMS)
         again = read(known.name, known.text(value))
         assert again == pytest.approx(value) if isinstance(value, float) else again == value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tcptutor.course import OpenedCourse
-from tcptutor.ui.pages import neighbour, onward
+from tcptutor.ui.pages import neighbor, next_page_line
 
 from .four_modules import four_modules
 from .record import COURSE
@@ -15,16 +15,16 @@ def test_every_page_leads_to_the_next_and_back() -> None:
     course = four_modules()
     every = [(module, step) for module in course.modules for step in module.steps]
     for before, after in pairwise(every):
-        assert neighbour(course, *before, 1) == after
-        assert neighbour(course, *after, -1) == before
-    assert neighbour(course, *every[0], -1) is None
-    assert neighbour(course, *every[-1], 1) is None
+        assert neighbor(course, *before, 1) == after
+        assert neighbor(course, *after, -1) == before
+    assert neighbor(course, *every[0], -1) is None
+    assert neighbor(course, *every[-1], 1) is None
 
 
 def test_a_page_amid_its_module_needs_no_other_module() -> None:
     course = OpenedCourse(COURSE).course
     first, second = course.modules
-    assert onward(course, first, first.steps[0]) == f"→ {first.steps[1].title}"
+    assert next_page_line(course, first, first.steps[0]) == f"→ {first.steps[1].title}"
     second_is_read = second.steps._steps.is_read  # type: ignore[attr-defined]
     assert not second_is_read
-    assert onward(course, first, first.steps[1]) == f"→ 2 Many flows: {second.steps[0].title}"
+    assert next_page_line(course, first, first.steps[1]) == f"→ 2 Many flows: {second.steps[0].title}"

@@ -81,7 +81,7 @@ async def test_a_sweep_that_is_killed_keeps_the_runs_that_had_ended(tmp_path: Pa
         await task
     figures = [cell.figure for cell in sorted(kept.cells, key=lambda cell: cell.at)]
     assert figures == pytest.approx([579_200, 1_719_300, 2_826_260], rel=0.005)
-    assert [at for at, _ in kept.missing()] == [3, 4, 5]
+    assert [at for at, _ in kept.remaining()] == [3, 4, 5]
 
 
 async def test_a_run_with_other_settings_is_none_of_the_sweep(tmp_path: Path, journal: Journal) -> None:

@@ -17,7 +17,7 @@ from tcptutor.run import Fidelity, SampleTable, load
 from tcptutor.run.ended import Finished
 from tcptutor.runs import recording
 from tcptutor.spec import Experiment
-from tcptutor.ui.bench import stale
+from tcptutor.ui.bench import needs_rerun
 from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.what_if import WhatIfScreen
@@ -283,10 +283,10 @@ async def test_without_a_run_there_is_nothing_to_change(make_app) -> None:
 
 def test_only_where_a_seed_repeats_is_a_run_made_again() -> None:
     real = msgspec.structs.replace(NEWER, clock="real")
-    assert stale(GUEST, NEWER)
-    assert not stale(NEWER, NEWER)
-    assert not stale(GUEST, real)
-    assert stale(real, NEWER)
+    assert needs_rerun(GUEST, NEWER)
+    assert not needs_rerun(NEWER, NEWER)
+    assert not needs_rerun(GUEST, real)
+    assert needs_rerun(real, NEWER)
 
 
 # How it looks

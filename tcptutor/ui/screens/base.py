@@ -28,7 +28,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
 
-_OF_DIALOG = (FooterKey((("Esc", "escape"),), "back"),)
+_DIALOG_FOOTER = (FooterKey((("Esc", "escape"),), "back"),)
 """Footer while a dialog covers the screen. The dialog lists its other keys."""
 WIDE = 100
 """Minimum columns for a two-column layout."""
@@ -98,7 +98,7 @@ class TutorScreen(Screen[None]):
     """(key, description) of Textual's own keys, for the list of keys."""
 
     _has_been_shown = False
-    _keys_asked = False
+    _keys_scheduled = False
     """True if the footer will be redrawn after the next refresh."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -138,20 +138,20 @@ class TutorScreen(Screen[None]):
             self._has_been_shown, event.refresh_styles = True, False
         await super().on_event(event)
 
-    def ask_keys(self) -> None:
+    def schedule_keys(self) -> None:
         """Redraw the footer once after the next refresh."""
-        if not self._keys_asked:
-            self._keys_asked = self.call_after_refresh(self._show_asked_keys)
+        if not self._keys_scheduled:
+            self._keys_scheduled = self.call_after_refresh(self._show_scheduled_keys)
 
-    def _show_asked_keys(self) -> None:
-        self._keys_asked = False
+    def _show_scheduled_keys(self) -> None:
+        self._keys_scheduled = False
         self.show_keys()
 
     def show_keys(self) -> None:
         """Redraw the footer, if the screen is still mounted."""
         covered = isinstance(self.app.screen, ModalScreen)
         for bar in self.query(KeyBar):
-            bar.show_keys(_OF_DIALOG if covered else self.footer_keys())
+            bar.show_keys(_DIALOG_FOOTER if covered else self.footer_keys())
 
     def show_saved(self) -> None:
         """Update the save indicator."""
@@ -209,7 +209,7 @@ class TutorScreen(Screen[None]):
         # A covered screen gets no message about a new size or a new run.
         self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
         self.show_lab()
-        self.ask_keys()
+        self.schedule_keys()
 
     @property
     def lab_shown(self) -> Environment | None:
@@ -244,15 +244,15 @@ class SavingScreen(TutorScreen):
         elif written != self._written:
             self.say_saved()
         else:
-            self._forget(NOT_SAVED)
+            self._clear_right(NOT_SAVED)
         self._written = written
 
     def say_saved(self) -> None:
         """Show "saved" for a moment."""
         self._show_right(SAVED if self.tutor.is_saved else NOT_SAVED)
-        self.set_timer(_SAVED_FOR, lambda: self._forget(SAVED))
+        self.set_timer(_SAVED_FOR, lambda: self._clear_right(SAVED))
 
-    def _forget(self, shown: str) -> None:
+    def _clear_right(self, shown: str) -> None:
         for bar in self.query(KeyBar):
             if bar.right == shown:
                 bar.show_right("")

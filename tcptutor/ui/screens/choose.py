@@ -99,12 +99,12 @@ class ChooseScreen(ModalScreen[str]):
         if choice.ticked is None:
             self.dismiss(choice.id)
         else:
-            self._turn(event.option_index)
+            self._toggle(event.option_index)
 
     def action_tick(self) -> None:
         at = self.query_one(OptionList).highlighted
         if at is not None and self._choices[at].ticked is not None:
-            self._turn(at)
+            self._toggle(at)
 
     def untick(self, id: str, why: str) -> None:
         """Untick a choice that could not be loaded."""
@@ -113,7 +113,7 @@ class ChooseScreen(ModalScreen[str]):
             self._mark(at, False)
             self._say(why)
 
-    def _turn(self, at: int) -> None:
+    def _toggle(self, at: int) -> None:
         choice = self._choices[at]
         assert self._tick is not None
         refused = self._tick(choice.id)

@@ -44,13 +44,13 @@ class ClassScreen(TutorScreen):
 
     def __init__(self, found: Survey, *, hidden: bool = False) -> None:
         super().__init__()
-        self._found, self._anonymous = found, hidden
-        self._views = views(self._shown)
-        self._at = 0
+        self._survey, self._anonymous = found, hidden
+        self._views = views(self._visible_survey)
+        self._index = 0
 
     @property
-    def _shown(self) -> Survey:
-        return anonymous(self._found) if self._anonymous else self._found
+    def _visible_survey(self) -> Survey:
+        return anonymous(self._survey) if self._anonymous else self._survey
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -61,18 +61,18 @@ class ClassScreen(TutorScreen):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(TopBar).show_place(f"the class · {self._found.title}")
+        self.query_one(TopBar).show_place(f"the class · {self._survey.title}")
         self._show()
 
     def show_lab(self) -> None:
         """Show the number of hand-ins in place of the lab."""
         for bar in self.query(TopBar):
-            number = len(self._found.students)
+            number = len(self._survey.students)
             bar.show_lab(f"{number} hand-in{'' if number == 1 else 's'}")
 
     @property
     def _view(self) -> TableView:
-        return self._views[self._at]
+        return self._views[self._index]
 
     def _show(self) -> None:
         tabs = [
@@ -96,28 +96,27 @@ class ClassScreen(TutorScreen):
         table.display = bool(self._view.rows)
         if self._view.rows:
             table.focus()
-        self._tell(0)
+        self._show_details(0)
 
-    def _tell(self, row: int) -> None:
-        """Show the details of a row and the notes on the table."""
+    def _show_details(self, row: int) -> None:
         lines = list(self._view.details[row]) if row < len(self._view.details) else []
         notes = [note for note in self._view.notes if note]
-        told = Content("\n").join(
+        details = Content("\n").join(
             [*map(Content, lines), *(Content.styled(note, "$text-muted") for note in notes)]
         )
-        self.query_one("#class-details > Static", Static).update(told)
+        self.query_one("#class-details > Static", Static).update(details)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        self._tell(event.cursor_row)
+        self._show_details(event.cursor_row)
 
     def action_turn(self, by: int) -> None:
-        self.action_show((self._at + by) % len(self._views))
+        self.action_show((self._index + by) % len(self._views))
 
     def action_show(self, number: int) -> None:
-        self._at = number
+        self._index = number
         self._show()
 
     def action_hide(self) -> None:
         self._anonymous = not self._anonymous
-        self._views = views(self._shown)
+        self._views = views(self._visible_survey)
         self._show()

@@ -32,7 +32,7 @@ class HomeScreen(SavingScreen):
 
     FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
-    _lab_told: Content | None = None
+    _lab_text: Content | None = None
     _drawn_width = 0
     """Width of the screen when the modules were last drawn."""
 
@@ -89,15 +89,15 @@ class HomeScreen(SavingScreen):
         text = Content.assemble(("Lab  ", "bold"), "\n     ".join(lines))
         # Called for every event of a run: redraw only on change, or even a covered screen would lay itself
         # out.
-        if text != self._lab_told:
-            self._lab_told = text
+        if text != self._lab_text:
+            self._lab_text = text
             self.query_one("#lab", Static).update(text)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         module = self._module(event.option_id)
         objectives = [Content(f"· {objective}") for objective in module.objectives]
         self.query_one("#greeting", Static).update(self._greeting(module))
-        self.query_one("#before", Static).update(self._before(module))
+        self.query_one("#before", Static).update(self._earlier_unfinished(module))
         self.query_one("#objectives", Static).update(
             Content("\n").join([Content.styled("You will", "bold"), *objectives]) if objectives else ""
         )
@@ -112,12 +112,12 @@ class HomeScreen(SavingScreen):
         """List the modules, with the cursor on index `highlighted` or on the student's module."""
         modules = self.tutor.course.modules
         self._progress = self.tutor.journal.progress(self.tutor.course)
-        self.query_one("#course", Static).update(self._whole())
-        here = self._place()[0]
+        self.query_one("#course", Static).update(self._course_line())
+        here = self._position()[0]
         listing = self.query_one(OptionList)
         listing.clear_options()
         self._drawn_width = self.app.size.width
-        rows = _rows(modules, self._progress, here, self._drawn_width - _BESIDE_ROWS)
+        rows = _rows(modules, self._progress, here, self._drawn_width - _ROW_MARGIN)
         listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
             ids = [module.id for module in modules]
@@ -126,20 +126,20 @@ class HomeScreen(SavingScreen):
         else:
             self.query_one("#greeting", Static).update(WELCOME)
 
-    def _whole(self) -> Content:
+    def _course_line(self) -> Content:
         """Return the line on the course: progress, time left, enrollment."""
         course, progress = self.tutor.course, self._progress
         done, pages = (sum(getattr(each, name) for each in progress.values()) for name in ("done", "total"))
         left = sum(_minutes_left(module, progress[module.id]) for module in course.modules)
-        told = f"{done} of {_pages(pages)} done" if done else _pages(pages)
-        told += f", about {_duration(left)}{' left' if done else ''}" if left else ""
+        progress_text = f"{done} of {_pages(pages)} done" if done else _pages(pages)
+        progress_text += f", about {_duration(left)}{' left' if done else ''}" if left else ""
         enrolment = self.tutor.journal.record.enrolment
         who = f"\n{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
         if who and (deadline := moment(course.marks.deadline)):
             who += f", until {deadline.astimezone():%-d %B %Y %H:%M %Z}"
-        return Content.assemble((course.title, "bold $primary"), (f"   {told}{who}", "$text-muted"))
+        return Content.assemble((course.title, "bold $primary"), (f"   {progress_text}{who}", "$text-muted"))
 
-    def _place(self) -> tuple[str, str]:
+    def _position(self) -> tuple[str, str]:
         """Return module and step where the student was; two empty strings for a new student."""
         position = self.tutor.journal.position()
         here = position is not None and any(each.id == position[0] for each in self.tutor.course.modules)
@@ -147,7 +147,7 @@ class HomeScreen(SavingScreen):
 
     def _greeting(self, module: Module) -> Content:
         """Describe the effect of Enter on a module."""
-        here, step_id = self._place()
+        here, step_id = self._position()
         if not here:
             return Content(WELCOME)
         progress = self._progress[module.id]
@@ -173,7 +173,7 @@ class HomeScreen(SavingScreen):
         off = words.off_by(found.factor)
         return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
 
-    def _before(self, module: Module) -> Content:
+    def _earlier_unfinished(self, module: Module) -> Content:
         """Recommend unfinished earlier modules before a new module."""
         if self.tutor.journal.record.has_visited(module.id):
             return Content("")
@@ -194,7 +194,7 @@ class HomeScreen(SavingScreen):
         self.query_one("#problems", Static).update(Content("\n").join(shown))
 
 
-_BESIDE_ROWS = 8
+_ROW_MARGIN = 8
 """Columns of the screen not available to a row."""
 
 
@@ -206,7 +206,7 @@ def _rows(
     If `width` is too small, progress has fewer squares than pages.
     """
     titles = _padded([module.title for module in modules])
-    times = _padded([_time(module, progress[module.id]) for module in modules])
+    times = _padded([_time_text(module, progress[module.id]) for module in modules])
     heads = [
         f"{'▸' if module.id == here else ' '} {module.number}  {title}   {time}   "
         for module, title, time in zip(modules, titles, times, strict=True)
@@ -227,7 +227,7 @@ def _padded(cells: Sequence[str]) -> list[str]:
     return [cell.ljust(width) for cell in cells]
 
 
-def _time(module: Module, progress: Progress) -> str:
+def _time_text(module: Module, progress: Progress) -> str:
     """Return "90 min", "25 min left" or "done"; empty if no page of the module can be read."""
     left = _minutes_left(module, progress)
     if not left:

@@ -37,7 +37,7 @@ from tcptutor.ui.screens.lesson_terminal import TerminalSide
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.screens.with_terminal import CHART as TERMINAL_CHART
-from tcptutor.ui.screens.with_terminal import LEFT_OPEN_FOOTER, ScreenWithTerminal, with_terminal
+from tcptutor.ui.screens.with_terminal import OTHER_TERMINAL_FOOTER, ScreenWithTerminal, with_terminal
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -47,11 +47,11 @@ from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
 
 CHART, TEXT = "-chart-only", "-text-only"
-_LEAFED = 1.0
+_PREFETCH_AFTER = 1.0
 """Seconds on a page before its run is prefetched, to skip pages that are only passed by."""
 _DRAFTS_AFTER = 1.0
 """Seconds after the last key before drafts are written."""
-_SIDE = 56
+_MIN_SIDE_COLUMNS = 56
 """Minimum columns of the panel next to the text."""
 VIEWS = ("", CHART, TEXT)
 """Views in two columns; a single column shows either the chart or the text."""
@@ -69,7 +69,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def __init__(self, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
         super().__init__()
         self.module, self.step, self.sitting = module, step, sitting
-        self._beside = Content("")
+        self._side_line = Content("")
         self._sides: dict[str, Side] = {}
         self._side: Side | None = None
         """The visible panel, of the activity used last."""
@@ -89,13 +89,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def compose(self) -> ComposeResult:
         activities = self.step.activities
         self._study = Study(self.module, self.step, self.tutor.journal, self.sitting)
-        self._told_trouble = ""
+        self._shown_trouble = ""
         asked = [self._study.posed(each) for each in activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in asked]
         for number, box in enumerate(boxes, start=1):
             box.responded = self._respond
             box.number = f"{number}" if self._study.tally else ""
-        page = Page(self.step, boxes, pages.onward(self.tutor.course, self.module, self.step))
+        page = Page(self.step, boxes, pages.next_page_line(self.tutor.course, self.module, self.step))
         self._page = page
         self.shell_box = next((box for box in boxes if isinstance(box, ShellBox)), None)
         self._answers = Answers(self._study, page)
@@ -128,7 +128,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._say_place()
+        self._show_place()
         self.to_page()
         self.tutor.bench.expect(None)
         # Show title and text first: mounting the rest takes about as long again.
@@ -153,19 +153,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             side.restore()
             if side.chart is not None:
                 self.connect(side.chart)
-        self._use(next(iter(self._sides), ""))
+        self._show_side(next(iter(self._sides), ""))
         self._answers.restore()
         if not self.sitting.afresh:
             self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
-        self._changed()
+        self._update_status()
         self._show_goals()
         if self.terminal_open:
             self.run_worker(self.restore_terminal())
         else:
-            self.set_timer(_LEAFED, self._expect)
+            self.set_timer(_PREFETCH_AFTER, self._prefetch_run)
 
-    def _once_complete(self, report: Callable[[], None]) -> None:
-        """Call `report` now, or when the page is complete."""
+    def _call_when_complete(self, report: Callable[[], None]) -> None:
         if self.is_complete:
             report()
         else:
@@ -177,8 +176,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return self._complete.is_set()
 
     @on(ActivityBox.DraftChanged)
-    def _draft_changed(self) -> None:
-        """Write drafts after a pause, since a write per key would be too slow."""
+    def _schedule_drafts(self) -> None:
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_timer = self.set_timer(_DRAFTS_AFTER, self.keep_drafts)
@@ -193,14 +191,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         except JournalError as error:
             self.notify(str(error), severity="error")
 
-    def _expect(self) -> None:
-        """Prefetch the page's run while the student reads."""
-        coming = next(filter(None, (side.next_experiment for side in self._sides.values())), None)
-        if coming is not None:
-            self.tutor.bench.expect(coming)
+    def _prefetch_run(self) -> None:
+        experiment = next(filter(None, (side.next_experiment for side in self._sides.values())), None)
+        if experiment is not None:
+            self.tutor.bench.expect(experiment)
 
     def goals_updated(self) -> None:
-        self._once_complete(self._show_goals)
+        self._call_when_complete(self._show_goals)
 
     def _show_goals(self) -> None:
         session = self.tutor.bench.session
@@ -212,7 +209,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.terminal.goals_updated()
         if session.board.done and self._study.record_of(box.activity).right is None:
             self._study.reload()
-            self._changed()
+            self._update_status()
 
     def fit(self, wide: bool, tall: bool) -> None:
         """Use two columns only if both the page's drawings and the chart fit."""
@@ -222,7 +219,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     @property
     def _has_columns(self) -> bool:
         has_side = any(type(each) in SIDES for each in self.step.activities)
-        return not has_side or self.app.size.width - least_width(self.step) >= _SIDE
+        return not has_side or self.app.size.width - least_width(self.step) >= _MIN_SIDE_COLUMNS
 
     def _size_classes(self) -> dict[str, bool]:
         wide = self.app.size.width >= WIDE and self._has_columns
@@ -249,7 +246,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             return await self.focused.take(event)
         if isinstance(event, events.Paste) and not self.in_pane:
             # Pasting a number answers the prediction without focusing it.
-            self._answers.pasted(event.text.strip().partition("\n")[0])
+            self._answers.paste(event.text.strip().partition("\n")[0])
             return True
         return False
 
@@ -284,19 +281,18 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
                 works = bench.busy
             case "hint" | "withdraw" | "again":
                 # Textual asks for keys before the screen is composed.
-                works = self._page is not None and self._can_respond(action)
+                works = self._page is not None and self._has_target(action)
             case "view":
                 works = side is not None or self.terminal_open
             case "turn":
-                works = self.chart_seen and (side is not None or self.terminal_open)
+                works = self.chart_visible and (side is not None or self.terminal_open)
             case "text":
                 works = self.has_class(CHART)
             case _:
                 works = looking is not False
         return works
 
-    def _can_respond(self, action: str) -> bool:
-        """Return True if the page has something to hint at, withdraw or redraw."""
+    def _has_target(self, action: str) -> bool:
         match action:
             case "hint":
                 return self._answers.has_hints
@@ -321,20 +317,20 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     @property
     def _footer(self) -> tuple[tuple[str, str], ...]:
         """Footer entries; while the chart is shown, c is labeled "text"."""
-        there = {"chart": "text"} if self.has_class(CHART) else {}
-        shown = tuple((ids, there.get(word, word)) for ids, word in self.FOOTER)
-        shown = with_cursor(shown) if self.looks else shown
+        renamed = {"chart": "text"} if self.has_class(CHART) else {}
+        shown = tuple((ids, renamed.get(word, word)) for ids, word in self.FOOTER)
+        shown = with_cursor(shown) if self.has_cursor else shown
         if self.other_terminal_open:
-            return LEFT_OPEN_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
+            return OTHER_TERMINAL_FOOTER, *(each for each in shown if each[0] != "lesson.terminal")
         return with_terminal(shown) if self.terminal_open else shown
 
     async def action_go(self, by: int) -> None:
-        there = pages.neighbour(self.tutor.course, self.module, self.step, by)
-        if there is None:
+        target = pages.neighbor(self.tutor.course, self.module, self.step, by)
+        if target is None:
             self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
         else:
             # Later keys wait for the new page, which they are meant for.
-            await self.tutor.open_step(*there)
+            await self.tutor.open_step(*target)
 
     def action_run(self, same: bool = False) -> None:
         obstacle = self.tutor.bench.obstacle
@@ -345,13 +341,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
                 "ends it",
             )
             self.app.push_screen(question, self._end_other_terminal)
-        elif obstacle and (self.terminal_open or not self.chart_seen):
+        elif obstacle and (self.terminal_open or not self.chart_visible):
             self.notify(obstacle)
         elif self._side:
             busy = self.tutor.bench.busy
             self._side.start(same)
-            self._face_chart(self.tutor.bench.busy and not busy)
-            self._changed()
+            self._prefer_chart(self.tutor.bench.busy and not busy)
+            self._update_status()
 
     def _end_other_terminal(self, sure: bool | None) -> None:
         if sure:
@@ -374,47 +370,47 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self.tutor.bench.stop()
 
     def action_hint(self) -> None:
-        self._face_chart(False)
+        self._prefer_chart(False)
         if not self._answers.hint():
             self.notify("No more hints here.")
-        self._changed()
+        self._update_status()
 
     def action_withdraw(self) -> None:
-        self._face_chart(False)
+        self._prefer_chart(False)
         self._answers.withdraw()
         for side in self._sides.values():
-            side.responded()
-        self._changed()
+            side.update_after_response()
+        self._update_status()
 
     def action_again(self) -> None:
-        self._face_chart(False)
+        self._prefer_chart(False)
         self._answers.redraw()
-        self._changed()
+        self._update_status()
 
     def action_digit(self, digit: str) -> None:
-        self._face_chart(False)
-        self._answers.digit(digit)
+        self._prefer_chart(False)
+        self._answers.type_digit(digit)
 
     def action_field(self) -> None:
         """Move to the next field; from the chart, to the text first."""
         if self.has_class(CHART):
             self.action_text()
-            self._answers.enter_next()
-        elif self.focused is not self.query_one(Page) or not self._answers.to_next():
+            self._answers.enter_due()
+        elif self.focused is not self.query_one(Page) or not self._answers.focus_next_due():
             self.focus_next()
 
     def action_text(self) -> None:
         self._view = VIEWS.index("")
-        self._face_chart(False)
+        self._prefer_chart(False)
 
     def action_view(self) -> None:
         if self.has_class("-wide"):
             self._view = (self._view + 1) % len(VIEWS)
             self.lay_out()
         else:
-            self._face_chart(not self._at_chart)
+            self._prefer_chart(not self._at_chart)
 
-    def _face_chart(self, at_chart: bool) -> None:
+    def _prefer_chart(self, at_chart: bool) -> None:
         """Show the chart or the text in a single-column layout."""
         if at_chart != self._at_chart:
             self._at_chart = at_chart
@@ -428,10 +424,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         # A terminal needs its columns more than the text does.
         wide = self.has_class("-wide") and not self.terminal_open
         self._page.styles.min_width = least_width(self.step) if wide else None
-        self.ask_keys()
+        self.schedule_keys()
         if not self.has_class(CHART) and self.focused is None:
             self.to_page()
-        self._say_beside()
+        self._show_side_line()
 
     def _view_classes(self, pane: bool) -> dict[str, bool]:
         wide, opened = self.has_class("-wide"), self.terminal_open
@@ -442,7 +438,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             view = TEXT
         return {CHART: view == CHART, TEXT: view == TEXT, **self.terminal_classes(pane, view == CHART)}
 
-    def _say_beside(self) -> None:
+    def _show_side_line(self) -> None:
         """Show the hidden panel's state in a line below the text, or the tally of a page of questions."""
         line = self.query_one("#beside", Static)
         text = self._tally()
@@ -453,8 +449,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
         line.display = bool(text)
-        if text and text != self._beside:
-            self._beside = text
+        if text and text != self._side_line:
+            self._side_line = text
             line.update(text, layout=False)
 
     def _tally(self) -> Content:
@@ -483,13 +479,13 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         return due and self._side is not None and self.bench_experiment is None
 
     @property
-    def chart_seen(self) -> bool:
+    def chart_visible(self) -> bool:
         return not self.has_class(TEXT) and (not self.terminal_open or self.has_class(TERMINAL_CHART))
 
     def action_look(self) -> None:
-        seen = self.chart_seen
+        seen = self.chart_visible
         self._view = self._view if seen else VIEWS.index("")
-        self._face_chart(True)
+        self._prefer_chart(True)
         self.lay_out()
         if seen or not (self.chart and self.chart.cursor):
             super().action_look()
@@ -503,7 +499,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def action_back(self) -> None:
         if self._typing:
             self.to_page()
-        elif self.looks:
+        elif self.has_cursor:
             self.action_stop_looking()
         elif self.focused is not self.query_one(Page):
             self.to_page()
@@ -520,10 +516,10 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
         box = self.query_one(Page).box_at_hand()
         if box is not None:
-            self._answers.entered(box.activity)
-            self._face_chart(False)
+            self._answers.remember_focus(box.activity)
+            self._prefer_chart(False)
             if box.activity.id in self._sides:
-                self._use(box.activity.id)
+                self._show_side(box.activity.id)
         self.show_keys()
 
     def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
@@ -531,91 +527,90 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             if activity.locked or (self._typing and self.query_one(Page).box(activity).final):
                 self.to_page()
             for side in self._sides.values():
-                side.responded()
-        self._changed()
+                side.update_after_response()
+        self._update_status()
 
     def on_hint_wanted(self, message: HintWanted) -> None:
         self._answers.hint(message.activity)
-        self._changed()
+        self._update_status()
 
     def on_redraw_wanted(self, message: RedrawWanted) -> None:
         self._answers.redraw(message.activity)
-        self._changed()
+        self._update_status()
 
     def on_run_loaded(self) -> None:
-        self._once_complete(self._mark_again)
+        self._call_when_complete(self._mark_again)
 
     def _mark_again(self) -> None:
         self._answers.mark_again()
         self._answers.reveal()
-        self._changed()
+        self._update_status()
 
     def run_updated(self, live: Live) -> None:
         super().run_updated(live)
-        self._once_complete(partial(self._run_updated, live))
+        self._call_when_complete(partial(self._run_updated, live))
 
     def _run_updated(self, live: Live) -> None:
         for side in self._sides.values():
             side.run_updated(live)
-        self._say_beside()
+        self._show_side_line()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
-        self._once_complete(partial(self._run_ended, live))
+        self._call_when_complete(partial(self._run_ended, live))
 
     def _run_ended(self, live: Live) -> None:
         for side in self._sides.values():
             side.run_ended(live)
         self._answers.reveal()
-        self._changed()
-        self._expect()  # a run of another page may have prevented prefetching
+        self._update_status()
+        self._prefetch_run()  # a run of another page may have prevented prefetching
 
     def sweep_updated(self, sweep: LiveSweep) -> None:
         super().sweep_updated(sweep)
-        self._once_complete(partial(self._sweep_updated, sweep))
+        self._call_when_complete(partial(self._sweep_updated, sweep))
 
     def _sweep_updated(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_updated(sweep)
-        self._say_beside()
+        self._show_side_line()
 
     def sweep_ended(self, sweep: LiveSweep) -> None:
         super().sweep_ended(sweep)
-        self._once_complete(partial(self._sweep_ended, sweep))
+        self._call_when_complete(partial(self._sweep_ended, sweep))
 
     def _sweep_ended(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_ended(sweep)
         self._answers.reveal()
-        self._changed()
+        self._update_status()
 
     def end_sitting(self) -> None:
         """End the sitting: reveal all marks."""
-        self._once_complete(self._end_sitting)
+        self._call_when_complete(self._end_sitting)
 
     def _end_sitting(self) -> None:
         self._answers.end()
-        self._changed()
+        self._update_status()
 
-    def _use(self, activity: str) -> None:
-        """Show the panel of that activity."""
+    def _show_side(self, activity: str) -> None:
         self._side = self._sides.get(activity)
         for side in self._sides.values():
             side.widget.set_class(side is not self._side, "-unused")
         self.lay_out()
 
-    def _changed(self) -> None:
+    def _update_status(self) -> None:
         """Update keys, progress and save indicator after an action of the student."""
         self.refresh_bindings()
-        self.ask_keys()
-        self._say_beside()
-        self._say_place()
-        if self._study.trouble not in ("", self._told_trouble):
+        self.schedule_keys()
+        self._show_side_line()
+        self._show_place()
+        if self._study.trouble not in ("", self._shown_trouble):
             self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
-        self._told_trouble = self._study.trouble
+        self._shown_trouble = self._study.trouble
         self.show_saved()
 
-    def _say_place(self) -> None:
+    def _show_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
         number = self.module.steps.index(self.step)
         place = f"{self.module.number} {self.module.title} · {number + 1}/{progress.total}"

@@ -26,16 +26,16 @@ class Answers:
         self._study, self._page = study, page
         self._last: Activity | None = None
         """The activity answered last."""
-        self._entered: Activity | None = None
+        self._focused: Activity | None = None
         """The activity focused last."""
 
     @property
     def _activities(self) -> tuple[Activity, ...]:
         return tuple(box.activity for box in self._page.boxes)
 
-    def entered(self, activity: Activity) -> None:
+    def remember_focus(self, activity: Activity) -> None:
         """Remember the focused activity, the target of keys even after Esc."""
-        self._entered = activity
+        self._focused = activity
 
     @property
     def has_hints(self) -> bool:
@@ -88,18 +88,18 @@ class Answers:
     @property
     def can_redraw(self) -> bool:
         """True if an answered activity can be posed with new numbers."""
-        return self._next_again() is not None
+        return self._next_to_redraw() is not None
 
     def redraw(self, of: Activity | None = None) -> None:
         """Pose `of`, or the activity answered last, with new numbers."""
-        activity = of or self._next_again()
+        activity = of or self._next_to_redraw()
         if activity is not None:
             box = self._page.box(activity)
             box.pose(self._study.redraw(activity))
             self._offer_hint(box.activity)
             box.enter()
 
-    def _next_again(self) -> Activity | None:
+    def _next_to_redraw(self) -> Activity | None:
         """Return the activity that key a redraws: the last answered, or the first on screen."""
         able = [each for each in self._activities if self._study.can_redraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
@@ -109,11 +109,11 @@ class Answers:
     @property
     def can_withdraw(self) -> bool:
         """True if a locked response can be withdrawn."""
-        return self._withdrawable() is not None
+        return self._next_to_withdraw() is not None
 
     def withdraw(self) -> None:
         """Unlock the last locked response, keeping its input."""
-        activity = self._withdrawable()
+        activity = self._next_to_withdraw()
         locked = self._study.record_of(activity).first if activity else None
         if activity is None or locked is None:
             return
@@ -123,7 +123,7 @@ class Answers:
         else:
             self._show(activity, just_now=True)
 
-    def _withdrawable(self) -> Activity | None:
+    def _next_to_withdraw(self) -> Activity | None:
         """Return the activity that key u withdraws: the last answered, or the first."""
         able = [each for each in self._activities if self._study.can_withdraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
@@ -135,11 +135,10 @@ class Answers:
         return {
             box.activity.id: draft
             for box in self._page.boxes
-            if (draft := box.draft) is not None and not self._was_given(box.activity, draft)
+            if (draft := box.draft) is not None and not self._is_submitted(box.activity, draft)
         }
 
-    def _was_given(self, activity: Activity, draft: Draft) -> bool:
-        """Return True if the draft equals the latest response, which the journal holds."""
+    def _is_submitted(self, activity: Activity, draft: Draft) -> bool:
         latest = self._study.record_of(activity).latest
         return latest is not None and latest.given == (tuple(draft) if isinstance(draft, list) else draft)
 
@@ -161,22 +160,22 @@ class Answers:
         for activity in self._activities:
             self._show(activity, just_now=False)
 
-    def digit(self, digit: str) -> None:
+    def type_digit(self, digit: str) -> None:
         """Type a digit into the due number, or pick a choice."""
         box = self._box_at_hand()
         if box is not None and not box.begin(digit):
             box.pick(int(digit))
 
-    def enter_next(self) -> None:
+    def enter_due(self) -> None:
         """Focus the first due activity."""
         box = self._box_at_hand()
         if box is not None:
             box.enter()
 
-    def to_next(self) -> bool:
+    def focus_next_due(self) -> bool:
         """Focus the next due activity after the last answer; return False if none is due."""
         due = [box for box in self._page.boxes if self._study.is_due(box.activity)]
-        left = self._left_box()
+        left = self._last_focused_box()
         if left is not None and left in due:
             # Esc left this box, perhaps for a hint: the next try belongs there.
             left.to_entry()
@@ -190,7 +189,7 @@ class Answers:
             due[0].to_entry()
         return bool(due)
 
-    def pasted(self, text: str) -> None:
+    def paste(self, text: str) -> None:
         """Begin a due prediction with pasted text that starts with a digit."""
         box = self._box_at_hand()
         if box is not None and text[:1].isdigit():
@@ -218,7 +217,7 @@ class Answers:
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
         """Return the unfinished focused box, or the first due box, preferably on screen."""
-        at_hand = self._page.box_at_hand() or self._left_box()
+        at_hand = self._page.box_at_hand() or self._last_focused_box()
         if at_hand is not None and not at_hand.final:
             return at_hand
         due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
@@ -226,16 +225,15 @@ class Answers:
 
     def _next_hint(self) -> Activity | None:
         """Return the activity that key h helps with: the focused activity if due, or the first due."""
-        at_hand = self._page.box_at_hand() or self._left_box()
+        at_hand = self._page.box_at_hand() or self._last_focused_box()
         if at_hand is not None and self._study.is_due(at_hand.activity):
             wanted: tuple[Activity, ...] = (at_hand.activity,)
         else:
             wanted = tuple(activity for activity in self._activities if self._study.is_due(activity))
         return next((activity for activity in wanted if self._study.hints_left(activity)), None)
 
-    def _left_box(self) -> ActivityBox[Activity] | None:
-        """Return the box focused last, if it is still on screen."""
-        if self._entered is None:
+    def _last_focused_box(self) -> ActivityBox[Activity] | None:
+        if self._focused is None:
             return None
-        box = self._page.box(self._entered)
+        box = self._page.box(self._focused)
         return box if self._page.shows(box) else None

@@ -15,7 +15,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.widgets.page.explore import ExploreBox
 
-_LOOKED = 20
+_MAX_SEARCHED = 20
 """Number of earlier runs searched for the baseline."""
 
 
@@ -38,11 +38,11 @@ class ExploreSide(RunSide):
         return self.activity.experiment
 
     def restore(self) -> None:
-        self.box.turned = self._turned
+        self.box.turned = self._knob_turned
         self.box.show_record(self.study.record_of(self.activity))
         super().restore()
         self.box.loading_run = self.study.reading
-        self._say_start()
+        self._show_needs_start()
         self.box.draw()
 
     def start(self, same: bool = False) -> None:
@@ -61,15 +61,15 @@ class ExploreSide(RunSide):
     async def _recall(self) -> None:
         await super()._recall()
         self.box.loading_run = False
-        self._say_start()
+        self._show_needs_start()
         self.box.draw()
 
-    def _say_start(self) -> None:
+    def _show_needs_start(self) -> None:
         self.box.needs_start = self.activity.compares and self.study.baseline is None
 
-    def _turned(self) -> None:
+    def _knob_turned(self) -> None:
         if self._shown is None:
-            self._idle()
+            self._show_idle()
 
     def _mark_against(self, run: Run) -> None:
         super()._mark_against(run)
@@ -81,15 +81,14 @@ class ExploreSide(RunSide):
         if not self.activity.changed(values) and run.fidelity.status == "valid":
             self.study.baseline = run
         self.box.loading_run = False
-        self._say_start()
+        self._show_needs_start()
         self.box.show_states(self.activity.judge(run, self.study.baseline), values)
         record = self.study.record_of(self.activity)
-        if self._just_ended or record.latest is None or self._is_better(run):
+        if self._just_ended or record.latest is None or self._improves_score(run):
             self.box.respond(self.activity.given(run.experiment))
         self.box.show_record(self.study.record_of(self.activity))
 
-    def _is_better(self, run: Run) -> bool:
-        """Return True if an earlier run would improve the stored score."""
+    def _improves_score(self, run: Run) -> bool:
         response = self.activity.given(run.experiment)
         with contextlib.suppress(UsageError):
             mark = self.activity.mark(response, self.study.context)
@@ -99,12 +98,11 @@ class ExploreSide(RunSide):
 
     async def _recall_from(self, files: Iterator[str]) -> None:
         if self.activity.compares:
-            await self._recall_start()
+            await self._recall_baseline()
         await super()._recall_from(files)
 
-    async def _recall_start(self) -> None:
-        """Load the latest run with initial knobs, the baseline for others."""
-        kept = islice(self.study.run_files(), _LOOKED)
+    async def _recall_baseline(self) -> None:
+        kept = islice(self.study.run_files(), _MAX_SEARCHED)
         while self.study.baseline is None and (run := await background.first_readable(kept)) is not None:
             as_at_first = not self.activity.changed(self.activity.values(run.experiment))
             if run.complete and run.fidelity.status == "valid" and as_at_first:

@@ -28,7 +28,7 @@ from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 WHAT_IFS = 3
 """Maximum number of what-ifs in the table of runs."""
-_NAME = 20
+_MAX_NAME = 20
 """Maximum width of a what-if's name in the narrowest table."""
 
 
@@ -66,9 +66,9 @@ class RunSide(Side):
             self._show_after(live, scroll=False)
         elif self.study.run is None and self.study.record.runs:
             self.study.reading = True
-            self._idle()
+            self._show_idle()
         else:
-            self._idle()
+            self._show_idle()
         if self.study.run is None:
             self.widget.run_worker(self._recall())
 
@@ -103,17 +103,17 @@ class RunSide(Side):
             return Content(first + words.experiment_line(experiment))
         run = live.run
         if live.in_progress:
-            stands = (
+            status = (
                 f"▶ {run.experiment_s:.0f} of {run.experiment.seconds:g} s" if run.samples else "▶ starting"
             )
         elif live.problem:
-            stands = f"✗ {live.problem}"
-        elif live.report is None or live.cut_short:
-            stands = f"✂ cut short at {run.experiment_s:.1f} of {run.experiment.seconds:g} s"
+            status = f"✗ {live.problem}"
+        elif live.report is None or live.is_aborted:
+            status = f"✂ cut short at {run.experiment_s:.1f} of {run.experiment.seconds:g} s"
         else:
-            stands = f"measured {units.rate(live.report.throughput_bps)}"
+            status = f"measured {units.rate(live.report.throughput_bps)}"
         spread = f"   {live.spread}" if live.spread else ""
-        return Content.assemble(("c: chart   ", "$text-muted"), (stands, "bold"), spread)
+        return Content.assemble(("c: chart   ", "$text-muted"), (status, "bold"), spread)
 
     @property
     def can_repeat(self) -> bool:
@@ -146,10 +146,10 @@ class RunSide(Side):
         here = self.bench.state.environment
         return here is not None and here.backend == "replay"
 
-    def responded(self) -> None:
+    def update_after_response(self) -> None:
         """Update the panel, since a due prediction may have been answered."""
         if self._shown is None:
-            self._idle()
+            self._show_idle()
 
     def run_updated(self, live: Live) -> None:
         if not self._is_ours(live):
@@ -173,7 +173,7 @@ class RunSide(Side):
         figures = figures_of(live)
         if figures is not None:
             name = summarize_changes(self.activity.experiment, live.run.experiment)
-            name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+            name = name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
             self._what_ifs = [*self._what_ifs, (name, figures)][-WHAT_IFS:]
 
     def turn(self) -> None:
@@ -190,13 +190,13 @@ class RunSide(Side):
         finally:
             self.study.reading = False
             if self._shown is None:  # no readable file
-                self._idle()
+                self._show_idle()
                 self.widget.post_message(RunLoaded())
 
     async def _recall_from(self, files: Iterator[str]) -> None:
         run = await background.first_readable(files)
         if run is not None and self._shown is None:
-            await self._show_kept(run)
+            await self._show_stored(run)
         while run is not None and not run.complete and self.study.record.whole_runs:
             run = await background.first_readable(files)
         if run is not None and run.complete and self.study.run is None:
@@ -206,8 +206,8 @@ class RunSide(Side):
     async def _recall_others(self, files: Iterator[str]) -> None:
         """Load the other runs of the table: earlier runs, the comparison page's run, what-ifs."""
         if beside := self.activity.beside:
-            await self._recall_whole(beside, self.study.run_files(beside), 1)
-        await self._recall_whole(self.study.step.id, files, MAX_EARLIER)
+            await self._recall_complete_runs(beside, self.study.run_files(beside), 1)
+        await self._recall_complete_runs(self.study.step.id, files, MAX_EARLIER)
         await self._recall_what_ifs()
         if self._shown is not None:
             self._shown.earlier = self.bench.history.before(self._shown)
@@ -223,14 +223,13 @@ class RunSide(Side):
                 live.changed_from = before
                 self._add_what_if(live)
 
-    async def _recall_whole(self, step: str, files: Iterator[str], number: int) -> None:
-        """Load the latest `number` complete runs of a page."""
+    async def _recall_complete_runs(self, step: str, files: Iterator[str], number: int) -> None:
         while number and (run := await background.first_readable(files)) is not None:
             if run.complete:
                 number -= 1
                 self.bench.history.add(await background.measured(self.study.module.id, step, run))
 
-    async def _show_kept(self, run: Run) -> None:
+    async def _show_stored(self, run: Run) -> None:
         live = await background.recall(self.study.module.id, self.study.step.id, run)
         self.bench.history.add(live)
         if self._shown is None:  # a new run may have started
@@ -240,7 +239,7 @@ class RunSide(Side):
     def _show(self, live: Live) -> None:
         self._shown = live
         live.formula = self.activity.formula
-        self.widget.show(live, self._own())
+        self.widget.show(live, self._own_prediction())
 
     def _show_after(self, live: Live, scroll: bool) -> None:
         if live.state == "ended" and live.run.complete:
@@ -254,7 +253,7 @@ class RunSide(Side):
         if this is None:
             return
         rows: list[tuple[str, EarlierRun | None]] = []
-        if (number := self._beside_number) is not None:
+        if (number := self._compared_page_number) is not None:
             other = self.bench.history.latest(self.study.module.id, self.activity.beside)
             rows.append((f"page {number}", other.figures if other else None))
         own = self.activity.experiment.seed
@@ -267,7 +266,7 @@ class RunSide(Side):
         self.page.show_runs(rows, live.spread)
 
     @property
-    def _beside_number(self) -> int | None:
+    def _compared_page_number(self) -> int | None:
         """Number of the page to compare with; None without such a page, or if it is damaged."""
         for number, step in enumerate(self.study.module.steps, 1):
             if self.activity.beside and step.id == self.activity.beside:
@@ -279,7 +278,7 @@ class RunSide(Side):
         self.page.saw_run(run)
         self.widget.post_message(RunLoaded())
 
-    def _own(self) -> OwnPrediction | None:
+    def _own_prediction(self) -> OwnPrediction | None:
         """Return the student's prediction if it is a rate, which the chart can show."""
         for predict in self.study.step.of(Predict):
             first = self.study.record_of(predict).first
@@ -287,7 +286,7 @@ class RunSide(Side):
                 return OwnPrediction(predict.written(str(first.given)), first.value)
         return None
 
-    def _idle(self) -> None:
+    def _show_idle(self) -> None:
         self.widget.idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:

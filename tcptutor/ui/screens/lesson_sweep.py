@@ -30,7 +30,7 @@ class SweepSide(Side):
 
     def make_widget(self) -> Widget:
         panel = SweepPanel(self.activity, self._predict)
-        panel.wanted = self._open
+        panel.wanted = self._open_latest_run
         return panel
 
     @property
@@ -46,10 +46,10 @@ class SweepSide(Side):
         sweep = self.bench.sweep
         if sweep is not None and self._is_ours(sweep):
             self._show(sweep)
-            self._ended(scroll=False)
+            self._mark_if_complete(scroll=False)
         else:
             self.study.reading = True
-            self._stand()
+            self._show_idle()
             self.widget.run_worker(self._recall())
 
     @property
@@ -67,20 +67,19 @@ class SweepSide(Side):
             return Content(LOADING)
         if live is None:
             first = "Predict, then r: " if self.study.due_before_run else "r: "
-            return Content(f"{first}{self._what}")
+            return Content(f"{first}{self._description}")
         if live.in_progress:
-            stands = f"▶ {progress(live)}"
+            status = f"▶ {progress(live)}"
         elif live.problem:
-            stands = f"✗ {live.problem}"
+            status = f"✗ {live.problem}"
         elif live.done < live.total:
-            stands = f"✂ {progress(live)}, r goes on"
+            status = f"✂ {progress(live)}, r goes on"
         else:
-            stands = f"✓ {self._what}"
-        return Content.assemble(("c: chart   ", "$text-muted"), (stands, "bold"))
+            status = f"✓ {self._description}"
+        return Content.assemble(("c: chart   ", "$text-muted"), (status, "bold"))
 
     @property
-    def _what(self) -> str:
-        """Short description: "throughput against streams, 8 runs"."""
+    def _description(self) -> str:
         return f"{self.activity.title}, {len(self.activity.cells())} runs"
 
     def start(self, same: bool = False) -> None:  # noqa: ARG002  # nothing is repeated as it was
@@ -95,7 +94,7 @@ class SweepSide(Side):
             self.page.box(due).enter()
         else:
             if live is None or live.replayed or self._replays:  # there is one recording of each
-                live = self._new()
+                live = self._new_sweep()
             elif live.done >= live.total and not live.suspect:
                 live.rounds += 1
             self.bench.start_sweep(live)
@@ -106,9 +105,9 @@ class SweepSide(Side):
         here = self.bench.state.environment
         return here is not None and here.backend == "replay"
 
-    def responded(self) -> None:
+    def update_after_response(self) -> None:
         if self._live is None:
-            self._stand()
+            self._show_idle()
 
     def sweep_updated(self, sweep: LiveSweep) -> None:
         if self._is_ours(sweep):
@@ -120,21 +119,21 @@ class SweepSide(Side):
     def sweep_ended(self, sweep: LiveSweep) -> None:
         if self._is_ours(sweep):
             self._show(sweep)
-            self._ended(scroll=True)
+            self._mark_if_complete(scroll=True)
 
     def turn(self) -> None:
         self.widget.turn()
         self.page.screen.set_focus(self.widget if self.widget.choosing else self.page, scroll_visible=False)
 
-    def _new(self) -> LiveSweep:
+    def _new_sweep(self) -> LiveSweep:
         asked = self._predict.at if self._predict else ""
         return LiveSweep(self.study.module.id, self.study.step.id, self.activity, asked)
 
     def _show(self, live: LiveSweep) -> None:
         self._live = live
-        self.widget.show(live, self._guess())
+        self.widget.show(live, self._own_prediction())
 
-    def _ended(self, scroll: bool) -> None:
+    def _mark_if_complete(self, scroll: bool) -> None:
         """Mark responses once every value is measured, and reveal questions about the sweep."""
         live = self._live
         if live is None or live.in_progress or not live.complete:
@@ -144,23 +143,24 @@ class SweepSide(Side):
         if not all(live.measured):
             return
         sound = [at for at in range(len(self.activity.values)) if at not in live.suspect]
-        self.study.curve = self.activity.curve(live.measured, expected, sound, runs=self._asked_about(live))
+        self.study.curve = self.activity.curve(
+            live.measured, expected, sound, runs=self._runs_of_prediction(live)
+        )
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
         self.page.show_after(scroll)
         self.widget.post_message(RunLoaded())
 
-    def _asked_about(self, live: LiveSweep) -> dict[str, Run]:
-        """Return the first run at the value of the prediction."""
+    def _runs_of_prediction(self, live: LiveSweep) -> dict[str, Run]:
         predict = self._predict
         if predict is None or predict.at not in self.activity.values:
             return {}
-        first = live.counting(self.activity.values.index(predict.at))[0]
+        first = live.counted_cells(self.activity.values.index(predict.at))[0]
         return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
 
     async def _recall(self) -> None:
         """Load the sweep from an earlier session."""
-        live = self._new()
+        live = self._new_sweep()
         self.study.reading = True
         try:
             with contextlib.suppress(
@@ -172,19 +172,18 @@ class SweepSide(Side):
         finally:
             self.study.reading = False
             if self._live is None:
-                self._stand()
+                self._show_idle()
                 self.widget.post_message(RunLoaded())
         if self._live is live:
-            self._ended(scroll=False)
+            self._mark_if_complete(scroll=False)
 
-    def _open(self, at: int) -> None:
-        """Open the latest run at a value."""
+    def _open_latest_run(self, at: int) -> None:
         live = self._live
-        cells = live.at(at) if live is not None else []
+        cells = live.cells_at(at) if live is not None else []
         if live is None or not cells:
             self.widget.say("Nothing was measured there yet.")
             return
-        self.widget.run_worker(self._open_run(live, live.counting(at)[-1].run, self.activity.values[at]))
+        self.widget.run_worker(self._open_run(live, live.counted_cells(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])
@@ -194,7 +193,7 @@ class SweepSide(Side):
             name = f"{self.activity.axis.replace('_', ' ')} {value}"
             self.widget.app.push_screen(CellScreen(run, name))
 
-    def _guess(self) -> tuple[str, float] | None:
+    def _own_prediction(self) -> tuple[str, float] | None:
         predict = self._predict
         first = self.study.record_of(predict).first if predict else None
         if predict is None or first is None or first.value is None:
@@ -203,7 +202,7 @@ class SweepSide(Side):
             return predict.written(str(first.given)), first.value
         return None
 
-    def _stand(self) -> None:
+    def _show_idle(self) -> None:
         if self.is_loading:
             self.widget.stand(LOADING)
             return

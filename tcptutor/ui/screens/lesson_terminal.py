@@ -22,9 +22,9 @@ from tcptutor.ui.widgets.terminal.column import TerminalColumn
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
 from tcptutor.wire.kernel_state import SessionState
 
-_NAMED = re.compile(r"tcptutor shell [hs]\d --experiment (?P<name>[\w-]+/[\w-]+)")
+_SHELL_COMMAND = re.compile(r"tcptutor shell [hs]\d --experiment (?P<name>[\w-]+/[\w-]+)")
 """Command in a page's text that names the experiment for a shell."""
-_FIRST = (24, 80)
+_DEFAULT_SIZE = (24, 80)
 """Size of a shell in lines and columns before it is laid out."""
 
 
@@ -33,7 +33,7 @@ class TerminalSide:
 
     def __init__(self, study: Study, bench: Bench, say: Callable[[str], object]) -> None:
         self.study, self.bench, self._say = study, bench, say
-        self.widget = TerminalColumn(self._type_ahead)
+        self.widget = TerminalColumn(self._store_keys)
         self._host = ""
         self._live: Live | None = None
         self._drawn: Experiment | None = None
@@ -71,7 +71,7 @@ class TerminalSide:
         step = self.study.step
         if step.shell is not None:
             return step.shell.experiment
-        named = _NAMED.search(step.prose)
+        named = _SHELL_COMMAND.search(step.prose)
         own = next(iter(step.experiments), None)
         if own is not None or named is None:
             return own
@@ -101,8 +101,7 @@ class TerminalSide:
             self.show()
         return not begun
 
-    def _type_ahead(self, data: bytes) -> None:
-        """Store keys until the host has a shell."""
+    def _store_keys(self, data: bytes) -> None:
         self.bench.session.type(self._host, data)
         self.show()
 
@@ -117,7 +116,7 @@ class TerminalSide:
         if not self.is_open or not self.widget.is_attached:
             return
         size = self.pane.content_size
-        lines, columns = (size.height, size.width) if size.height > 1 and size.width > 1 else _FIRST
+        lines, columns = (size.height, size.width) if size.height > 1 and size.width > 1 else _DEFAULT_SIZE
         if not self._host and session.hosts:
             self._host = next(iter(session.shells), session.hosts[0])
         shell = session.shells.get(self._host)
@@ -194,9 +193,9 @@ class TerminalSide:
     def line(self) -> Content:
         """State in a line, for when the terminal is hidden."""
         live = self._live
-        stands = "a terminal is open"
+        status = "a terminal is open"
         if live is not None and live.in_progress and live.rates:
-            stands = f"▶ {units.rate(live.rates[-1][1])}"
+            status = f"▶ {units.rate(live.rates[-1][1])}"
         elif live is not None and live.report is not None:
-            stands = f"measured {units.rate(live.report.throughput_bps)}"
-        return Content.assemble(("F6: terminal   ", "$text-muted"), (stands, "bold"))
+            status = f"measured {units.rate(live.report.throughput_bps)}"
+        return Content.assemble(("F6: terminal   ", "$text-muted"), (status, "bold"))

@@ -101,7 +101,7 @@ class LookingScreen(TutorScreen):
         return self.tutor.journal.runs.file(run.id)
 
     @property
-    def chart_seen(self) -> bool:
+    def chart_visible(self) -> bool:
         """True if the chart is visible."""
         return True
 
@@ -110,13 +110,13 @@ class LookingScreen(TutorScreen):
         live = self.chart.shown if self.chart is not None else None
         if live is None or live.state != "ended" or not live.run.complete or live.hides_fault:
             return None
-        cursor = self.chart.cursor if self.chart is not None and self.looks else None
+        cursor = self.chart.cursor if self.chart is not None and self.has_cursor else None
         return WhatIfBase(live, cursor.t if cursor else None)
 
     @property
-    def looks(self) -> bool:
+    def has_cursor(self) -> bool:
         """True if a visible chart has a cursor."""
-        return self.chart is not None and self.chart_seen and self.chart.cursor is not None
+        return self.chart is not None and self.chart_visible and self.chart.cursor is not None
 
     def can_look(self, action: str) -> bool | None:
         """Return True if a key of the cursor works now; None for other keys."""
@@ -125,7 +125,7 @@ class LookingScreen(TutorScreen):
             return chart is not None and chart.can_look
         if action not in MOVES:
             return None
-        if chart is None or chart.cursor is None or not self.chart_seen:
+        if chart is None or chart.cursor is None or not self.chart_visible:
             return False
         there = {
             "zoom_out": chart.cursor.zoomed,
@@ -138,19 +138,19 @@ class LookingScreen(TutorScreen):
         return self.can_look(action) is not False
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
 
     def keys_changed(self) -> None:
         """Update keys and footer."""
         self.refresh_bindings()
-        self.ask_keys()
+        self.schedule_keys()
 
     def action_look(self) -> None:
         if self.chart is not None:
             self.chart.look()
 
     def action_stop_looking(self) -> None:
-        if self.looks:
+        if self.has_cursor:
             self.action_look()
 
     def action_step(self, by: int) -> None:

@@ -75,7 +75,7 @@ class Side:
     def start(self, same: bool = False) -> None:
         """Start a run with a new seed, or with the `same` seed."""
 
-    def responded(self) -> None:
+    def update_after_response(self) -> None:
         """Update after a response on the page."""
 
     def run_updated(self, live: Live) -> None:

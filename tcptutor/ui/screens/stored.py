@@ -81,7 +81,7 @@ class StoredScreen(LookingScreen):
         return self._panel
 
     @property
-    def chart_seen(self) -> bool:
+    def chart_visible(self) -> bool:
         return not self.has_class("-flows")
 
     def action_look(self) -> None:
@@ -110,7 +110,7 @@ class CellScreen(StoredScreen):
         return LookingScreen.run_file(self, run)
 
     def action_back(self) -> None:
-        if self.looks:
+        if self.has_cursor:
             self.action_stop_looking()
         else:
             self.dismiss()

@@ -15,7 +15,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.run.change import describe_changes
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, bindings
-from tcptutor.ui.bench import Bench, stale
+from tcptutor.ui.bench import Bench, needs_rerun
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.base import WhatIfBase
@@ -40,19 +40,19 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
         )
         return
 
-    def asked(wanted: Experiment | None) -> None:
+    def start(wanted: Experiment | None) -> None:
         if wanted is not None:
-            app.push_screen(WhatIfScreen(*_page(base.live), run, wanted))
+            app.push_screen(WhatIfScreen(*_page_of(base.live), run, wanted))
 
     notes = [_notes(base.live, here)]
     if bench.session.in_progress:
         notes.append("The terminal is ended for it; its runs are kept.")
-    app.push_screen(AskWhatIf(run, base.at, " ".join(each for each in notes if each)), asked)
+    app.push_screen(AskWhatIf(run, base.at, " ".join(each for each in notes if each)), start)
 
 
-def _page(live: Live) -> tuple[str, str]:
+def _page_of(live: Live) -> tuple[str, str]:
     """Return module and step to store the run under: those of its base run, or the bench's without a page."""
-    own = live.repeatable or live.changed_from is not None
+    own = live.is_repeatable or live.changed_from is not None
     return (live.module, live.step) if own else PLACE
 
 
@@ -64,7 +64,7 @@ def _notes(base: Live, here: Environment | None) -> str:
         return "The same seed, on the real clock: no run repeats exactly there, so both may differ from the start."
     if base.from_shell:
         return "Your run was made by hand: it is run once more first, so that both begin alike."
-    if stale(base.run.environment, here):
+    if needs_rerun(base.run.environment, here):
         return "Your run is of another build of the lab: it is run once more first, so that both are of one."
     return "The same seed, on the virtual clock: what is not changed repeats exactly."
 
@@ -95,7 +95,7 @@ class WhatIfScreen(LookingScreen):
         self._base, self._experiment = base, experiment
         self._live: Live | None = None
         """The changed run; None until it has started."""
-        self._again: Live | None = None
+        self._base_rerun: Live | None = None
         """The repetition of the base run, if necessary."""
         self._panel = RunPanel()
         self.connect(self._panel)
@@ -120,21 +120,21 @@ class WhatIfScreen(LookingScreen):
 
     def run_updated(self, live: Live) -> None:
         super().run_updated(live)
-        if live is self._live or live is self._again:
+        if live is self._live or live is self._base_rerun:
             self._panel.moved()
-        elif self._is_of_this(live):
+        elif self._belongs_here(live):
             if live.changed_from is not None:
                 self._live, self._base = live, live.changed_from
                 self._say("")
             else:
-                self._again = live
+                self._base_rerun = live
                 self._say("The run before is run once more first, so that both are of one build of the lab.")
             self._panel.show(live, None)
             self.keys_changed()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
-        if not self._is_of_this(live):
+        if not self._belongs_here(live):
             return
         self.run_updated(live)
         self._panel.show(live, None)
@@ -145,18 +145,18 @@ class WhatIfScreen(LookingScreen):
             self._say(f"The run before was not run once more to its end{why}. Esc leads back.")
         self.keys_changed()
 
-    def _is_of_this(self, live: Live) -> bool:
+    def _belongs_here(self, live: Live) -> bool:
         wanted = self._experiment if live.changed_from is not None else self._base.experiment
         return live.run.experiment == wanted and (live.module, live.step) == (self._module, self._step)
 
     async def _compare(self, live: Live) -> None:
-        if not live.measuring:
+        if not live.has_samples:
             self._say("Nothing was measured.")
             return
-        found = await background.compared(self._base, live.run)
+        comparison = await background.compared(self._base, live.run)
         if self.is_attached:
-            self._say(found.sentence)
-            self.query_one("#figure-table", Static).update(_figures(found))
+            self._say(comparison.sentence)
+            self.query_one("#figure-table", Static).update(_figures(comparison))
 
     # Text
 
@@ -169,14 +169,14 @@ class WhatIfScreen(LookingScreen):
         self.query_one("#facts", Static).update(line)
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
 
     @property
     def chart(self) -> RunPanel:
         return self._panel
 
     @property
-    def chart_seen(self) -> bool:
+    def chart_visible(self) -> bool:
         return self.has_class("-wide") or not self.has_class("-figures")
 
     # Keys
@@ -211,21 +211,24 @@ class WhatIfScreen(LookingScreen):
         return self._experiment
 
     def action_back(self) -> None:
-        if self.looks:
+        if self.has_cursor:
             self.action_stop_looking()
         else:
             self.dismiss()
 
 
-def _figures(found: background.ComparedRuns) -> Content:
+def _figures(comparison: background.ComparedRuns) -> Content:
     """Return tables of figures, first since the runs differ, then for the measured period."""
     head = ("", "before", "what if", "")
     parts = []
-    if found.since and found.differs_at is not None:
+    if comparison.since and comparison.differs_at is not None:
         parts.append(
-            (f"From {found.differs_at:.2f} s on", table([head, *found.since], indent=0, right=_RIGHT))
+            (
+                f"From {comparison.differs_at:.2f} s on",
+                table([head, *comparison.since], indent=0, right=_RIGHT),
+            )
         )
-    whole = [head, *found.whole, found.limits]
+    whole = [head, *comparison.whole, comparison.limits]
     parts.append(("In all measured time", table(whole, indent=0, right=_RIGHT)))
     texts = [Content.assemble((title, "bold $primary"), "\n", "\n".join(lines)) for title, lines in parts]
     return Content("\n\n").join(texts)

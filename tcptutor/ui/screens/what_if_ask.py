@@ -25,9 +25,9 @@ from tcptutor.ui.widgets.bars import KeyBar
 Field = Literal["thing", "value", "since"]
 _FIELDS: tuple[Field, ...] = ("thing", "value", "since")
 _LABELS: dict[Field, str] = {"thing": "change", "value": "to", "since": "from"}
-_USUAL = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
+_COMMON = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
 """Settings offered first in an empty field."""
-_LEFT_OUT = ("changes",)
+_EXCLUDED = ("changes",)
 _LINK_HELP = "the bottleneck's link, up or down"
 
 
@@ -73,13 +73,12 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         self._entries["thing"].placeholder = "type to find it: loss, rate, algorithm, tcp_sack ..."
         if self._at is not None:
             self._entries["since"].value = f"{self._at:.6g} s"
-        self._to("thing")
+        self._focus_field("thing")
 
     # Fields
 
     @property
-    def _thing(self) -> str:
-        """The setting to change, as typed."""
+    def _setting(self) -> str:
         return self._entries["thing"].value.strip()
 
     def _since(self) -> float | None:
@@ -89,11 +88,11 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             TutorError: if the time cannot be read.
         """
         text = self._entries["since"].value.strip()
-        if not text or self._thing not in DURING:
+        if not text or self._setting not in DURING:
             return None
         return units.parse(text, "time", "s")
 
-    def _to(self, field: Field) -> None:
+    def _focus_field(self, field: Field) -> None:
         self._field = field
         self._entries[field].focus()
         self._show()
@@ -101,16 +100,16 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def _show(self) -> None:
         """Update suggestions and remark for the current field."""
         value, since = self._entries["value"], self._entries["since"]
-        since.disabled = bool(self._thing) and self._field != "thing" and self._thing not in DURING
+        since.disabled = bool(self._setting) and self._field != "thing" and self._setting not in DURING
         since.placeholder = "the start" if not since.disabled else "the start: it holds for the whole run"
         if self._field != "thing":
-            now = current_value(self._run.experiment, self._thing, self._instant())
+            now = current_value(self._run.experiment, self._setting, self._instant())
             value.placeholder = f"now {now}"
-        if self._thing == LINK:
+        if self._setting == LINK:
             since.placeholder = "say when, like 12 s"
         offered = self.query_one(OptionList)
         offered.clear_options()
-        offered.add_options([Option(text, id=each) for each, text in self._offers()])
+        offered.add_options([Option(text, id=each) for each, text in self._suggestions()])
         offered.highlighted = 0 if offered.option_count else None
         self._say()
         self._keys()
@@ -121,22 +120,21 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         except TutorError:
             return None
 
-    def _offers(self) -> list[tuple[str, Content]]:
+    def _suggestions(self) -> list[tuple[str, Content]]:
         if self._field == "value":
             here = self._run.environment.algorithms
             found = suggested_values(
-                self._run.experiment, self._thing, self._instant(), *([here] if here else [])
+                self._run.experiment, self._setting, self._instant(), *([here] if here else [])
             )
             return [(text, Content(text)) for text in found]
         if self._field == "since":
             return []
-        return [(name, self._row(name)) for name in self._things()]
+        return [(name, self._row(name)) for name in self._matching_settings()]
 
-    def _things(self) -> list[str]:
-        """Return settings with the typed text in their name or description."""
+    def _matching_settings(self) -> list[str]:
         typed = self._entries["thing"].value.strip().lower()
-        first = DURING if self._at is not None else _USUAL
-        names = [name for name in dict.fromkeys((*first, *PARAMETERS, LINK)) if name not in _LEFT_OUT]
+        first = DURING if self._at is not None else _COMMON
+        names = [name for name in dict.fromkeys((*first, *PARAMETERS, LINK)) if name not in _EXCLUDED]
         begins = [name for name in names if name.startswith(typed)]
         has = [name for name in names if typed in name or typed in _help(name).lower()]
         sysctl = [typed] if typed not in PARAMETERS and sysctl_name(typed) else []
@@ -153,12 +151,12 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             line.update(Content.styled(problem, "$error"))
         elif self._field == "thing":
             line.update(Content.styled(self._notes, "$text-muted"))
-        elif self._thing not in DURING:
-            told = f"{self._thing} holds for the whole run. During it can change: {', '.join(DURING)}."
-            line.update(Content.styled(told, "$text-muted"))
+        elif self._setting not in DURING:
+            remark = f"{self._setting} holds for the whole run. During it can change: {', '.join(DURING)}."
+            line.update(Content.styled(remark, "$text-muted"))
         else:
-            told = "From an instant on: before it the run stays as it was."
-            line.update(Content.styled(told, "$text-muted"))
+            remark = "From an instant on: before it the run stays as it was."
+            line.update(Content.styled(remark, "$text-muted"))
 
     def _keys(self) -> None:
         last = self._field == "since" or (self._field == "value" and self._entries["since"].disabled)
@@ -195,50 +193,49 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def action_move(self, by: int) -> None:
         offered = self.query_one(OptionList)
         (offered.action_cursor_down if by > 0 else offered.action_cursor_up)()
-        if self._field == "value" and (chosen := self._chosen):
+        if self._field == "value" and (chosen := self._highlighted):
             with self.prevent(Input.Changed):
                 self._entries["value"].value = chosen
                 self._entries["value"].cursor_position = len(chosen)
             self._say()
 
     @property
-    def _chosen(self) -> str:
-        """The highlighted suggestion."""
+    def _highlighted(self) -> str:
         option = self.query_one(OptionList).highlighted_option
         return option.id or "" if option else ""
 
     def action_next(self, by: int) -> None:
         at = _FIELDS.index(self._field) + by
-        if self._field == "thing" and not self._settle():
+        if self._field == "thing" and not self._complete_setting():
             return
         if 0 <= at < len(_FIELDS) and not self._entries[_FIELDS[at]].disabled:
-            self._to(_FIELDS[at])
+            self._focus_field(_FIELDS[at])
 
     def action_take(self, chosen: bool = False) -> None:
         """Take the current field; after the last field, run the experiment."""
         if self._field == "thing":
-            if self._settle(chosen):
-                self._to("value")
+            if self._complete_setting(chosen):
+                self._focus_field("value")
             return
         value = self._entries["value"]
         if (chosen or not value.value.strip()) and self._field == "value":
-            value.value = self._chosen
+            value.value = self._highlighted
         if not value.value.strip():
-            self._say(f"{self._thing}: say what it is to be")
-        elif self._field == "value" and self._thing in DURING:
-            self._to("since")
+            self._say(f"{self._setting}: say what it is to be")
+        elif self._field == "value" and self._setting in DURING:
+            self._focus_field("since")
         else:
             self._finish()
 
-    def _settle(self, chosen: bool = False) -> bool:
+    def _complete_setting(self, chosen: bool = False) -> bool:
         """Complete the name of the setting; return False if it is ambiguous or unknown."""
         entry = self._entries["thing"]
-        exact = self._thing in PARAMETERS or self._thing == LINK or sysctl_name(self._thing)
-        name = self._thing if exact and not chosen else self._chosen
-        if not name or name in _LEFT_OUT:
+        exact = self._setting in PARAMETERS or self._setting == LINK or sysctl_name(self._setting)
+        name = self._setting if exact and not chosen else self._highlighted
+        if not name or name in _EXCLUDED:
             self._say(
-                f"there is nothing called {self._thing!r} to change"
-                if self._thing
+                f"there is nothing called {self._setting!r} to change"
+                if self._setting
                 else "say what is to change"
             )
             return False
@@ -251,7 +248,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     def _finish(self) -> None:
         text = self._entries["value"].value.strip()
         try:
-            after = apply_change(self._run.experiment, self._thing, text, self._since())
+            after = apply_change(self._run.experiment, self._setting, text, self._since())
         except TutorError as error:
             known = isinstance(error, ParameterError)
             self._say(str(error) if known else f"from: {error}")
@@ -263,7 +260,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         if self._field == "thing":
             self.dismiss(None)
         else:
-            self._to(_FIELDS[_FIELDS.index(self._field) - 1])
+            self._focus_field(_FIELDS[_FIELDS.index(self._field) - 1])
 
 
 def _help(name: str) -> str:

@@ -24,7 +24,7 @@ _IN_PANE_FOOTER = (
     ("lesson.type-command", "types the next command"),
 )
 _OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
-_NOT_WITH_IT = ("lesson.terminal", "lesson.run", "lesson.repeat")
+_HIDDEN_WITH_TERMINAL = ("lesson.terminal", "lesson.run", "lesson.repeat")
 
 _IN_PANE = ("switch_pane", "turn_host", "type_command")
 """Actions that work while the shell has the keys."""
@@ -37,13 +37,13 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
     return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
-LEFT_OPEN_FOOTER = ("lesson.end-terminal", "ends the terminal")
+OTHER_TERMINAL_FOOTER = ("lesson.end-terminal", "ends the terminal")
 """Footer entry while a session of another page prevents any run."""
 
 
 def with_terminal(footer: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Return a page's footer while its terminal is open, with the key into the terminal first."""
-    return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _NOT_WITH_IT)
+    return *_OPEN_FOOTER, *(each for each in footer if each[0] not in _HIDDEN_WITH_TERMINAL)
 
 
 class ScreenWithTerminal(TutorScreen):
@@ -113,7 +113,7 @@ class ScreenWithTerminal(TutorScreen):
         if self.terminal is not None and self.terminal.open():
             if not self.terminal.widget.is_attached:
                 await self.query_one("#body", Container).mount(self.terminal.widget)
-            self._name_next_command()
+            self._update_next_command()
             self.lay_out()
             self.terminal.show()
             self._enter_pane()
@@ -138,13 +138,12 @@ class ScreenWithTerminal(TutorScreen):
                 self.notify("That was the page's last command.")
             elif self.terminal.type(command):
                 box.next_command()
-                self._name_next_command()
+                self._update_next_command()
                 self.terminal.show_goals()
             else:
                 self.notify("Enter runs what stands there first; ^U takes it away.")
 
-    def _name_next_command(self) -> None:
-        """Show the command that F9 types next when the terminal covers the page."""
+    def _update_next_command(self) -> None:
         box = self.shell_box
         if self.terminal is not None and box is not None:
             self.terminal.next_command = box.command
@@ -225,7 +224,7 @@ class ScreenWithTerminal(TutorScreen):
             else:
                 self.lay_out()  # updates the line about another page's terminal
             self.refresh_bindings()
-            self.ask_keys()
+            self.schedule_keys()
 
     def _terminal_ended(self, terminal: TerminalSide) -> None:
         if self.in_pane:

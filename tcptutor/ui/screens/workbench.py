@@ -27,7 +27,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.screens.dialogs import CommandLineScreen
 from tcptutor.ui.screens.looking import LookingScreen, with_cursor
 from tcptutor.ui.screens.workbench_keys import BINDINGS, FOOTER, TYPED, TYPING
-from tcptutor.ui.screens.workbench_lists import BesideList, StartList
+from tcptutor.ui.screens.workbench_lists import ComparisonList, StartList
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.entry import Entry
@@ -48,15 +48,15 @@ class WorkbenchScreen(LookingScreen):
 
     def __init__(self, bench: Workbench, benches: Benches) -> None:
         super().__init__()
-        self._own, self._benches = bench, benches
+        self._workbench, self._benches = bench, benches
         self._panel = WorkbenchPanel()
         self.connect(self._panel)
-        self._knobs = KnobPanel(bench, self._chosen)
-        self._entry = Entry("", self._entered, self._left)
+        self._knobs = KnobPanel(bench, self._select)
+        self._entry = Entry("", self._submit_entry, self._close_entry)
         self._typed = ""
         """The knob being typed, or NAME; empty if no field is open."""
         self._due = self._working = False
-        self._offered = (False, False)
+        self._resettable = (False, False)
         """(selected knob can be reset, any knob can be reset) when the footer was last drawn."""
 
     def compose(self) -> ComposeResult:
@@ -76,17 +76,17 @@ class WorkbenchScreen(LookingScreen):
         self._entry.parent.display = False  # type: ignore[union-attr]
         live = self.tutor.bench.live
         if live is not None and live.is_of(*PLACE):
-            self._own.live = live
-            self._keep_run(live)
-        live = self._own.live
+            self._workbench.live = live
+            self._store_named_run(live)
+        live = self._workbench.live
         if live is not None and (
-            live.in_progress or same_settings(live.run.experiment, self._own.experiment)
+            live.in_progress or same_settings(live.run.experiment, self._workbench.experiment)
         ):
             self._show(live)
         else:
-            self._panel.look_ahead(None, self._own.comparisons, False)
-        self.foresee()
-        self._say_place()
+            self._panel.look_ahead(None, self._workbench.comparisons, False)
+        self.update_forecast()
+        self._show_place()
         self.call_after_refresh(
             background.freeze_gc
         )  # so that turning a knob does not wait for a collection over the whole course
@@ -113,53 +113,59 @@ class WorkbenchScreen(LookingScreen):
             case "stop":
                 works = self.tutor.bench.busy
             case "own":
-                works = self._own.is_changed(self._own.selected)
+                works = self._workbench.is_changed(self._workbench.selected)
             case "own_all":
-                works = bool(self._own.settings)
+                works = bool(self._workbench.settings)
             case "view":
-                works = self._own.live is not None
+                works = self._workbench.live is not None
         return works is not False and not (self._typing and (works is not None or action in TYPED))
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._typing:
             return TYPING
-        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.looks else self.FOOTER)
+        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
 
     def action_move(self, by: int) -> None:
-        self._own.move(by)
-        self._say_knobs()
+        self._workbench.move(by)
+        self._draw_knobs()
 
     def action_group(self, by: int) -> None:
-        self._own.move_group(by)
-        self._say_knobs()
+        self._workbench.move_group(by)
+        self._draw_knobs()
 
-    def _chosen(self, knob: str) -> None:
+    def _select(self, knob: str) -> None:
         if not self._typing:
-            self._own.selected = knob
-            self._say_knobs()
+            self._workbench.selected = knob
+            self._draw_knobs()
 
     def action_turn(self, by: int) -> None:
         here = self._environment
-        if self._own.turn(self._own.selected, by, here.algorithms if here else ()):
+        if self._workbench.turn(self._workbench.selected, by, here.algorithms if here else ()):
             self.settings_changed()
 
     def action_own(self) -> None:
-        self._own.reset(self._own.selected)
+        self._workbench.reset(self._workbench.selected)
         self.settings_changed()
 
     def action_own_all(self) -> None:
-        self._own.reset_all()
+        self._workbench.reset_all()
         self.settings_changed()
 
     def action_type(self) -> None:
-        self._ask(self._own.selected, f"{self._own.selected}: ", self._own.text(self._own.selected))
+        self._ask(
+            self._workbench.selected,
+            f"{self._workbench.selected}: ",
+            self._workbench.text(self._workbench.selected),
+        )
 
     def action_keep(self) -> None:
-        if self._own.problem is not None:
+        if self._workbench.problem is not None:
             self._look_ahead()
             self._panel.say("✗ Nothing is kept: these settings cannot be run.")
         else:
-            self._ask(NAME, "keep as: ", self._own.saved_as or short_name(self._own.original.name))
+            self._ask(
+                NAME, "keep as: ", self._workbench.saved_as or short_name(self._workbench.original.name)
+            )
 
     def _ask(self, what: str, label: str, text: str) -> None:
         self._typed = what
@@ -172,54 +178,56 @@ class WorkbenchScreen(LookingScreen):
         self.set_focus(self._entry)
         self.keys_changed()
 
-    def _left(self) -> None:
+    def _close_entry(self) -> None:
         self._typed = ""
         self._entry.parent.display = False  # type: ignore[union-attr]
         self.set_focus(None)
         self.keys_changed()
 
-    def _entered(self) -> None:
+    def _submit_entry(self) -> None:
         what, text = self._typed, self._entry.value
-        self._left()
+        self._close_entry()
         if what == NAME:
             self._keep(text)
         else:
-            self._own.set(what, text)
+            self._workbench.set(what, text)
             self.settings_changed()
 
     def action_back(self) -> None:
-        if self.looks:
+        if self.has_cursor:
             self.action_stop_looking()
         else:
             self.dismiss()
 
     def action_command(self) -> None:
-        problem = self._own.problem
-        self.app.push_screen(CommandLineScreen(self._own.command, f"✗ {problem.reason}" if problem else ""))
+        problem = self._workbench.problem
+        self.app.push_screen(
+            CommandLineScreen(self._workbench.command, f"✗ {problem.reason}" if problem else "")
+        )
 
     def action_beside(self) -> None:
-        BesideList(self, self._own, self._benches, self.beside_changed).open()
+        ComparisonList(self, self._workbench, self._benches, self.comparisons_changed).open()
 
     def action_begin(self) -> None:
-        StartList(self, self._own, self._benches, self.settings_changed).open()
+        StartList(self, self._workbench, self._benches, self.settings_changed).open()
 
     def action_view(self) -> None:
-        if self._panel.ahead and self._own.live is not None:
-            self._show(self._own.live)
+        if self._panel.ahead and self._workbench.live is not None:
+            self._show(self._workbench.live)
         elif not self._panel.turn_on():
             self._look_ahead()
 
     # Running
 
     def action_run(self) -> None:
-        problem = self._own.problem
+        problem = self._workbench.problem
         if obstacle := self.tutor.bench.obstacle:
             self._panel.say(obstacle)
         elif problem is not None:
             self._look_ahead()
             self._panel.say("✗ Nothing runs: these settings cannot be run.")
         else:
-            self.tutor.bench.start(*PLACE, self._own.experiment)
+            self.tutor.bench.start(*PLACE, self._workbench.experiment)
             self.keys_changed()
 
     def action_stop(self) -> None:
@@ -229,8 +237,8 @@ class WorkbenchScreen(LookingScreen):
         super().run_updated(live)
         if not live.is_of(*PLACE):
             return
-        if live is not self._own.live:
-            self._own.live = live
+        if live is not self._workbench.live:
+            self._workbench.live = live
             self._show(live)
             self.keys_changed()
         else:
@@ -239,23 +247,23 @@ class WorkbenchScreen(LookingScreen):
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
         if live.is_of(*PLACE):
-            self._own.live = live
+            self._workbench.live = live
             if not self._panel.ahead:
                 self._show(live)
-            self._keep_run(live)
+            self._store_named_run(live)
         self.keys_changed()
 
-    def _keep_run(self, live: Live) -> None:
+    def _store_named_run(self, live: Live) -> None:
         """Store a run under the name of its settings, even if it ended off screen."""
         if (
-            self._own.saved_as
+            self._workbench.saved_as
             and not live.in_progress
-            and same_settings(live.run.experiment, self._own.experiment)
+            and same_settings(live.run.experiment, self._workbench.experiment)
         ):
-            self._keep(self._own.saved_as)
+            self._keep(self._workbench.saved_as)
 
     def _show(self, live: Live) -> None:
-        live.comparisons = tuple(run for run in self._own.comparisons if run.id != live.run.id)
+        live.comparisons = tuple(run for run in self._workbench.comparisons if run.id != live.run.id)
         self._panel.show(live, None)
 
     # Forecast
@@ -270,45 +278,47 @@ class WorkbenchScreen(LookingScreen):
 
     def show_lab(self) -> None:
         super().show_lab()
-        found = self._panel.forecast
-        if found is not None and found.seconds is None and self._environment is not None:
-            self.foresee()  # the time of a run is known now
+        latest = self._panel.forecast
+        if latest is not None and latest.seconds is None and self._environment is not None:
+            self.update_forecast()  # the time of a run is known now
 
     def settings_changed(self) -> None:
         """Update the forecast after a change of the knobs."""
-        self._say_knobs()
-        if self._own.problem is not None:
+        self._draw_knobs()
+        if self._workbench.problem is not None:
             self._look_ahead()
         else:
-            self.foresee(to_front=True)
+            self.update_forecast(to_front=True)
 
-    def beside_changed(self) -> None:
+    def comparisons_changed(self) -> None:
         """Redraw after a change of the compared runs."""
-        live = self._own.live
+        live = self._workbench.live
         if self._panel.ahead or live is None:
             self._look_ahead()
         else:
             self._show(live)
 
     def _look_ahead(self) -> None:
-        self._panel.look_ahead(None, self._own.comparisons, self._own.problem is not None)
+        self._panel.look_ahead(None, self._workbench.comparisons, self._workbench.problem is not None)
 
-    def foresee(self, *, to_front: bool = False) -> None:
+    def update_forecast(self, *, to_front: bool = False) -> None:
         """Compute the forecast in a thread, again if the knobs change meanwhile."""
         self._due, self._to_front = True, to_front
-        if not self._working and self._own.ready:
+        if not self._working and self._workbench.ready:
             self._working = True
-            self.run_worker(self._foresee_while_due(), group="forecast")
+            self.run_worker(self._forecast_while_due(), group="forecast")
 
-    async def _foresee_while_due(self) -> None:
+    async def _forecast_while_due(self) -> None:
         try:
             while self._due:
                 self._due = False
-                found = await forecast(self._own.experiment, self._environment)
+                latest = await forecast(self._workbench.experiment, self._environment)
                 if self._due:
                     continue  # the knobs have changed
                 if self._to_front or self._panel.ahead:
-                    self._panel.look_ahead(found, self._own.comparisons, self._own.problem is not None)
+                    self._panel.look_ahead(
+                        latest, self._workbench.comparisons, self._workbench.problem is not None
+                    )
         finally:
             self._working = False
 
@@ -316,23 +326,23 @@ class WorkbenchScreen(LookingScreen):
 
     def _keep(self, name: str) -> None:
         try:
-            self._benches.save(self._own.keep(name))
+            self._benches.save(self._workbench.keep(name))
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
-        self._own.saved_as = name.strip()
-        self._say_place()
+        self._workbench.saved_as = name.strip()
+        self._show_place()
 
-    def _say_knobs(self) -> None:
+    def _draw_knobs(self) -> None:
         self._knobs.draw()
-        self._say_place()
+        self._show_place()
         # Finding the enabled keys is slow, so do it only on change.
-        offered = self._own.is_changed(self._own.selected), bool(self._own.settings)
-        if offered != self._offered:
-            self._offered = offered
+        offered = self._workbench.is_changed(self._workbench.selected), bool(self._workbench.settings)
+        if offered != self._resettable:
+            self._resettable = offered
             self.keys_changed()
 
-    def _say_place(self) -> None:
-        own = self._own
+    def _show_place(self) -> None:
+        own = self._workbench
         name = f"{own.saved_as} · " if own.saved_as else ""
         self.query_one(TopBar).show_place(f"Bench · {name}{own.original.name}")

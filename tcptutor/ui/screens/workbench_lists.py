@@ -18,13 +18,13 @@ from tcptutor.ui.screens.choose import Choice, ChooseScreen
 from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
-MOST_FILES = 60
+MAX_FILES = 60
 """Maximum number of listed runs, latest first."""
 
 _KEPT, _EXPERIMENT = "kept:", "experiment:"
 
 
-class BesideList:
+class ComparisonList:
     """The student's runs, latest first; ticked runs are drawn for comparison."""
 
     def __init__(
@@ -33,7 +33,7 @@ class BesideList:
         """Create the list. `changed` is called after a choice."""
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
-        self._coming: set[str] = set()
+        self._loading: set[str] = set()
         """Ids of runs being loaded."""
 
     def open(self) -> None:
@@ -45,7 +45,7 @@ class BesideList:
 
     async def _fill(self, listing: ChooseScreen) -> None:
         folder, names = self._screen.tutor.journal.runs.folder, self._names()
-        files = sorted(folder.glob("*.tcprun"), reverse=True)[:MOST_FILES] if folder else []
+        files = sorted(folder.glob("*.tcprun"), reverse=True)[:MAX_FILES] if folder else []
         found = 0
         for file in files:
             run = await asyncio.to_thread(_readable, file)
@@ -54,34 +54,33 @@ class BesideList:
             if not listing.is_attached and found:
                 return
             found += 1
-            listing.put([Choice(run.id, self._told(run, names), self._bench.is_compared(run.id))])
+            listing.put([Choice(run.id, self._line(run, names), self._bench.is_compared(run.id))])
         if not found:
             listing.say("No run is kept yet: r makes one.")
 
     def _names(self) -> dict[str, str]:
-        """Return saved names by run id."""
         try:
             return {each.run: each.name for each in self._benches.all()}
         except JournalError as error:
             self._screen.notify(str(error), severity="warning", timeout=10, markup=False)
             return {}
 
-    def _told(self, run: Run, names: dict[str, str]) -> str:
+    def _line(self, run: Run, names: dict[str, str]) -> str:
         came = units.rate(sum(flow.throughput_bps for flow in run.flows)) if run.flows else "cut short"
         name = names.get(run.id) or short_name(run.experiment.name)
-        apart = set_apart(run.experiment, self._bench.experiment)
-        return f"{_when(run.started)}  {name}  {came:>12}  {apart}"
+        differences = set_apart(run.experiment, self._bench.experiment)
+        return f"{_when(run.started)}  {name}  {came:>12}  {differences}"
 
     def _tick(self, id: str, listing: ChooseScreen) -> str:
         if self._bench.is_compared(id):
             self._bench.remove_comparison(id)
             self._changed()
-        elif id in self._coming:
+        elif id in self._loading:
             return "it is being read"
-        elif len(self._bench.comparisons) + len(self._coming) >= MAX_COMPARISONS:
+        elif len(self._bench.comparisons) + len(self._loading) >= MAX_COMPARISONS:
             return f"{MAX_COMPARISONS} stand beside already: take one away first"
         else:
-            self._coming.add(id)
+            self._loading.add(id)
             self._screen.run_worker(self._put(id, listing), group="lists")
         return ""
 
@@ -92,7 +91,7 @@ class BesideList:
             listing.untick(id, "its file is gone, or goes on being written")
         elif not self._bench.add_comparison(await background.in_thread(run_beside, run)):
             listing.untick(id, f"{MAX_COMPARISONS} stand beside already: take one away first")
-        self._coming.discard(id)
+        self._loading.discard(id)
         self._changed()
 
 
@@ -108,8 +107,8 @@ class StartList:
 
     def open(self) -> None:
         """Show the list."""
-        listing = ChooseScreen("Begin from", "reading the course …", take_out=self._take_out)
-        self._screen.app.push_screen(listing, self._taken)
+        listing = ChooseScreen("Begin from", "reading the course …", take_out=self._remove)
+        self._screen.app.push_screen(listing, self._start_from)
         self._screen.run_worker(self._fill(listing), group="lists")
 
     async def _fill(self, listing: ChooseScreen) -> None:
@@ -119,12 +118,12 @@ class StartList:
             kept = await asyncio.to_thread(self._benches.all)
         except JournalError as error:
             problem = str(error)
-        listing.put([Choice(_KEPT + each.name, _told(each), removable=True) for each in kept])
+        listing.put([Choice(_KEPT + each.name, _line(each), removable=True) for each in kept])
         names = await asyncio.to_thread(self._bench.experiment_titles)
         listing.put([Choice(_EXPERIMENT + name, f"{name}  {title}") for name, title in names])
         listing.say(problem)
 
-    def _taken(self, id: str | None) -> None:
+    def _start_from(self, id: str | None) -> None:
         if not id:
             return
         try:
@@ -138,7 +137,7 @@ class StartList:
             return
         self._changed()
 
-    def _take_out(self, id: str) -> str:
+    def _remove(self, id: str) -> str:
         try:
             self._benches.remove(id.removeprefix(_KEPT))
         except JournalError as error:
@@ -146,7 +145,7 @@ class StartList:
         return ""
 
 
-def _told(bench: SavedBench) -> str:
+def _line(bench: SavedBench) -> str:
     given = [*(f"{name} {text}" for name, text in bench.settings.items()), f"seed {bench.seed}"]
     return f"{bench.name}: {short_name(bench.experiment)}, {', '.join(given)}"
 

@@ -53,7 +53,7 @@ def views(live: Live) -> tuple[View, ...]:
     """What there is to see of it now."""
     if live.report is not None and live.report.compared:
         return ("chart", "models", "flows")
-    return ("chart", "flows") if live.measuring else ("chart",)
+    return ("chart", "flows") if live.has_samples else ("chart",)
 
 
 def picture(

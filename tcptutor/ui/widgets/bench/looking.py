@@ -80,7 +80,7 @@ class Looking:
     def take_on(self, t: float) -> bool:
         """Whether what limited the flows at `t` is to be worked out now, by who asks; not if it was just done."""
         known, run = self.insight, self.live.run
-        if self._working or not self.live.measuring:
+        if self._working or not self.live.has_samples:
             return False
         if known is None or (not self._ended and not self.live.in_progress):
             wanted = True

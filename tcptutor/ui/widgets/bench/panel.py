@@ -109,7 +109,7 @@ class RunPanel(DrawnPanel):
     @property
     def can_look(self) -> bool:
         """Whether there is anything to look into."""
-        return self._live is not None and self._live.measuring and not self._live.hides_fault
+        return self._live is not None and self._live.has_samples and not self._live.hides_fault
 
     def _say_can_look(self) -> None:
         if self.can_look != self._could_look:

@@ -22,8 +22,8 @@ def told(live: Live) -> list[Piece]:
     """A mark and what it means."""
     run, total = live.run, live.run.experiment.seconds
     recorded = words.recorded(run.environment)
-    again = f" {_again(live.run.experiment, bool(recorded))}" if live.repeatable else ""
-    if live.state == "starting" or (live.in_progress and not live.measuring):
+    again = f" {_again(live.run.experiment, bool(recorded))}" if live.is_repeatable else ""
+    if live.state == "starting" or (live.in_progress and not live.has_samples):
         return [("… ", STRONG), (live.phase, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
     if live.in_progress:
         mark = "▶ recorded run: " if recorded else "▶ "
@@ -35,7 +35,7 @@ def told(live: Live) -> list[Piece]:
     if live.problem:
         kept = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
         return [("✗ ", BAD), (f"{live.problem}{kept}", TEXT)]
-    if live.cut_short:
+    if live.is_aborted:
         return [
             ("✂ cut short ", WARN),
             (f"at {run.experiment_s:.1f} of {total:g} s: {run.note}.{again}", TEXT),

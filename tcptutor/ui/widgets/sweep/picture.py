@@ -130,7 +130,7 @@ def _doubts(live: LiveSweep, width: int) -> Iterator[Line]:
         yield from paragraph("⚠ not saved: ", BAD, live.unsaved, width)
     reasons: dict[str, list[str]] = {}
     for at in live.suspect:
-        cell = live.at(at)[-1]
+        cell = live.cells_at(at)[-1]
         reasons.setdefault(cell.reason or cell.fidelity, []).append(live.activity.values[at])
     for reason, values in reasons.items():
         yield from paragraph(f"⚠ suspect at {', '.join(values)}: ", WARN, reason, width)

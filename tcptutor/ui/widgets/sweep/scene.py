@@ -244,7 +244,7 @@ def _spread(
 
 
 def _limits(live: LiveSweep, at: int) -> str:
-    causes = {cell.limited_by for cell in live.counting(at)}
+    causes = {cell.limited_by for cell in live.counted_cells(at)}
     return "/".join(sorted(_SHORT.get(cause, cause) for cause in causes))
 
 

@@ -58,7 +58,7 @@ def _rows(live: LiveSweep) -> Iterator[tuple[str, ...]]:
         if summary is None:
             yield (*row, "…" if at in live.working else "–", *[""] * (len(_head(live)) - 2))
             continue
-        cells = live.counting(at)
+        cells = live.counted_cells(at)
         row.append(written(summary.mean, kind))
         if several:
             spread = (max(live.measured[at]) - min(live.measured[at])) / 2
