@@ -109,20 +109,20 @@ class Case:
     """Flows active in this stretch and direction."""
     mss: int
     """bytes"""
-    ratio: float
+    payload_ratio: float
     """`payload_ratio` of the experiment."""
-    given_rto: float | None
+    measured_rto: float | None
     """Measured retransmission timeout, s; None for the default."""
     seconds: float
     """Length of the stretch within the measured time."""
-    backward: bool = False
-    down: bool = False
+    is_reverse: bool = False
+    is_cut: bool = False
     """True while the link is cut."""
     on_virtual_clock: bool = False
     """True if the run is known to use the guest's virtual clock, which fixes the processor's speed."""
 
     @property
-    def number(self) -> int:
+    def flow_count(self) -> int:
         return len(self.flows)
 
     @property
@@ -132,36 +132,36 @@ class Case:
 
     @property
     def rto(self) -> float:
-        return self.given_rto or self.rtt + MIN_RTO
+        return self.measured_rto or self.rtt + MIN_RTO
 
     @property
     def rate(self) -> float | None:
         """Bottleneck rate in this direction, bit/s of frames."""
-        return self.path.reverse_rate if self.backward else self.path.rate
+        return self.path.reverse_rate if self.is_reverse else self.path.rate
 
     @property
     def queue(self) -> int:
-        return self.path.reverse_queue if self.backward else self.path.queue
+        return self.path.reverse_queue if self.is_reverse else self.path.queue
 
     @property
     def qdisc(self) -> str:
-        return "fifo" if self.backward else self.path.qdisc
+        return "fifo" if self.is_reverse else self.path.qdisc
 
     @property
-    def fair(self) -> bool:
+    def is_fair(self) -> bool:
         """True if the bottleneck serves its flows in turn."""
         return self.qdisc in _FAIR
 
     @property
-    def link(self) -> float | None:
+    def capacity(self) -> float | None:
         """Payload capacity of the link, bit/s; None if the link is unshaped."""
-        return self.rate * self.ratio if self.rate else None
+        return self.rate * self.payload_ratio if self.rate else None
 
     @property
-    def udp(self) -> float:
+    def udp_rate(self) -> float:
         """Rate of the UDP flows at the link, bit/s of frames; all UDP goes forward."""
         flows = self.experiment.flows
-        if self.backward or not flows.udp_streams:
+        if self.is_reverse or not flows.udp_streams:
             return 0.0
         datagram = min(flows.length or self.mss, 65507)
         packets = -(-datagram // (self.experiment.hosts.mtu - 28))
@@ -174,22 +174,22 @@ class Case:
         )
 
     @property
-    def room(self) -> float | None:
+    def tcp_capacity(self) -> float | None:
         """Payload capacity left to TCP next to UDP, bit/s; None if the link is unshaped."""
-        if self.rate is None or self.link is None:
+        if self.rate is None or self.capacity is None:
             return None
-        if not self.udp:
-            return self.link / self.copies
-        left = max(_LEAST_ROOM * self.rate, self.rate - self.udp)
-        if self.fair and self.flows:
+        if not self.udp_rate:
+            return self.capacity / self.copies
+        left = max(_LEAST_ROOM * self.rate, self.rate - self.udp_rate)
+        if self.is_fair and self.flows:
             others = self.experiment.pairs * self.experiment.flows.udp_streams
-            left = max(left, self.rate * self.number / (self.number + others))
-        return left * self.ratio / self.copies
+            left = max(left, self.rate * self.flow_count / (self.flow_count + others))
+        return left * self.payload_ratio / self.copies
 
     @property
     def copies(self) -> float:
         """Copies of each segment that cross the link; netem duplicates before the link."""
-        return 1.0 if self.backward else 1 + self.path.duplicate
+        return 1.0 if self.is_reverse else 1 + self.path.duplicate
 
     @property
     def frame(self) -> int:
@@ -201,7 +201,7 @@ class Case:
         """Burst of the shaper after a pause, bytes of frames; 0 if the path has no rate."""
         if not self.rate:
             return 0
-        return (None if self.backward else self.path.burst) or default_burst(self.rate, self.frame)
+        return (None if self.is_reverse else self.path.burst) or default_burst(self.rate, self.frame)
 
     @property
     def bursts_overflow(self) -> bool:
@@ -214,12 +214,12 @@ class Case:
         rate, size = self.rate or 0.0, float(self.queue)
         if self.qdisc in _CODEL:
             # Until CoDel's interval ends, each flow adds a segment per RTT.
-            grown = self.number * self.mss * _CODEL_INTERVAL / self.rtt
+            grown = self.flow_count * self.mss * _CODEL_INTERVAL / self.rtt
             return min(size, rate * _CODEL_TARGET / 8 + grown)
         if self.qdisc == "red":
             return _RED_SHARE * size
         if self.qdisc == "fq":
-            return min(size, self.number * _FQ_PACKETS * self.frame)
+            return min(size, self.flow_count * _FQ_PACKETS * self.frame)
         return size
 
     @property
@@ -228,17 +228,19 @@ class Case:
         return self.buffer / self.bdp if self.bdp else None
 
     @property
-    def acks_a_second(self) -> float | None:
+    def ack_rate(self) -> float | None:
         """ACKs per second that the reverse path can carry, each with full headers; None if it is unshaped."""
-        rate = self.path.rate if self.backward else self.path.reverse_rate
+        rate = self.path.rate if self.is_reverse else self.path.reverse_rate
         return None if rate is None else rate / (8 * (self.experiment.headers + self.experiment.framing))
 
-    def sawtooth_use(self, x: float) -> float:
+    def sawtooth_utilization(self, x: float) -> float:
         """Return the link utilization of Reno with a buffer of `x` BDP, x below 1."""
         used = sawtooth_utilisation(x)
-        if self.number > 1:
+        if self.flow_count > 1:
             # Flows that lose in turn leave less unused; without a buffer this is Altman's formula.
-            used = 1 - (1 - used) * (1 - shared_utilisation(self.number, 0.5)) / (1 - sawtooth_utilisation(0))
+            used = 1 - (1 - used) * (1 - shared_utilisation(self.flow_count, 0.5)) / (
+                1 - sawtooth_utilisation(0)
+            )
         return used
 
     @property
@@ -256,30 +258,30 @@ class Case:
         return None if size is None else round(SOCKET_SHARE * size)
 
     @property
-    def whole_write(self) -> int | None:
+    def full_write(self) -> int | None:
         """Size of each write, bytes; None unless it is a multiple of the segment size."""
         write = self.experiment.write
-        return write if write is not None and write % self.full == 0 else None
+        return write if write is not None and write % self.segment == 0 else None
 
     @property
-    def sent_at_once(self) -> float | None:
+    def send_buffer_limit(self) -> float | None:
         """Most payload in flight under a fixed send buffer, bytes."""
         size = self.experiment.hosts.send_buffer
         if size is None:
             return None
-        return max(SEND_SHARE * size, self.full) if self.whole_write else max(SEND_CHUNK, size)
+        return max(SEND_SHARE * size, self.segment) if self.full_write else max(SEND_CHUNK, size)
 
     @property
-    def in_flight(self) -> float | None:
+    def max_in_flight(self) -> float | None:
         """Most payload in flight under the fixed windows and buffers, bytes; None without any."""
-        given = (self.receive_window, self.sent_at_once, self.socket_window)
+        given = (self.receive_window, self.send_buffer_limit, self.socket_window)
         return min((float(size) for size in given if size is not None), default=None)
 
     @property
     def fq_rate(self) -> float | None:
         """Rate limit per flow in the sender's fq, bit/s of payload; fq counts frames, as tbf does."""
         maxrate = self.experiment.hosts.maxrate
-        return None if maxrate is None else maxrate * self.ratio
+        return None if maxrate is None else maxrate * self.payload_ratio
 
     @property
     def paced_rate(self) -> float | None:
@@ -291,15 +293,17 @@ class Case:
     def loss(self) -> float:
         """Probability that a segment is lost in this direction."""
         # A cut path loses everything, which no loss law covers.
-        return min(_NEARLY_ALL, self.path.reverse_loss if self.backward else self.path.loss)
+        return min(_NEARLY_ALL, self.path.reverse_loss if self.is_reverse else self.path.loss)
 
     @property
     def loss_rate(self) -> float:
         """Loss events per segment: consecutive losses count as a single event, because the sender reacts once."""
-        return self.loss / (1.0 if self.backward else self.path.loss_burst) / (self.super_packet or 1.0)
+        return (
+            self.loss / (1.0 if self.is_reverse else self.path.loss_burst) / (self.offloaded_segments or 1.0)
+        )
 
     @property
-    def super_packet(self) -> float | None:
+    def offloaded_segments(self) -> float | None:
         """Segments in a packet that is lost as a unit; 1 without offloads, None if unknown.
 
         With offloads the sender builds packets of at least OFFLOAD_LEAST segments and at most 1/1024 s of its pacing
@@ -307,15 +311,15 @@ class Case:
         """
         if not self.experiment.hosts.offloads:
             return 1.0
-        if self.link is None:
+        if self.capacity is None:
             return None
-        most = OFFLOAD_PACING * self.link / 8 / 1024 / self.mss
+        most = OFFLOAD_PACING * self.capacity / 8 / 1024 / self.mss
         return math.sqrt(OFFLOAD_LEAST * max(OFFLOAD_LEAST, most)) if most <= OFFLOAD_MOST else None
 
     @property
     def ack_loss(self) -> float:
         """Probability that an ACK is lost."""
-        return min(_NEARLY_ALL, self.path.loss if self.backward else self.path.reverse_loss)
+        return min(_NEARLY_ALL, self.path.loss if self.is_reverse else self.path.reverse_loss)
 
     @property
     def algorithms(self) -> frozenset[str]:
@@ -341,17 +345,17 @@ class Case:
         return self.rate * delay / 8 if self.rate and delay > 1e-9 else None
 
     @property
-    def times(self) -> str:
+    def count_prefix(self) -> str:
         """Prefix such as "8 × " for a quantity per flow; empty for a single flow."""
-        return f"{self.number} × " if self.number > 1 else ""
+        return f"{self.flow_count} × " if self.flow_count > 1 else ""
 
     @property
     def share_text(self) -> str:
         """Payload over frame size as text, e.g. "1448/1514"."""
-        return f"{self.full}/{round(self.full / self.ratio)}"
+        return f"{self.segment}/{round(self.segment / self.payload_ratio)}"
 
     @property
-    def full(self) -> int:
+    def segment(self) -> int:
         """Payload of a full segment in the experiment, bytes."""
         return self.experiment.segment
 
@@ -365,9 +369,9 @@ class Case:
         """Return the random loss events expected in the measured time at an aggregate `throughput`, bit/s."""
         return throughput / (8 * self.mss) * self.seconds * self.loss_rate
 
-    def window_of(self, throughput: float) -> float:
+    def window_at(self, throughput: float) -> float:
         """Return the segments in flight per flow on the empty path at an aggregate `throughput`, bit/s."""
-        return throughput / max(1, self.number) * self.rtt / 8 / self.mss
+        return throughput / max(1, self.flow_count) * self.rtt / 8 / self.mss
 
 
 def payload_ratio(experiment: Experiment) -> float:
@@ -415,8 +419,8 @@ def case_of(
         path=experiment.path,
         flows=tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams)),
         mss=mss or experiment.segment,
-        ratio=payload_ratio(experiment),
-        given_rto=rto,
+        payload_ratio=payload_ratio(experiment),
+        measured_rto=rto,
         seconds=experiment.flows.duration,
         on_virtual_clock=on_virtual_clock,
     )

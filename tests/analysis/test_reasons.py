@@ -192,7 +192,7 @@ def test_a_short_buffer() -> None:
 def test_a_discipline_that_keeps_its_queue_short_is_not_a_short_queue() -> None:
     """CoDel with room for many BDPs, and marks: nothing is lost, and it is not its size that empties it."""
     made = experiment(rate="20 Mbit/s", delay="100 ms", qdisc="codel", ecn="on", queue="5 BDP")
-    used = case_of(made).sawtooth_use(case_of(made).buffer_ratio or 0.0)
+    used = case_of(made).sawtooth_utilization(case_of(made).buffer_ratio or 0.0)
     marked: dict[str, Value] = {
         "delivered_ce": lambda t: int(t / 2), "ssthresh": lambda t: 80 + int(t / 2) % 2, "rtt": 0.1, "min_rtt": 0.1,
     }  # fmt: skip

@@ -268,14 +268,14 @@ class Findings:
     @property
     def return_rate(self) -> float | None:
         """Rate of the reverse path, bit/s of frames; None if unshaped."""
-        return self.case.path.rate if self.case.backward else self.case.path.reverse_rate
+        return self.case.path.rate if self.case.is_reverse else self.case.path.reverse_rate
 
     @property
     def back(self) -> float | None:
         """Rate of the path that carries only ACKs, bit/s of frames; None if unshaped, or if flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)
         ways = {self.experiment.reversed(flow.number) for flow in self.case.flows}
-        return rates[self.case.backward] if len(ways) == 1 else None
+        return rates[self.case.is_reverse] if len(ways) == 1 else None
 
     @property
     def behind_return_queue(self) -> bool:

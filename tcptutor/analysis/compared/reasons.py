@@ -119,7 +119,7 @@ def whole_segments(it: Difference) -> str:
 def unchecked_writes(it: Difference) -> str:
     """Check for writes of partial segments, which let the sender exceed its send buffer."""
     write, size = it.case.experiment.write, it.case.experiment.hosts.send_buffer
-    if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.whole_write or it.ratio < 1:
+    if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.full_write or it.ratio < 1:
         return ""
     if size is None or not it.seen or it.seen.send_buffer_bytes <= size:
         return ""
@@ -136,7 +136,7 @@ def queueing(it: Difference) -> str:
     rtt = it.seen.mean_rtt_s
     if rtt is None:
         return ""
-    path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.number)
+    path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.flow_count)
     if rtt <= 1.1 * path or not it.explained(path / rtt):
         return ""
     queued = ": queues formed" if it.seen.queueing_s >= (rtt - path) / 2 else ""
@@ -155,7 +155,7 @@ def more_losses(it: Difference) -> str:
 
 def lost_acks(it: Difference) -> str:
     """Check for lost ACKs: a single lost ACK is harmless, but a window without any ACK costs a timeout."""
-    window = it.case.window_of(it.measured.throughput)
+    window = it.case.window_at(it.measured.throughput)
     chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
     if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explained(1 - it.stalled):
         return ""
@@ -223,13 +223,13 @@ def few_losses(it: Difference) -> str:
 
 def udp_share(it: Difference) -> str:
     """Check for a UDP share of the link that differs from the plan."""
-    run, rate, planned = it.measured.run, it.case.rate, it.case.udp
+    run, rate, planned = it.measured.run, it.case.rate, it.case.udp_rate
     got = sum_or_none(flow.received_bps for flow in it.measured.udp)
     if not it.model.is_of_link or not planned or not rate or not got:
         return ""
     flows = run.experiment.flows
     payload = run.experiment.pairs * flows.udp_streams * flows.udp_rate
-    left = (rate - got * planned / max(1.0, payload)) * it.case.ratio
+    left = (rate - got * planned / max(1.0, payload)) * it.case.payload_ratio
     factor = left / it.prediction.throughput_bps
     if abs(factor - 1) < UDP_ERROR or not it.explained(max(0.0, factor)):
         return ""
@@ -250,7 +250,7 @@ def short_buffer(it: Difference) -> str:
     start, end = it.measured.span
     dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
     cut = it.seen is not None and bool(it.seen.retransmits or it.seen.marks)
-    if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_use(x)):
+    if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_utilization(x)):
         return ""
     left = units.percent(1 - used, 2)
     if case.qdisc == "fifo":
@@ -285,7 +285,7 @@ def shuffled(it: Difference) -> str:
 
 def framing(it: Difference) -> str:
     """Check the framing overhead: the shaper counts the Ethernet header, a wire also FCS, preamble and gap."""
-    limited, payload, ratio = it.prediction.limited_by, it.case.full, it.case.ratio
+    limited, payload, ratio = it.prediction.limited_by, it.case.segment, it.case.payload_ratio
     if limited not in ("bottleneck", "pacing") or it.ratio > 1:
         return ""
     wire = payload / ratio - theory.EMULATED_FRAMING + theory.WIRE_FRAMING

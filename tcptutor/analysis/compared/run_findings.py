@@ -73,7 +73,7 @@ class RunFindings:
         """Return the case of a single flow on the path as of `t`, s."""
         experiment, path = self.run.experiment, path_at(self.run.experiment, t)
         mine = (flow_case(experiment, flow, path),)
-        return replace(self.case, path=path, flows=mine, backward=experiment.reversed(flow))
+        return replace(self.case, path=path, flows=mine, is_reverse=experiment.reversed(flow))
 
     def holding_loss(self, interval: Interval) -> LossKind | None:
         """Return the kind of loss that holds a flow's window down in `interval`; None while it grows.
@@ -108,7 +108,7 @@ class RunFindings:
         """Return the findings of a flow over `interval`."""
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
         ways = self._throughputs(interval.start, interval.until)
-        beside, opposite = ways[case.backward], math.fsum(ways[not case.backward])
+        beside, opposite = ways[case.is_reverse], math.fsum(ways[not case.is_reverse])
         seen = evidence_of(self.run, interval, self.links, math.fsum(beside) or None, opposite)
         kinds = self._kinds([interval])
         return Findings(
@@ -170,7 +170,7 @@ class RunFindings:
         backward = (
             all(map(experiment.reversed, range(experiment.total_streams))) if self.way is None else self.way
         )
-        return replace(self.case, path=path, flows=flows, backward=backward)
+        return replace(self.case, path=path, flows=flows, is_reverse=backward)
 
     def _opposite(self, start: float, end: float) -> float:
         """Return the payload of the flows outside `measured`, bit/s."""

@@ -103,8 +103,8 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
         mine, known_then = [], []
         for each in intervals:
             case = gathered.case_of(flow, each.start + _SLACK)
-            flows, throughput = loads[case.backward, _number(each)]
-            _, opposite = loads.get((not case.backward, _number(each)), (0, 0.0))
+            flows, throughput = loads[case.is_reverse, _number(each)]
+            _, opposite = loads.get((not case.is_reverse, _number(each)), (0, 0.0))
             evidence = evidence_of(measured.run, each, gathered.links, throughput, opposite)
             kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)

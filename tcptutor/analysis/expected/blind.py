@@ -69,20 +69,20 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
             yield BlindSpot("reordering", known, text)
         elif candidate.model is not ThroughputModel.REORDERING:
             yield BlindSpot("reordering", known, f"{text}: the sender takes some for lost that are only late")
-    elif path.jitter and not case.backward:
+    elif path.jitter and not case.is_reverse:
         text = f"jitter of {units.seconds(path.jitter)} reorders segments, which no model here counts"
         late = _SPREADS * path.jitter / (REORDER_WINDOW * case.rtt)
         error = _JITTER_ERROR if late <= 1 else _MISTAKEN_ERROR if late <= 2 else UNKNOWN
         yield BlindSpot("jitter", _JITTER_ERROR if case.algorithms <= LOSS_BLIND else error, text)
-    if path.reorder and known is None and not case.backward:
+    if path.reorder and known is None and not case.is_reverse:
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
-    is_counted = case.on_virtual_clock and case.number == 1
+    is_counted = case.on_virtual_clock and case.flow_count == 1
     if (
         length
         and not is_counted
-        and length < case.full
-        and throughput / (8 * length * case.number) > WRITES_A_SECOND
+        and length < case.segment
+        and throughput / (8 * length * case.flow_count) > WRITES_A_SECOND
     ):
         text = (
             f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
@@ -98,18 +98,18 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
     ):
         text = "offloads: one loss takes a packet of many segments, and the models count each segment"
         error = UNKNOWN
-        if (segments := case.super_packet) is not None:
+        if (segments := case.offloaded_segments) is not None:
             text = f"offloads: one loss takes a packet of about {segments:.2g} segments"
             error = OFFLOADS_ERROR + math.sqrt(segments / OFFLOAD_LEAST) - 1
         yield BlindSpot("offloads", error, text)
-    if path.loss_burst > 1 and not case.backward:
+    if path.loss_burst > 1 and not case.is_reverse:
         window = _flight(case, throughput, losses)
         # netem's bad state lasts for a number of packets, so the window's retransmissions are lost too.
         whole = (1 - 1 / path.loss_burst) ** window
         if whole * case.loss_events(throughput) > _WHOLE_WINDOWS:
             text = f"{path.loss_burst:g} losses in a row may take a whole window and its repairs: no model has that"
             yield BlindSpot("losses in a row", UNKNOWN, text)
-    if case.udp and case.rate and case.udp >= case.rate and not case.fair:
+    if case.udp_rate and case.rate and case.udp_rate >= case.rate and not case.is_fair:
         yield BlindSpot(
             "UDP", UNKNOWN, "UDP sends more than the link carries: no model has what is left for TCP"
         )
@@ -120,11 +120,11 @@ def _flight(case: Case, throughput: float, losses: float) -> float:
 
     A flow limited by the link, not by losses, fills the queue up to its window under losses.
     """
-    window = max(1.0, case.window_of(throughput))
-    if case.room is None or throughput < case.room or not math.isfinite(losses):
+    window = max(1.0, case.window_at(throughput))
+    if case.tcp_capacity is None or throughput < case.tcp_capacity or not math.isfinite(losses):
         return window
-    queued = case.buffer / case.frame / max(1, case.number)
-    return max(window, min(window + queued, case.window_of(losses)))
+    queued = case.buffer / case.frame / max(1, case.flow_count)
+    return max(window, min(window + queued, case.window_at(losses)))
 
 
 def losses_alone(candidates: Iterable[Candidate]) -> float:

@@ -56,7 +56,7 @@ def expect(
         # A short transfer may end before the losses reach their mean; its duration includes them.
         whole = (whole.without_losses() if finishing.best else whole).also(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
-    link = case.room if alone else None
+    link = case.tcp_capacity if alone else None
     others = [
         replace(one, sure=_settling(case, one)).prediction(link)
         for one in whole.candidates
@@ -79,7 +79,7 @@ def expect(
 def stretch_of(case: Case) -> Stretch:
     """Return the candidates of a case."""
     candidates = [*limit_candidates(case), *loss_candidates(case)]
-    if case.down:
+    if case.is_cut:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
         stopped = [replace(one, throughput=_LEAST, each=(), best=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
@@ -102,7 +102,7 @@ def stretch_of(case: Case) -> Stretch:
     )
     limited_by = "random-loss" if any(one.is_lossy for one in best) else believed[0].limited_by
     model = ThroughputModel.OWN_LIMITS
-    label, formula = f"{case.times}{model.label}", "each flow's own least limit"
+    label, formula = f"{case.count_prefix}{model.label}", "each flow's own least limit"
     return stretch.also(Candidate(model, label, together, formula, sure, limited_by, each=limits))
 
 
@@ -113,8 +113,8 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
     bits: dict[int, float] = {}
     seconds: dict[int, float] = {}
     for one in stretches:
-        case, got = one.case, (_LEAST,) * one.case.number
-        if not case.down:
+        case, got = one.case, (_LEAST,) * one.case.flow_count
+        if not case.is_cut:
             got = shares(case, [each for each in one.candidates if each.best], one.binding.throughput)
         if not got:
             return ()
@@ -145,7 +145,7 @@ def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict
 def _nothing(experiment: Experiment) -> Expectation:
     """Return the expectation without TCP flows: the UDP rate, or the link."""
     datagrams = udp_candidate(experiment)
-    rate = case_of(experiment).link or experiment.flows.udp_rate
+    rate = case_of(experiment).capacity or experiment.flows.udp_rate
     link = Candidate(ThroughputModel.LINK, "link", rate, "no TCP flow", {"model": 1.0}, "bottleneck")
     return Expectation(
         predictions=((datagrams or link).prediction(None),),

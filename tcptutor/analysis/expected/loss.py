@@ -122,7 +122,7 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
     kinds = [estimates(_lossy(case, flow)) for flow, _ in case.kinds]
     if len(kinds) == 1:
         for one in kinds[0]:
-            formula = f"{case.times}{case.mss} B {one.formula}"
+            formula = f"{case.count_prefix}{case.mss} B {one.formula}"
             yield _candidate(case, one.model, formula, [one], [one], one.best)
         return
     for first in kinds[0]:
@@ -185,12 +185,12 @@ def _candidate(
         for (flow, _), one in zip(case.kinds, by_kind, strict=True)
     }
     each = tuple(rates[flow.algorithm, flow.rtt] for flow in case.flows)
-    total = case.number * each[0] if len(rates) == 1 else math.fsum(each)
+    total = case.flow_count * each[0] if len(rates) == 1 else math.fsum(each)
     error, spread = max(one.error for one in known), max(one.spread for one in known)
     sure = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
     made = Candidate.of(case, model, total, formula, sure, best, each)
     if model is ThroughputModel.RELATED:
-        return replace(made, label=f"{case.times}{case.algorithm or 'own models'}")
+        return replace(made, label=f"{case.count_prefix}{case.algorithm or 'own models'}")
     return made
 
 
@@ -198,10 +198,10 @@ def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, fl
     # Chance explains up to two standard errors.
     chance = 2 * spread / math.sqrt(max(case.loss_events(total), 1e-9))
     sure = {"model": error, "losses": chance}
-    if not case.backward and case.path.loss_correlation:
+    if not case.is_reverse and case.path.loss_correlation:
         sure["correlation"] = CORRELATED_ERROR
     if case.ack_loss:
-        stalls = all_acks_lost(case, case.window_of(total))
+        stalls = all_acks_lost(case, case.window_at(total))
         if stalls >= ACKS_MATTER:
             sure["lost ACKs"] = stalls * case.rto / case.rtt
     return sure

@@ -114,23 +114,23 @@ def limit_candidates(case: Case) -> Iterator[Candidate]:
 
 def _link(case: Case) -> Iterator[Candidate]:
     """Yield the link, and below it the sawtooth or BBR estimate if they apply."""
-    room, rate = case.room, case.rate
+    room, rate = case.tcp_capacity, case.rate
     if room is None or rate is None:
         return
     sure, known = _link_errors(case, room), is_known(case)
     x = case.buffer_ratio
     if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
-        used = case.sawtooth_use(x)
+        used = case.sawtooth_utilization(x)
         yield _short_buffer(case, room, x, used, sure)
         if not known:
             sure["model"] = sure["model"] + 1 - used
     if case.algorithm == "bbr" and 0 < case.loss <= BBR_LOSS_HELD:
         yield _bbr(case, room)
     formula = f"{units.rate(rate)} × {case.share_text}"
-    if case.udp:
-        formula = f"({units.rate(rate)} − {units.rate(case.udp)} UDP) × {case.share_text}"
-        if room > 1.001 * max(0.0, (rate - case.udp) * case.ratio):
-            formula = f"{units.rate(room)}, what {'taking turns' if case.fair else 'UDP'} leaves"
+    if case.udp_rate:
+        formula = f"({units.rate(rate)} − {units.rate(case.udp_rate)} UDP) × {case.share_text}"
+        if room > 1.001 * max(0.0, (rate - case.udp_rate) * case.payload_ratio):
+            formula = f"{units.rate(room)}, what {'taking turns' if case.is_fair else 'UDP'} leaves"
     if case.copies > 1:
         formula += f" / {case.copies:.3g} copies"
     yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
@@ -145,9 +145,9 @@ def _link_errors(case: Case, room: float) -> dict[str, float]:
         sure["held"] = held
     if case.bursts_overflow:
         sure["bursts"] = bursts_error(case)
-    if case.udp:
+    if case.udp_rate:
         sure["UDP"] = UDP_ERROR
-    if case.qdisc != "fifo" and len(case.algorithms) > 1 and not case.fair:
+    if case.qdisc != "fifo" and len(case.algorithms) > 1 and not case.is_fair:
         sure["queue"] = AQM_MIX_ERROR
     experiment = case.experiment
     if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
@@ -162,14 +162,14 @@ def _behind_reverse_queue(case: Case, room: float) -> float:
     segment per RTT from half of link and queue without that delay, and the link's own queue is small in comparison.
     """
     path = case.path
-    rate, queue = (path.rate, path.queue) if case.backward else (path.reverse_rate, path.reverse_queue)
+    rate, queue = (path.rate, path.queue) if case.is_reverse else (path.reverse_rate, path.reverse_queue)
     if rate is None or case.algorithms <= LOSS_BLIND:
         return 0.0
     rtt = case.rtt + queueing_delay(queue, rate)
-    held = case.buffer * case.ratio
+    held = case.buffer * case.payload_ratio
     needed = room * rtt / 8
-    unused = 1 - case.sawtooth_use(held / needed) if held < needed else 0.0
-    segment = case.mss * case.number
+    unused = 1 - case.sawtooth_utilization(held / needed) if held < needed else 0.0
+    segment = case.mss * case.flow_count
     start, end = (room * case.rtt / 8 + held) / 2 / segment, needed / segment
     left = max(0.0, (end - start) * rtt - case.experiment.flows.warmup)
     growing = min(left, case.seconds) * (1 - start / end) / 2 / max(case.seconds, 1e-9)
@@ -181,12 +181,14 @@ def _held(case: Case, room: float) -> float:
 
     After a loss nothing is acknowledged until the repair, and then everything that arrived meanwhile.
     """
-    return min(1.0, 8 * (case.buffer * case.ratio + room * case.rtt / 8) / (room * max(case.seconds, 1e-9)))
+    return min(
+        1.0, 8 * (case.buffer * case.payload_ratio + room * case.rtt / 8) / (room * max(case.seconds, 1e-9))
+    )
 
 
 def _way_back(case: Case) -> Iterator[Candidate]:
     """Yield the rate at which the reverse path's ACK capacity clocks the data, if it is shaped."""
-    acks = case.acks_a_second
+    acks = case.ack_rate
     if acks is None:
         return
     rate = acks * ACK_EVERY * 8 * case.mss
@@ -196,11 +198,11 @@ def _way_back(case: Case) -> Iterator[Candidate]:
 
 
 def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
-    alone, dropped = case.number == 1, case.qdisc == "fifo"
+    alone, dropped = case.flow_count == 1, case.qdisc == "fifo"
     model = ThroughputModel.SAWTOOTH if alone else ThroughputModel.SHARED
     if not dropped:
         model = ThroughputModel.AQM
-    turns = "" if alone else f", {case.number} flows in turn"
+    turns = "" if alone else f", {case.flow_count} flows in turn"
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
     given = sure | {"model": SAWTOOTH_ERROR if dropped else AQM_ERROR}
     # At a tail-drop queue several flows may lose at the same time.
@@ -215,7 +217,7 @@ def _bbr(case: Case, room: float) -> Candidate:
     Loss before the bottleneck leaves room there, and the shaper saves credit for it. BBR takes the burst that this
     credit allows for the link's rate, so its estimate is too high by bucket over BDP.
     """
-    before = case.path.loss_by == "netem" or case.backward
+    before = case.path.loss_by == "netem" or case.is_reverse
     credit = case.bucket / case.bdp if case.bdp else 0.0
     formula = f"{units.rate(room)} × (1 − {units.percent(case.loss)})"
     estimate = min(1.0, (1 - case.loss) * (1 + credit))
@@ -231,7 +233,7 @@ def _bbr(case: Case, room: float) -> Candidate:
 
 def _windows(case: Case) -> Iterator[Candidate]:
     window, buffer, size, sent = (
-        case.receive_window, case.socket_window, case.experiment.hosts.send_buffer, case.sent_at_once,
+        case.receive_window, case.socket_window, case.experiment.hosts.send_buffer, case.send_buffer_limit,
     )  # fmt: skip
     if window is not None:
         yield _receive_window(case, window)
@@ -244,7 +246,7 @@ def _windows(case: Case) -> Iterator[Candidate]:
     if (case.rate is None and window is None and buffer is None) or told:
         error = KERNEL_BUFFER_ERROR
         if told:
-            error = RECEIVE_SHARE_ERROR if case.full in _USUAL_SEGMENTS else BUFFER_ERROR
+            error = RECEIVE_SHARE_ERROR if case.segment in _USUAL_SEGMENTS else BUFFER_ERROR
         if "tcp_wmem" in sysctls:
             error = UNCHECKED_ERROR
         yield _by_window(case, ThroughputModel.KERNEL_BUFFER, _kernel_buffer(case), error)
@@ -287,10 +289,10 @@ def _kernel_buffer(case: Case) -> int:
 
 def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
     """Return the prediction for a send buffer; each write leaves as a burst that queues at the bottleneck."""
-    burst = case.whole_write
+    burst = case.full_write
     # Up to one segment of the buffer stays unused.
     error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
-    wait = 4 * (burst or sent) / case.room if case.room else 0.0
+    wait = 4 * (burst or sent) / case.tcp_capacity if case.tcp_capacity else 0.0
     what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
     if wait <= 0.01 * case.rtt:
         return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ")
@@ -307,7 +309,7 @@ def _by_window(
     each = tuple(window_limited(window, flow.rtt + wait) for flow in case.flows)
     start = start or f"{units.size(window)} / "
     rtts = {flow.rtt for flow in case.flows}
-    formula = f"{case.times}{start}{case.rtt_text()}"
+    formula = f"{case.count_prefix}{start}{case.rtt_text()}"
     if len(rtts) > 1:
         formula = f"{start}RTT, over RTTs of {case.rtt_text(min(rtts))} to {case.rtt_text(max(rtts))}"
     return Candidate.of(case, model, math.fsum(each), formula, {"model": error}, each=each)
@@ -318,18 +320,18 @@ def _pacing(case: Case) -> Iterator[Candidate]:
         case.experiment.flows.pacing, case.experiment.hosts.maxrate, {"model": PACING_ERROR},
     )  # fmt: skip
     if pacing is not None:
-        each, formula = (pacing,) * case.number, f"{case.times}{units.rate(pacing)}"
+        each, formula = (pacing,) * case.flow_count, f"{case.count_prefix}{units.rate(pacing)}"
         yield Candidate.of(case, ThroughputModel.PACING, math.fsum(each), formula, sure, each=each)
     if maxrate is not None:
-        each = (case.fq_rate or 0.0,) * case.number
-        formula = f"{case.times}{units.rate(maxrate)} × {case.share_text}"
+        each = (case.fq_rate or 0.0,) * case.flow_count
+        formula = f"{case.count_prefix}{units.rate(maxrate)} × {case.share_text}"
         yield Candidate.of(case, ThroughputModel.FQ, math.fsum(each), formula, sure, each=each)
 
 
 def _writes(case: Case) -> Iterator[Candidate]:
     """Yield the rate of small writes by a single flow on the virtual clock, where the processor's speed is known."""
     length = case.experiment.flows.length
-    if length is None or length >= case.full or case.number != 1 or not case.on_virtual_clock:
+    if length is None or length >= case.segment or case.flow_count != 1 or not case.on_virtual_clock:
         return
     rate = write_limited(length, case.mss, VIRTUAL_CLOCK_WRITE, VIRTUAL_CLOCK_SEGMENT)
     formula = (

@@ -91,9 +91,9 @@ def is_known(case: Case) -> bool:
     path = case.path
     return (
         bool(case.flows)
-        and not case.down
+        and not case.is_cut
         and case.qdisc == "fifo"
-        and not case.udp
+        and not case.udp_rate
         and not path.loss_correlation
         and path.jitter == 0
         and path.reorder == 0
@@ -117,20 +117,20 @@ def bursts_error(case: Case) -> float:
 
 def _phase(case: Case, total: float) -> float:
     """Return the error from the sawtooth's phase at the start: the unused share, averaged over the teeth."""
-    if case.room is None or total >= case.room:
+    if case.tcp_capacity is None or total >= case.tcp_capacity:
         return 0.0
-    window = case.room * case.rtt / 8 / case.mss / case.number
+    window = case.tcp_capacity * case.rtt / 8 / case.mss / case.flow_count
     teeth = case.seconds / (case.rtt * window / 2)
-    return (1 - total / case.room) / math.sqrt(max(1.0, teeth))
+    return (1 - total / case.tcp_capacity) / math.sqrt(max(1.0, teeth))
 
 
 def _rates(case: Case) -> tuple[float, ...]:
     """Return each flow's rate, bit/s of payload."""
     bits = 8 * case.mss
-    if case.room is None:
+    if case.tcp_capacity is None:
         return tuple(bits * one for one in theory.limited_rates(limited_flows(case)))
     return tuple(
-        bits * one for one in theory.limited_rates(limited_flows(case), case.room / bits, held(case))
+        bits * one for one in theory.limited_rates(limited_flows(case), case.tcp_capacity / bits, held(case))
     )
 
 
@@ -142,7 +142,7 @@ def limited_flows(case: Case) -> list[theory.LimitedFlow]:
             rtt=flow.rtt,
             loss=case.loss_rate,
             rto=flow.rtt + MIN_RTO,
-            window=math.inf if case.in_flight is None else max(1.0, case.in_flight / case.mss),
+            window=math.inf if case.max_in_flight is None else max(1.0, case.max_in_flight / case.mss),
             pace=math.inf if case.paced_rate is None else case.paced_rate / (8 * case.mss),
         )
         for flow in case.flows
@@ -151,18 +151,18 @@ def limited_flows(case: Case) -> list[theory.LimitedFlow]:
 
 def held(case: Case) -> int:
     """Return the number of full segments that fit into the queue."""
-    return math.floor(case.buffer * case.ratio / case.mss)
+    return math.floor(case.buffer * case.payload_ratio / case.mss)
 
 
 def _bbr(case: Case) -> tuple[float, ...]:
     """Return BBR's rates; its window ignores losses, but the receiver's waits for retransmissions."""
-    share = math.inf if case.room is None else case.room / case.number
+    share = math.inf if case.tcp_capacity is None else case.tcp_capacity / case.flow_count
     pace = min(share, case.paced_rate or math.inf)
-    if case.in_flight is None:
-        return (pace,) * case.number
-    window = case.in_flight / case.mss
+    if case.max_in_flight is None:
+        return (pace,) * case.flow_count
+    window = case.max_in_flight / case.mss
     stalled = 1 + case.loss_rate * window
-    return tuple(min(pace, 8 * case.in_flight / flow.rtt / stalled) for flow in case.flows)
+    return tuple(min(pace, 8 * case.max_in_flight / flow.rtt / stalled) for flow in case.flows)
 
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
@@ -174,8 +174,8 @@ def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) 
     if not lossy:
         part = "short queue" if part == "link" else part
         told = f"{who}, {part}"
-    label = f"{case.times}{told}"
-    return label if len(label) <= _LABEL else f"{case.times}{part}"
+    label = f"{case.count_prefix}{told}"
+    return label if len(label) <= _LABEL else f"{case.count_prefix}{part}"
 
 
 def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
@@ -230,17 +230,17 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
         return None
     case = whole[0]
     if (
-        case.room is None
+        case.tcp_capacity is None
         or case.bursts_overflow
         or not is_known(case)
         or not case.algorithms <= theory.LIMITED
     ):
         return None
     flows = limited_flows(case)
-    rate = case.room / (8 * case.mss)
+    rate = case.tcp_capacity / (8 * case.mss)
     if math.fsum(flow.pace for flow in flows) > rate:
         # A pacing rate above the link's share does not limit the flows.
         flows = [replace(flow, pace=math.inf) for flow in flows]
     found = theory.limited_link(flows, rate, held(case))
-    base = math.fsum(flow.rtt for flow in case.flows) / case.number
+    base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
     return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)

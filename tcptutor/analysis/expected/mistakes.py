@@ -89,35 +89,37 @@ def apart(value: float, other: float) -> float:
 
 def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
     """Yield the link's rate, its payload capacity, and a single flow's share of it."""
-    if case.rate is None or case.link is None or case.room is None:
+    if case.rate is None or case.capacity is None or case.tcp_capacity is None:
         return
     if cause != "bottleneck":
         as_bdp = ", which takes a window of a BDP" if cause == "receive-window" else ""
         yield Mistake("link's rate", case.rate, f"the link's rate{as_bdp}")
-        yield Mistake("link's goodput", case.link, "what the link carries without headers")
+        yield Mistake("link's goodput", case.capacity, "what the link carries without headers")
     else:
         data = f"{case.share_text} of it are data"
         yield Mistake("frames for goodput", case.rate, "the link's rate, headers included", data)
-        if case.udp:
-            yield Mistake("UDP forgotten", case.link, "what the link carries without the UDP flows")
+        if case.udp_rate:
+            yield Mistake("UDP forgotten", case.capacity, "what the link carries without the UDP flows")
         if (case.buffer_ratio or 1.0) < 1:
             short = "its queue is too short for that"
-            yield Mistake("short queue", case.room, "the link when it is never idle", short)
-        elif case.number == 1 and case.algorithm == "reno":
+            yield Mistake("short queue", case.tcp_capacity, "the link when it is never idle", short)
+        elif case.flow_count == 1 and case.algorithm == "reno":
             busy = "here the queue keeps the link busy"
             sawtooth = "three quarters of the link, a sawtooth without a queue"
-            yield Mistake("queue forgotten", _LINK_IDLE * case.room, sawtooth, busy)
-    if case.number > 1:
-        yield Mistake("share of the link", case.room / case.number, "one flow's share of the link")
+            yield Mistake("queue forgotten", _LINK_IDLE * case.tcp_capacity, sawtooth, busy)
+    if case.flow_count > 1:
+        yield Mistake(
+            "share of the link", case.tcp_capacity / case.flow_count, "one flow's share of the link"
+        )
 
 
 def _laws(case: Case) -> Iterator[_Law]:
     """Yield the limits of a single flow; for losses also formulas that are not the best model."""
     for of in _loss_laws(case) if case.loss_rate > 0 else ():
         yield _Law("random-loss", of, "loss")
-    if (window := case.in_flight) is not None:
+    if (window := case.max_in_flight) is not None:
         size = window
-        limit: LimitedBy = "send-buffer" if size == case.sent_at_once else "receive-window"
+        limit: LimitedBy = "send-buffer" if size == case.send_buffer_limit else "receive-window"
         name = "the send buffer" if limit == "send-buffer" else "its window"
         yield _Law(limit, lambda _loss, rtt: theory.window_limited(size, rtt), name)
     if (paced := case.paced_rate) is not None:
@@ -148,7 +150,7 @@ def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
 
 def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
     """Yield the mistakes about a limit: wrong limit, single flow, above the link, wrong RTT or loss."""
-    number, rtt, loss = case.number, case.rtt, case.loss_rate
+    number, rtt, loss = case.flow_count, case.rtt, case.loss_rate
     one = law.of(loss, rtt)
     together = number * one
     if number > 1:
@@ -185,7 +187,7 @@ def _of_reno(case: Case) -> Iterator[Mistake]:
     """Yield mistakes with Mathis's formula, C × MSS / (RTT × √p)."""
     if case.algorithm not in ("reno", ""):
         return
-    loss, number = case.loss_rate, case.number
+    loss, number = case.loss_rate, case.flow_count
     manual = number * theory.mathis(case.mss, case.rtt, loss, theory.MATHIS_MANUAL)
     yield Mistake("C = 1", manual, "Mathis with C = 1, as the manuals write it")
     periodic = theory.MATHIS_PERIODIC * manual

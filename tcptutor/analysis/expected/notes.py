@@ -64,8 +64,8 @@ def _of_time(
     if completion is not None and completion + min(flow.start for flow in case.flows) > seconds:
         size = units.size(case.experiment.flows.bytes or 0)
         yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
-    if down := math.fsum(one.seconds for one in stretches if one.down and not one.backward):
-        cut, last = units.seconds(down), stretches[-1].down
+    if down := math.fsum(one.seconds for one in stretches if one.is_cut and not one.is_reverse):
+        cut, last = units.seconds(down), stretches[-1].is_cut
         told = "to the end" if last else "and the sender notices its return up to as long after it"
         yield f"the link is cut for {cut}, {told}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
@@ -126,7 +126,7 @@ def _of_path(case: Case) -> Iterator[str]:
 
 def _shares(case: Case, binding: Candidate) -> Iterator[str]:
     """Yield a note on how different flows share a full link, if a formula exists."""
-    if binding.limited_by != "bottleneck" or len(case.algorithms) < 2 or case.fair:
+    if binding.limited_by != "bottleneck" or len(case.algorithms) < 2 or case.is_fair:
         return
     fraction = bbr_fraction(case)
     if fraction is None:

@@ -95,7 +95,7 @@ class Candidate:
     ) -> Candidate:
         """Return a candidate with the model's label and limiting cause."""
         assert model.limited_by is not None
-        label = f"{case.times}{model.label}"
+        label = f"{case.count_prefix}{model.label}"
         return cls(model, label, throughput, formula, sure, model.limited_by, best, each)
 
     @property

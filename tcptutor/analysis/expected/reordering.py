@@ -44,11 +44,11 @@ def mistakes_window(case: Case) -> float | None:
     """
     path = case.path
     known = (
-        case.number == 1
+        case.flow_count == 1
         and case.algorithms <= theory.LIMITED
-        and not (case.backward or case.down or case.udp)
+        and not (case.is_reverse or case.is_cut or case.udp_rate)
         and case.loss_rate <= 0
-        and case.room is not None
+        and case.tcp_capacity is not None
         and path.delay > 0
         and case.qdisc == "fifo"
     )
@@ -64,9 +64,9 @@ def mistakes_window(case: Case) -> float | None:
 def reordering_candidate(case: Case) -> Candidate | None:
     """Return the prediction under reordering; None if unknown or if the link is the limit."""
     window = mistakes_window(case)
-    if window is None or case.room is None:
+    if window is None or case.tcp_capacity is None:
         return None
-    link = case.window_of(case.room)
+    link = case.window_at(case.tcp_capacity)
     if link < FELT * window:
         return None
     segments = beside_link(window, link)
@@ -86,9 +86,9 @@ def reordering_candidate(case: Case) -> Candidate | None:
 def reordering_error(case: Case) -> float | None:
     """Return the relative error of the models under reordering; None if unknown."""
     window = mistakes_window(case)
-    if window is None or case.room is None:
+    if window is None or case.tcp_capacity is None:
         return None
-    link = case.window_of(case.room)
+    link = case.window_at(case.tcp_capacity)
     if link < FELT * window:
         return LINK_ERROR + _growth(case, link)
     if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:

@@ -40,7 +40,9 @@ _BY_CHANCE = 1.0
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     """Return the least of each flow's own limits, bit/s; infinite for a flow with none."""
     each = [one.each for one in believed if one.each]
-    return tuple(min((limits[place] for limits in each), default=math.inf) for place in range(case.number))
+    return tuple(
+        min((limits[place] for limits in each), default=math.inf) for place in range(case.flow_count)
+    )
 
 
 def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[float, ...]:
@@ -54,12 +56,12 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
     if math.fsum(limits) <= total * (1 + 1e-9):
         return limits
     weights = _weights(case)
-    got, left, open_ = [0.0] * case.number, total, set(range(case.number))
+    got, left, open_ = [0.0] * case.flow_count, total, set(range(case.flow_count))
     while open_:
         whole = math.fsum(weights[place] for place in open_)
         small = {place for place in open_ if limits[place] <= left * weights[place] / whole}
         if not small and _fights({case.flows[place] for place in open_}, case):
-            return _beside_bbr(case, total) if len(open_) == case.number else ()
+            return _beside_bbr(case, total) if len(open_) == case.flow_count else ()
         for place in small or open_:
             got[place] = limits[place] if small else left * weights[place] / whole
         if not small:
@@ -70,8 +72,8 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
 
 
 def _weights(case: Case) -> tuple[float, ...]:
-    if len(case.kinds) == 1 or case.fair or case.algorithm != "reno":
-        return (1.0,) * case.number
+    if len(case.kinds) == 1 or case.is_fair or case.algorithm != "reno":
+        return (1.0,) * case.flow_count
     queued = 8 * case.buffer / case.rate / 2 if case.rate else 0.0
     power = _BY_CHANCE if case.qdisc == "red" else _SYNCHRONY
     return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=power)
@@ -87,7 +89,7 @@ def bbr_fraction(case: Case) -> float | None:
     alike = len({flow.rtt for flow in case.flows}) == 1
     if not bbr or not others or not others <= _LOSS_BASED or not alike or case.rate is None:
         return None
-    if case.qdisc != "fifo" or case.loss > 0 or case.udp or case.down or not case.queue:
+    if case.qdisc != "fifo" or case.loss > 0 or case.udp_rate or case.is_cut or not case.queue:
         return None
     return theory.bbr_fraction(case.rate, case.rtt, case.queue, case.frame, bbr)
 
@@ -98,14 +100,14 @@ def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
     if fraction is None:
         return ()
     bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
-    each = {True: total * fraction / bbr, False: total * (1 - fraction) / (case.number - bbr)}
+    each = {True: total * fraction / bbr, False: total * (1 - fraction) / (case.flow_count - bbr)}
     return tuple(each[flow.algorithm == "bbr"] for flow in case.flows)
 
 
 def _fights(flows: set[FlowCase], case: Case) -> bool:
     """Return whether the sharing among `flows` depends on their algorithms."""
     kinds = {(flow.algorithm, flow.rtt) for flow in flows}
-    return len(kinds) > 1 and not case.fair and {flow.algorithm for flow in flows} != {"reno"}
+    return len(kinds) > 1 and not case.is_fair and {flow.algorithm for flow in flows} != {"reno"}
 
 
 def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
@@ -119,7 +121,7 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     if size is None:
         return ()
     limits = _lossless_limits(case, believed)
-    link = math.inf if case.room is None else case.room / case.number
+    link = math.inf if case.tcp_capacity is None else case.tcp_capacity / case.flow_count
     found: dict[tuple[str, float, float, float], float] = {}
     times = []
     for flow, limit in zip(case.flows, limits, strict=True):
@@ -128,7 +130,7 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
         if key not in found:
             _, rtt, rate, _ = key
             known = rate if math.isfinite(rate) else None
-            timeout = case.given_rto or None
+            timeout = case.measured_rto or None
             if (transfer := _transfer(case, flow, size, limit)) is not None:
                 played = transfer_time(transfer).seconds
                 found[key] = max(played, theory.completion_time(size, case.mss, rtt, known))
@@ -152,15 +154,15 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
     if not 0 < case.loss_rate < 1 or flow.algorithm not in theory.LIMITED:
         return None
     bits = 8 * case.mss
-    share = 1 / case.number
+    share = 1 / case.flow_count
     made = Transfer(
         algorithm=flow.algorithm,
         segments=max(1, math.ceil(size / case.mss)),
         rtt=flow.rtt,
         loss=case.loss_rate,
         rto=flow.rtt + MIN_RTO,
-        rate=math.inf if case.room is None else share * case.room / bits,
-        queue=math.inf if case.room is None else share * case.buffer / case.frame,
+        rate=math.inf if case.tcp_capacity is None else share * case.tcp_capacity / bits,
+        queue=math.inf if case.tcp_capacity is None else share * case.buffer / case.frame,
         window=max(1.0, limit * flow.rtt / bits),
     )
     return made if made.is_short else None
@@ -168,9 +170,9 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
 
 def _overflow(case: Case, size: int) -> float:
     """Return the error that the overflow at the end of slow start adds to a transfer of `size` bytes."""
-    if case.room is None or case.algorithm == "bbr":
+    if case.tcp_capacity is None or case.algorithm == "bbr":
         return 0.0
-    held = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.number
+    held = (case.tcp_capacity * case.rtt / 8 + case.buffer * case.payload_ratio) / case.flow_count
     return OVERFLOW_ERROR * min(1.0, 4 * held / size) if size > held else 0.0
 
 
@@ -180,9 +182,9 @@ def _may_lose_last(case: Case, size: int) -> bool:
     No later segment reveals that loss, so the sender waits for a probe or a timeout. A sawtooth with peak w has a drop
     every 3/8 w² segments (Mathis et al. 1997).
     """
-    if case.room is None or case.algorithm == "bbr" or case.qdisc != "fifo":
+    if case.tcp_capacity is None or case.algorithm == "bbr" or case.qdisc != "fifo":
         return False
-    peak = (case.room * case.rtt / 8 + case.buffer * case.ratio) / case.mss / case.number
+    peak = (case.tcp_capacity * case.rtt / 8 + case.buffer * case.payload_ratio) / case.mss / case.flow_count
     return size / case.mss > peak and 3 / 8 * peak * peak * _OFTEN < 1
 
 
@@ -198,12 +200,12 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     starts = [flow.start for flow in case.flows]
     end = max(start + took for start, took in zip(starts, times, strict=True))
     span = end - min(starts)
-    total = 8 * size * case.number / span
+    total = 8 * size * case.flow_count / span
     limits = _lossless_limits(case, believed)
     transfers = [_transfer(case, flow, size, limit) for flow, limit in zip(case.flows, limits, strict=True)]
     played = [transfer_time(one) for one in transfers if one is not None]
     error = COMPLETION_ERROR
-    if len(played) < case.number:
+    if len(played) < case.flow_count:
         if case.loss_rate > 0:
             error = math.hypot(error, LOSSY_ERROR)
         error = math.hypot(error, _overflow(case, size))
@@ -212,17 +214,17 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     sure = {"model": error}
     if not played and _may_lose_last(case, size):
         sure["last segment"] = MIN_RTO / span
-    if len(played) == case.number:
+    if len(played) == case.flow_count:
         sure["losses"] = max(one.spread for one in played)
     elif case.loss_rate > 0:
-        lost = size / case.mss * case.loss_rate * case.number
+        lost = size / case.mss * case.loss_rate * case.flow_count
         sure["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
     steady = min(believed, key=lambda one: one.throughput)
     candidate = Candidate(
         model=ThroughputModel.COMPLETION,
-        label=f"{case.times}{units.size(size)}",
+        label=f"{case.count_prefix}{units.size(size)}",
         throughput=total,
-        formula=f"{case.times}{units.size(size)} / {units.seconds(span)}",
+        formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
         sure=sure,
         # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",

@@ -105,7 +105,9 @@ def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
             flow_case(experiment, flow, path) for flow in there if experiment.reversed(flow) == backward
         )
         if mine:
-            yield replace(whole, path=path, flows=mine, seconds=end - start, backward=backward, down=not up)
+            yield replace(
+                whole, path=path, flows=mine, seconds=end - start, is_reverse=backward, is_cut=not up
+            )
 
 
 def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
@@ -123,11 +125,11 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
 
 def merged(stretches: Sequence[Stretch]) -> Stretch:
     """Return the merged stretch: means weighted by time, summed over both directions."""
-    longest = max(stretches, key=lambda one: one.case.seconds * one.case.number).case
-    whole = case_of(longest.experiment, longest.mss, longest.given_rto, longest.on_virtual_clock)
+    longest = max(stretches, key=lambda one: one.case.seconds * one.case.flow_count).case
+    whole = case_of(longest.experiment, longest.mss, longest.measured_rto, longest.on_virtual_clock)
     candidates = _candidates(stretches)
     return Stretch(
-        replace(whole, path=longest.path, backward=longest.backward),
+        replace(whole, path=longest.path, is_reverse=longest.is_reverse),
         tuple(candidates),
         by_throughput([one for one in candidates if one.best]),
     )
@@ -181,7 +183,9 @@ def _mean(
     formula = own.formula
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
         # The rate of a cut link is slightly above 0 so that ratios exist.
-        rates = [0.0 if part.case.down else one.throughput for part, one in zip(parts, answers, strict=True)]
+        rates = [
+            0.0 if part.case.is_cut else one.throughput for part, one in zip(parts, answers, strict=True)
+        ]
         formula = _sum_of(list(zip(weights, rates, strict=True)))
     return replace(own, throughput=total, formula=formula, sure=sure, each=())
 
@@ -202,8 +206,8 @@ def _settling(parts: Sequence[Stretch]) -> float:
     """
     taken = 0.0
     cases = [part.case for part in parts]
-    for before, after in pairwise([case for case in cases if not case.backward] or cases):
-        if before.down and not after.down:
+    for before, after in pairwise([case for case in cases if not case.is_reverse] or cases):
+        if before.is_cut and not after.is_cut:
             taken += min(after.seconds, before.seconds + before.rto)
         elif before.path != after.path:
             taken += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
@@ -215,12 +219,17 @@ def _missed(before: Case, after: Case) -> float:
 
     Without losses they grow like Reno by a segment per RTT, from about the mean of a sawtooth on the old path.
     """
-    if before.room is None or after.room is None or after.loss_rate > 0 or after.algorithms <= LOSS_BLIND:
+    if (
+        before.tcp_capacity is None
+        or after.tcp_capacity is None
+        or after.loss_rate > 0
+        or after.algorithms <= LOSS_BLIND
+    ):
         return 0.0
-    held = before.room * before.rtt / 8 + before.buffer * before.ratio
-    start = sawtooth_mean(0) * held / (before.mss * max(1, before.number))
-    needed = after.window_of(after.room)
-    most = after.in_flight
+    held = before.tcp_capacity * before.rtt / 8 + before.buffer * before.payload_ratio
+    start = sawtooth_mean(0) * held / (before.mss * max(1, before.flow_count))
+    needed = after.window_at(after.tcp_capacity)
+    most = after.max_in_flight
     if most is not None:
         needed = min(needed, most / after.mss)
     if start >= needed:
@@ -233,11 +242,11 @@ def _missed(before: Case, after: Case) -> float:
 def _span(parts: Sequence[Stretch]) -> float:
     """Return the length of all stretches, s; both directions overlap."""
     return max(
-        math.fsum(part.case.seconds for part in parts if part.case.backward == backward)
+        math.fsum(part.case.seconds for part in parts if part.case.is_reverse == backward)
         for backward in (False, True)
     )
 
 
 def _label(parts: Sequence[Stretch]) -> str:
-    ways = {part.case.backward for part in parts}
+    ways = {part.case.is_reverse for part in parts}
     return "both ways together" if len(ways) == 2 else f"mean of {len(parts)} stretches"

@@ -57,7 +57,7 @@ def expect_udp(experiment: Experiment) -> UdpExpectation | None:
     number = experiment.pairs * flows.udp_streams
     if not number or flows.udp_rate <= 0 or _CHANGING & {change.name for change in path.changes}:
         return None
-    headers = case.udp / (number * flows.udp_rate)
+    headers = case.udp_rate / (number * flows.udp_rate)
     each, maxrate = flows.udp_rate, experiment.hosts.maxrate
     if maxrate is not None:
         each = min(each, maxrate / headers)
@@ -93,8 +93,8 @@ def _room(case: Case, number: int) -> float:
         return math.inf
     if not case.flows:
         return case.rate
-    if case.fair:
-        return case.rate * number / (case.number + number)
+    if case.is_fair:
+        return case.rate * number / (case.flow_count + number)
     return (1 - _TCP_KEEPS) * case.rate
 
 

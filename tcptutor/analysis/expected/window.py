@@ -28,23 +28,23 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
 
     Loss models, a sawtooth on a full link, and BBR have one.
     """
-    queued = binding.model is ThroughputModel.MEETING and case.room is not None
-    if not case.flows or case.down or len(case.kinds) > 1 or queued:
+    queued = binding.model is ThroughputModel.MEETING and case.tcp_capacity is not None
+    if not case.flows or case.is_cut or len(case.kinds) > 1 or queued:
         return None
     if binding.is_lossy:
-        return binding.throughput * case.rtt / (8 * case.mss * case.number)
+        return binding.throughput * case.rtt / (8 * case.mss * case.flow_count)
     beside = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)
-    if beside or binding.limited_by != "bottleneck" or case.room is None:
+    if beside or binding.limited_by != "bottleneck" or case.tcp_capacity is None:
         return None
     if case.algorithm == "bbr":
-        return theory.bbr_window(case.room / case.number, case.rtt, case.mss)
-    product = case.room * case.rtt / 8
-    held = case.buffer * case.ratio
+        return theory.bbr_window(case.tcp_capacity / case.flow_count, case.rtt, case.mss)
+    product = case.tcp_capacity * case.rtt / 8
+    held = case.buffer * case.payload_ratio
     mean = {"reno": theory.sawtooth_mean(held / product), "cubic": theory.CUBIC_MEAN}.get(case.algorithm)
     if mean is None or case.loss_rate > 0:
         return None
     # Flows lose in turn: at any time about one is below its peak.
-    return (1 - (1 - mean) / case.number) * (product + held) / (case.mss * case.number)
+    return (1 - (1 - mean) / case.flow_count) * (product + held) / (case.mss * case.flow_count)
 
 
 def unsettled(case: Case, throughput: float) -> float:
@@ -58,7 +58,7 @@ def unsettled(case: Case, throughput: float) -> float:
     """
     flows = case.experiment.flows
     settled = max(0.0, flows.warmup - min((flow.start for flow in case.flows), default=0.0))
-    window = case.window_of(throughput)
+    window = case.window_at(throughput)
     if window <= 0:
         return 0.0
     end = min(window, _overflow(case))
@@ -76,7 +76,7 @@ def unsettled(case: Case, throughput: float) -> float:
 
 def start_seconds(case: Case, throughput: float) -> float:
     """Return the time until a flow reaches its part of `throughput` bit/s, s, including growth after slow start."""
-    window = case.window_of(throughput)
+    window = case.window_at(throughput)
     end = min(window, _overflow(case))
     begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
     if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
@@ -133,15 +133,15 @@ def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[Wind
     ways = {experiment.reversed(flow.number) for flow in case.flows}
     if len(ways) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
         return ()
-    case = replace(case, backward=True in ways)
-    if case.rate is None and case.in_flight is None and case.loss_rate == 0:
+    case = replace(case, is_reverse=True in ways)
+    if case.rate is None and case.max_in_flight is None and case.loss_rate == 0:
         return ()  # slow start without end
     rounds = experiment.seconds / case.rtt
     alike = len({(flow.algorithm, flow.rtt, flow.start) for flow in case.flows}) == 1
-    if rounds * case.number <= MOST_ROUNDS:
-        found = _play(case, case.number, 1)
+    if rounds * case.flow_count <= MOST_ROUNDS:
+        found = _play(case, case.flow_count, 1)
     elif alike and rounds <= MOST_ROUNDS:
-        found = _play(case, 1, case.number) * case.number
+        found = _play(case, 1, case.flow_count) * case.flow_count
     else:
         return ()
     # Round after thinning, so that identical flows stay equal.
@@ -150,11 +150,11 @@ def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[Wind
 
 def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]], ...]:
     """Return the points of the first `flows` flows on 1/`parts` of the link."""
-    room = case.room
+    room = case.tcp_capacity
     path = theory.Bottleneck(
         rate=None if room is None else room / parts,
         rtt=case.rtt,
-        queue=case.buffer * case.ratio / parts,
+        queue=case.buffer * case.payload_ratio / parts,
         mss=case.mss,
     )
     sources = [
@@ -187,7 +187,7 @@ def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
 
 def _most_in_flight(case: Case, rtt: float) -> float | None:
     """Return the most segments in flight under windows and pacing; None without either."""
-    limits = [] if case.in_flight is None else [case.in_flight / case.mss]
+    limits = [] if case.max_in_flight is None else [case.max_in_flight / case.mss]
     if (rate := case.paced_rate) is not None:
         limits.append(rate * rtt / 8 / case.mss)
     return max(1.0, min(limits)) if limits else None

@@ -37,7 +37,7 @@ class Direction:
         self._changes = _changes(experiment, "rate") if not reverse else []
         self._losses = [] if reverse else _changes(experiment, "loss")
         self._loss = experiment.path.reverse_loss if reverse else experiment.path.loss
-        self._goodput: float = case_of(experiment).ratio
+        self._goodput: float = case_of(experiment).payload_ratio
         queue = run.queue if not reverse and experiment.path.rate is not None else run.queue[:0]
         self._t, self._sent, self._drops, self._bytes = (
             queue.column(name) for name in ("t", "sent", "drops", "bytes")
