@@ -68,7 +68,7 @@ def plot_sequence(run: Run, path: Path, target: Path, flow: int, span: tuple[flo
     check_target(target)
     whole = graph_of(run, path, flow)
     shown = whole if span is None else whole.between(*span)
-    if not (shown.sent or shown.resent):
+    if not (shown.sent or shown.retransmitted):
         raise UsageError(f"flow {flow + 1} sends nothing there: the run took {run.experiment_s:g} s")
     with styled():
         save(_figure(run, shown, span), target)
@@ -83,11 +83,11 @@ def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) ->
     few = len(graph.sent) < 2500
     _strokes(axis, graph.sent, scale, _SENT, 1.6 if few else 1.0, "sent")
     _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed (S)", "S")
-    _strokes(axis, graph.resent, scale, _RESENT, _WIDE, "sent again (R)", "R")
+    _strokes(axis, graph.retransmitted, scale, _RESENT, _WIDE, "sent again (R)", "R")
     _steps(axis, graph.acked, scale, color=_ACKED, linewidth=1.6, label="acknowledged")
     if span is not None:
-        _steps(axis, graph.allowed, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
-    low = min(each.first for each in (*graph.sent, *graph.resent)) / scale
+        _steps(axis, graph.window_end, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
+    low = min(each.first for each in (*graph.sent, *graph.retransmitted)) / scale
     low = min([low, *(value / scale for _, value in graph.acked[:1])])
     high = graph.end / scale
     axis.set_ylim(low - 0.03 * (high - low), high + 0.05 * (high - low))

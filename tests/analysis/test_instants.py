@@ -287,7 +287,7 @@ def test_a_round_trip_without_a_sample_is_not_told_of() -> None:
     trips = round_trips(Instants(run).traces[0], 5.0, 4.9, 5.1)
     empty_ones = [trip for trip in trips if not trip.samples]
     assert len(empty_ones) > len(trips) / 2
-    assert all(trip.acked_segments is None and trip.resent is None for trip in empty_ones)
+    assert all(trip.acked_segments is None and trip.retransmits is None for trip in empty_ones)
 
 
 def test_without_an_rtt_there_is_no_round_trip() -> None:

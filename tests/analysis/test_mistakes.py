@@ -150,8 +150,8 @@ def test_every_candidate_is_a_rate_that_is_not_the_expected_one(settings: dict[s
     for one in found:
         assert 0 < one.value < math.inf
         assert abs(math.log(one.value / expected)) > 0.01
-        assert one.what
-        assert "that is" not in one.what
+        assert one.description
+        assert "that is" not in one.description
 
 
 def test_there_are_many_kinds_of_mistakes() -> None:

@@ -178,7 +178,7 @@ def test_the_graph_of_packets_has_what_was_sent_sent_again_acknowledged_and_sack
     graph = sequence_of_packets(run, 0, packets.load(run, kept))
     assert graph is not None
     assert [span[1:] for span in graph.sent] == [(0, 1000), (1000, 2000), (2000, 3000)]
-    assert [(round(t, 6), *span) for t, *span in graph.resent] == [(0.07, 1000, 2000)]
+    assert [(round(t, 6), *span) for t, *span in graph.retransmitted] == [(0.07, 1000, 2000)]
     assert [(round(t, 6), *span) for t, *span in graph.sacked] == [(0.06, 2000, 3000)]
     assert [(round(t, 6), value) for t, value in graph.acked] == [(0.05, 1000), (0.12, 3000)]
     assert graph.end == 3000
@@ -208,7 +208,7 @@ def test_the_graph_of_acks_says_what_each_packet_found_and_left(run: Run) -> Non
     assert graph.sent == ((0.1, 0, 37), (0.2, 37, 3000), (0.3, 3000, 6000))
     # A row tells what held before its packet: the first packet acknowledged 37.
     assert graph.acked == ((0.1, 37), (0.2, 2000), (0.3, 2000))
-    assert graph.allowed == ((0.1, 5037), (0.2, 7000), (0.3, 7000))
+    assert graph.window_end == ((0.1, 5037), (0.2, 7000), (0.3, 7000))
     assert not graph.sacked
     shown = graph.between(0.15, 0.25)
     assert shown.sent == ((0.2, 37, 3000),)

@@ -131,7 +131,7 @@ def _of_run(
 ) -> tuple[LimitedBy, str]:
     """Return the cause over all flows, and its sentence."""
     run, experiment = measured.run, measured.run.experiment
-    carried = {each.flow: each.grown(ARRIVED) for each in measured.intervals}
+    carried = {each.flow: each.growth(ARRIVED) for each in measured.intervals}
     every, start = flows, ""
     if (way := _heavier_way(experiment, carried)) is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.

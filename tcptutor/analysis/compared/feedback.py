@@ -80,7 +80,7 @@ def _right(
     written = units.rate(value)
     near = f"the models say {units.rate(expected)}, the run had {units.rate(measured)}"
     exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
-    but = f" But {written} is {nearest[0].what}{_clause(nearest[0].hint)}." if exact else ""
+    but = f" But {written} is {nearest[0].description}{_clause(nearest[0].hint)}." if exact else ""
     whose = "as the models say" if by_model else "near what the run had"
     if by_model and by_run:
         whose = "right"
@@ -92,7 +92,7 @@ def _wrong(value: float, nearest: Sequence[Mistake], told: Report) -> str:
     if len(nearest) == 1:
         return f"{written}: {nearest[0].sentence}, {off}{_clause(nearest[0].hint)}; {binds}."
     if nearest:
-        return f"{written}: perhaps {nearest[0].what}, or {nearest[1].what}, {off}; {binds}."
+        return f"{written}: perhaps {nearest[0].description}, or {nearest[1].description}, {off}; {binds}."
     return f"{written} is {off}; {binds}."
 
 

@@ -219,7 +219,7 @@ class Findings:
         earlier. It also misses some flows that run out of data; they leave their cwnd unused.
         """
         seen, asked = self.evidence, self.experiment.hosts.send_buffer or self.experiment.flows.buffer
-        unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not seen.lossy
+        unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not seen.has_losses
         return (
             asked is not None
             and seen.send_buffer_bytes >= 0.5 * asked

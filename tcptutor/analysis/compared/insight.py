@@ -147,10 +147,12 @@ def _came_from(trace: Trace, at: int, kind: LossKind | None, link: Direction) ->
             return f"the bottleneck's queue dropped {packets} in the {units.seconds(now - since, 2)} before"
         return "a queue, for the path loses none; it was not sampled"
     if kind == "random-loss":
-        queue = ", and the bottleneck's queue dropped none" if link.has_queue else ""
+        queue = ", and the bottleneck's queue dropped none" if link.has_samples else ""
         return f"the path loses segments at random{queue}"
     if kind == "reordering":
         return (
-            "segments came out of order, none was dropped" if link.has_queue else "segments came out of order"
+            "segments came out of order, none was dropped"
+            if link.has_samples
+            else "segments came out of order"
         )
     return "nothing is known of what it came from"

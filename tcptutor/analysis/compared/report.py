@@ -126,7 +126,9 @@ def report_of(measured: Measured) -> Report:
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
-        undone=0 if run.experiment.path.duplicate else sum(each.undone for each in measured.intervals),
+        undone=0
+        if run.experiment.path.duplicate
+        else sum(each.spurious_events for each in measured.intervals),
         mark_cuts=measured.mark_cuts,
         compared=tuple(compared),
         verdict=why,

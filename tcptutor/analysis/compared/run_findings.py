@@ -87,7 +87,7 @@ class RunFindings:
         if experiment.algorithm(interval.flow) in LOSS_BLIND:
             return self._losses_ignored(interval, link)
         before = [event for event in events if event.t <= interval.start]
-        if before and interval.recovering >= MOSTLY:
+        if before and interval.recovering_share >= MOSTLY:
             return before[-1].kind
         first = events[0] if events and interval.start < events[0].t <= interval.until else None
         if first and first.kind == "bottleneck" and link.stays_full(first.t, interval.until):
@@ -98,11 +98,11 @@ class RunFindings:
 
     def _losses_ignored(self, interval: Interval, link: Direction) -> LossKind | None:
         """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
-        if not interval.grown("retransmits"):
+        if not interval.growth("retransmits"):
             return None
         if link.drops(interval.start, interval.until):
             return "bottleneck"
-        return "random-loss" if link.loses(interval.start) else None
+        return "random-loss" if link.has_random_loss(interval.start) else None
 
     def flow(self, interval: Interval) -> Findings:
         """Return the findings of a flow over `interval`."""
@@ -150,7 +150,7 @@ class RunFindings:
             return None
         kinds, experiment = self._kinds(measured.intervals), self.run.experiment
         losses = self._losses(kinds, evidence)
-        if not measured.intervals and evidence.lossy:
+        if not measured.intervals and evidence.has_losses:
             # Without samples, rely on the experiment.
             losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
         return Findings(

@@ -155,7 +155,7 @@ def _number(interval: Interval) -> int:
 
 def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
     """Return the number of flows in a direction during a second, and their aggregate payload, bit/s."""
-    bits = sum(8 * each.grown(ARRIVED) for each in intervals)
+    bits = sum(8 * each.growth(ARRIVED) for each in intervals)
     span = max(each.until for each in intervals) - min(each.start for each in intervals)
     return len({each.flow for each in intervals}), bits / span
 

@@ -129,13 +129,15 @@ def _flight(case: Case, throughput: float, losses: float) -> float:
 
 def losses_alone(candidates: Iterable[Candidate]) -> float:
     """Return the throughput of the believed loss models, bit/s; infinite without any."""
-    return min((one.throughput for one in candidates if one.best and one.is_lossy), default=math.inf)
+    return min((one.throughput for one in candidates if one.is_believed and one.is_lossy), default=math.inf)
 
 
 def widened(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return `candidates` with the blind spots of `case` added to their tolerances."""
     losses = losses_alone(candidates)
     return [
-        replace(one, sure={**one.sure, **{each.name: each.error for each in blind_spots(case, one, losses)}})
+        replace(
+            one, errors={**one.errors, **{each.name: each.error for each in blind_spots(case, one, losses)}}
+        )
         for one in candidates
     ]

@@ -54,17 +54,17 @@ def expect(
     if finishing is not None:
         finishing = widened(whole.case, [finishing])[0]
         # A short transfer may end before the losses reach their mean; its duration includes them.
-        whole = (whole.without_losses() if finishing.best else whole).also(finishing)
+        whole = (whole.without_losses() if finishing.is_believed else whole).with_candidate(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
     link = case.tcp_capacity if alone else None
     others = [
-        replace(one, sure=_settling(case, one)).prediction(link)
+        replace(one, errors=_settling(case, one)).prediction(link)
         for one in whole.candidates
         if one is not binding and math.isfinite(one.throughput)
     ]
     return Expectation(
         predictions=(
-            replace(binding, sure=_sure(case, binding, whole.believed)).prediction(link),
+            replace(binding, errors=_sure(case, binding, whole.believed)).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
         cwnd_segments=mean_window(case, binding, near) if alone else None,
@@ -81,14 +81,14 @@ def stretch_of(case: Case) -> Stretch:
     candidates = [*limit_candidates(case), *loss_candidates(case)]
     if case.is_cut:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
-        stopped = [replace(one, throughput=_LEAST, each=(), best=False) for one in candidates]
+        stopped = [replace(one, throughput=_LEAST, per_flow=(), is_believed=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
-    if (met := meeting_candidate(case, [one for one in candidates if one.best])) is not None:
+    if (met := meeting_candidate(case, [one for one in candidates if one.is_believed])) is not None:
         candidates.append(met)
     if (late := reordering_candidate(case)) is not None:
         candidates.append(late)
     candidates = widened(case, candidates)
-    best = [one for one in candidates if one.best]
+    best = [one for one in candidates if one.is_believed]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
     limits = own_limits(case, best)
@@ -98,24 +98,26 @@ def stretch_of(case: Case) -> Stretch:
         return stretch
     # No single model limits all flows: each flow has its own limit.
     sure = max(
-        (one.sure for one in believed), key=lambda sure: sure.get("model", 0.0), default={"model": 0.3}
+        (one.errors for one in believed), key=lambda sure: sure.get("model", 0.0), default={"model": 0.3}
     )
     limited_by = "random-loss" if any(one.is_lossy for one in best) else believed[0].limited_by
     model = ThroughputModel.OWN_LIMITS
     label, formula = f"{case.count_prefix}{model.label}", "each flow's own least limit"
-    return stretch.also(Candidate(model, label, together, formula, sure, limited_by, each=limits))
+    return stretch.with_candidate(
+        Candidate(model, label, together, formula, sure, limited_by, per_flow=limits)
+    )
 
 
 def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
     """Return each flow's mean over its lifetime, bit/s."""
     if binding.model is ThroughputModel.COMPLETION:
-        return binding.each
+        return binding.per_flow
     bits: dict[int, float] = {}
     seconds: dict[int, float] = {}
     for one in stretches:
         case, got = one.case, (_LEAST,) * one.case.flow_count
         if not case.is_cut:
-            got = shares(case, [each for each in one.candidates if each.best], one.binding.throughput)
+            got = shares(case, [each for each in one.candidates if each.is_believed], one.binding.throughput)
         if not got:
             return ()
         for flow, rate in zip(case.flows, got, strict=True):
@@ -127,7 +129,7 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
 def _settling(case: Case, one: Candidate) -> dict[str, float]:
     """Return the candidate's errors, plus the bias of the start; losses end slow start early."""
     share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
-    return {**one.sure, "slow start": share} if share > 0 else dict(one.sure)
+    return {**one.errors, "slow start": share} if share > 0 else dict(one.errors)
 
 
 def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:

@@ -74,7 +74,7 @@ class LossEstimate:
     """Relative error of the model."""
     spread: float
     """Relative standard deviation times the square root of the losses."""
-    best: bool
+    is_believed: bool
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class LossyFlow:
     rtt_text: str
     window: int | None
     """Receiver's window, bytes; None without a limit."""
-    paced: bool = False
+    is_paced: bool = False
     """True if segments are paced, even at a rate above the flow's."""
 
     @property
-    def arriving(self) -> float:
+    def segments_per_rtt(self) -> float:
         """Segments that arrive per RTT of the empty path, by the sender's own law."""
         # The law models backoff itself, so a measured timeout, which includes it, does not fit.
         flow = theory.LimitedFlow(
@@ -102,7 +102,7 @@ class LossyFlow:
             rtt=self.rtt,
             loss=self.loss,
             rto=self.rtt + MIN_RTO,
-            spread=self.paced,
+            spread=self.is_paced,
         )
         return theory.limited_rates([flow])[0] * self.rtt
 
@@ -123,13 +123,13 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
     if len(kinds) == 1:
         for one in kinds[0]:
             formula = f"{case.count_prefix}{case.mss} B {one.formula}"
-            yield _candidate(case, one.model, formula, [one], [one], one.best)
+            yield _candidate(case, one.model, formula, [one], [one], one.is_believed)
         return
     for first in kinds[0]:
         same = [next((one for one in found if one.model is first.model), None) for found in kinds]
         if all(same):
-            yield _summed(case, first.model, same, all(one is not None and one.best for one in same))
-    best = [next((one for one in found if one.best), None) for found in kinds]
+            yield _summed(case, first.model, same, all(one is not None and one.is_believed for one in same))
+    best = [next((one for one in found if one.is_believed), None) for found in kinds]
     if len({one.model if one else "" for one in best}) > 1:
         yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
 
@@ -155,7 +155,7 @@ def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
         case.loss_rate,
         case.rtt_text(flow.rtt),
         case.receive_window,
-        paced=case.paced_rate is not None,
+        is_paced=case.paced_rate is not None,
     )
 
 
@@ -229,18 +229,20 @@ def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
         reno = replace(flow, algorithm="reno")
         made = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
         best = ThroughputModel.RENO.is_believed(flow.algorithm)
-        yield replace(made, error=made.error + unmodelled, best=best)
+        yield replace(made, error=made.error + unmodelled, is_believed=best)
     for model in ThroughputModel:
         if (c := model.constant) is not None:
             throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)
             formula = f"× {c:.3g} / ({flow.rtt_text} × √{units.percent(flow.loss)})"
-            yield LossEstimate(model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, best=False)
+            yield LossEstimate(
+                model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, is_believed=False
+            )
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
     p = units.percent(flow.loss)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
     error = PADHYE_ERROR + unmodelled
-    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, best=False)
+    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, is_believed=False)
 
 
 def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -260,7 +262,7 @@ def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
         formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
     throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
     error = LAW_ERRORS["cubic"]
-    yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, best=False)
+    yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, is_believed=False)
 
 
 def _htcp(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -286,7 +288,7 @@ def spread_of(algorithm: str, loss: float, rtt: float) -> float:
 
 def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate:
     """Return the prediction of the sender's own law, which has no short formula."""
-    arriving = flow.arriving
+    arriving = flow.segments_per_rtt
     throughput = theory.window_limited(arriving * flow.mss, flow.rtt)
     formula = f"× {units.number(arriving)} (mean of a round trip) / {flow.rtt_text}"
     error = law_error(flow.algorithm, flow.loss)
@@ -299,7 +301,7 @@ def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
     throughput = 8 * rate * flow.mss
     formula = f"× {units.number(rate * flow.rtt)} (mean of a round trip, roughly) / {flow.rtt_text}"
     error = 1.0 if flow.loss > MOST_LOSS else RELATED_ERROR + 1.5 * flow.loss
-    yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, best=True)
+    yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, is_believed=True)
 
 
 _OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed} | dict.fromkeys(

@@ -75,9 +75,9 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         label=_label(case, lossy, others),
         throughput=total,
         formula=_formula(lossy, others),
-        sure=_sure(case, total, least, others),
+        errors=_sure(case, total, least, others),
         limited_by=least.limited_by,
-        each=each,
+        per_flow=each,
     )
 
 
@@ -197,7 +197,7 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
     ]
     sure = {"model": math.hypot(MEETING_ERROR, max(errors, default=0.0))}
     if not least.is_lossy and least.limited_by != "bottleneck":
-        sure["limit"] = least.sure.get("model", 0.0)
+        sure["limit"] = least.errors.get("model", 0.0)
     if case.bursts_overflow:
         sure["bursts"] = bursts_error(case)
     if not lossy:

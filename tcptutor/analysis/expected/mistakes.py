@@ -41,7 +41,7 @@ class Mistake:
     """Short name; several values may share a kind."""
     value: float
     """Aggregate throughput, bit/s."""
-    what: str
+    description: str
     """Description to follow "that is"."""
     hint: str = ""
     """Clause with advice; may be empty."""
@@ -49,7 +49,7 @@ class Mistake:
     @property
     def sentence(self) -> str:
         """Clause such as "that is the link's rate"."""
-        return f"that is {self.what}"
+        return f"that is {self.description}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Law:
     """Throughput of a flow under a single limit."""
 
     limit: LimitedBy
-    of: Callable[[float, float], float]
+    throughput: Callable[[float, float], float]
     """Function from losses per segment and RTT in s to bit/s."""
     name: str
     """Name in a sentence, e.g. "loss" or "its window"."""
@@ -151,7 +151,7 @@ def _loss_laws(case: Case) -> tuple[Callable[[float, float], float], ...]:
 def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
     """Yield the mistakes about a limit: wrong limit, single flow, above the link, wrong RTT or loss."""
     number, rtt, loss = case.flow_count, case.rtt, case.loss_rate
-    one = law.of(loss, rtt)
+    one = law.throughput(loss, rtt)
     together = number * one
     if number > 1:
         yield Mistake("one flow's", one, f"what one of the {number} flows gets by {law.name}")
@@ -165,22 +165,22 @@ def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
     for kind, factor in (("one way for the round trip", 0.5), ("twice the round trip", 2)):
         other = PATH_RTT + factor * (rtt - PATH_RTT)
         given = f"what an RTT of {case.rtt_text(other)} would give"
-        yield Mistake(kind, number * law.of(loss, other), given, f"here it is {case.rtt_text(rtt)}")
+        yield Mistake(kind, number * law.throughput(loss, other), given, f"here it is {case.rtt_text(rtt)}")
     if law.limit == "random-loss":
         for kind, wrong in (("percent for a fraction", 100 * loss), ("fraction for percent", loss / 100)):
             if wrong < 0.5:
                 given, right = f"the formula with p = {wrong:.2g}", f"{units.percent(loss)} is {loss:.2g}"
-                yield Mistake(kind, number * law.of(wrong, rtt), given, right)
+                yield Mistake(kind, number * law.throughput(wrong, rtt), given, right)
         if case.loss > loss:
             segments = f"the formula with each lost segment for itself, p = {units.percent(case.loss)}"
-            yield Mistake("segments for events", number * law.of(case.loss, rtt), segments, _ONE_CUT)
+            yield Mistake("segments for events", number * law.throughput(case.loss, rtt), segments, _ONE_CUT)
         if number > 1 and number * loss < 0.5:
             shared = f"the formula with {number} times the loss"
             own = f"each flow loses {units.percent(loss)} of its own"
-            yield Mistake("loss times flows", number * law.of(number * loss, rtt), shared, own)
+            yield Mistake("loss times flows", number * law.throughput(number * loss, rtt), shared, own)
     elif case.rate and 8 * case.queue / case.rate > _SLOW_QUEUE * rtt:
         waits = "what it would be if every segment waited in a full queue"
-        yield Mistake("queue counted", number * law.of(loss, rtt + 8 * case.queue / case.rate), waits)
+        yield Mistake("queue counted", number * law.throughput(loss, rtt + 8 * case.queue / case.rate), waits)
 
 
 def _of_reno(case: Case) -> Iterator[Mistake]:

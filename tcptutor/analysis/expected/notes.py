@@ -51,14 +51,14 @@ def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
     """Yield the effects that the binding model leaves out, if they widened its tolerance."""
     for case in stretches:
         for spot in blind_spots(case, binding):
-            if binding.sure.get(spot.name, 0.0) > 0:
+            if binding.errors.get(spot.name, 0.0) > 0:
                 yield spot.text
 
 
 def _of_time(
     case: Case, stretches: Sequence[Case], binding: Candidate, completion: float | None
 ) -> Iterator[str]:
-    if binding.model is ThroughputModel.KERNEL_BUFFER and binding.sure["model"] >= KERNEL_BUFFER_ERROR:
+    if binding.model is ThroughputModel.KERNEL_BUFFER and binding.errors["model"] >= KERNEL_BUFFER_ERROR:
         yield "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
     seconds = case.experiment.seconds
     if completion is not None and completion + min(flow.start for flow in case.flows) > seconds:
@@ -97,7 +97,7 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
-    if binding.limited_by == "bottleneck" and binding.sure.get("bursts", 0.0) >= UNKNOWN:
+    if binding.limited_by == "bottleneck" and binding.errors.get("bursts", 0.0) >= UNKNOWN:
         yield f"a queue of {units.size(case.queue)} drops repairs again and again, which no model here counts"
     if binding.limited_by == "bottleneck" and case.bursts_overflow and not is_known(case):
         yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"

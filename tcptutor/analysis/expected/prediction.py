@@ -74,12 +74,12 @@ class Candidate:
     throughput: float
     """Aggregate without the link's cap, bit/s; infinite if some flow has no such limit."""
     formula: str
-    sure: Mapping[str, float]
+    errors: Mapping[str, float]
     """Relative errors by source: "model", "losses", "slow start" ..."""
     limited_by: LimitedBy
-    best: bool = True
+    is_believed: bool = True
     """True for the model of its kind that is believed for these flows and this path."""
-    each: tuple[float, ...] = field(default=(), compare=False)
+    per_flow: tuple[float, ...] = field(default=(), compare=False)
     """Throughput of each flow, bit/s; empty for a shared limit."""
 
     @classmethod
@@ -106,8 +106,8 @@ class Candidate:
     @property
     def tolerance(self) -> float:
         """Total tolerance: independent parts by root sum of squares, plus biases."""
-        independent = (value for name, value in self.sure.items() if name not in BIASES)
-        return math.hypot(*independent) + sum(value for name, value in self.sure.items() if name in BIASES)
+        independent = (value for name, value in self.errors.items() if name not in BIASES)
+        return math.hypot(*independent) + sum(value for name, value in self.errors.items() if name in BIASES)
 
     def prediction(self, link: float | None) -> Prediction:
         """Return the prediction, with an aggregate under loss capped at `link`, bit/s (Hacker 2001)."""
@@ -118,7 +118,7 @@ class Candidate:
             throughput_bps=cap or self.throughput,
             formula=f"min({units.rate(cap)}, {self.formula})" if cap else self.formula,
             tolerance=min(1.0, self.tolerance),
-            tolerance_from={name: min(1.0, value) for name, value in self.sure.items()},
+            tolerance_from={name: min(1.0, value) for name, value in self.errors.items()},
             limited_by=self.limited_by if cap is None else "bottleneck",
             uncapped_bps=None if cap is None else self.throughput,
         )

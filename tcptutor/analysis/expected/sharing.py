@@ -39,7 +39,7 @@ _BY_CHANCE = 1.0
 
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     """Return the least of each flow's own limits, bit/s; infinite for a flow with none."""
-    each = [one.each for one in believed if one.each]
+    each = [one.per_flow for one in believed if one.per_flow]
     return tuple(
         min((limits[place] for limits in each), default=math.inf) for place in range(case.flow_count)
     )
@@ -225,10 +225,10 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
         label=f"{case.count_prefix}{units.size(size)}",
         throughput=total,
         formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
-        sure=sure,
+        errors=sure,
         # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
-        best=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
-        each=tuple(8 * size / took for took in times),
+        is_believed=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
+        per_flow=tuple(8 * size / took for took in times),
     )
     return candidate, max(times)

@@ -61,12 +61,14 @@ class Stretch:
             return one.is_lossy or (one.model is ThroughputModel.MEETING and self.case.loss_rate > 0)
 
         # Candidates without losses stay the same objects, because the binding one is compared by identity.
-        candidates = tuple(replace(one, best=False) if has_losses(one) else one for one in self.candidates)
+        candidates = tuple(
+            replace(one, is_believed=False) if has_losses(one) else one for one in self.candidates
+        )
         return Stretch(self.case, candidates, tuple(one for one in self.believed if not has_losses(one)))
 
-    def also(self, more: Candidate) -> Stretch:
+    def with_candidate(self, more: Candidate) -> Stretch:
         """Return this stretch with `more` as a further candidate."""
-        believed = [*self.believed, more] if more.best else self.believed
+        believed = [*self.believed, more] if more.is_believed else self.believed
         return Stretch(self.case, (*self.candidates, more), by_throughput(believed))
 
 
@@ -131,7 +133,7 @@ def merged(stretches: Sequence[Stretch]) -> Stretch:
     return Stretch(
         replace(whole, path=longest.path, is_reverse=longest.is_reverse),
         tuple(candidates),
-        by_throughput([one for one in candidates if one.best]),
+        by_throughput([one for one in candidates if one.is_believed]),
     )
 
 
@@ -153,11 +155,11 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
         if all(math.isfinite(one.throughput) for one in answers):
             largest = max((one for one in given if one), key=lambda one: one.throughput)
             made = _mean(parts, weights, answers, largest)
-            found.append(replace(made, best=all(one.best for one in answers)))
+            found.append(replace(made, is_believed=all(one.is_believed for one in answers)))
     if differ:
         longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
         own = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
-        found.append(replace(_mean(parts, weights, bindings, own), best=True))
+        found.append(replace(_mean(parts, weights, bindings, own), is_believed=True))
     return found
 
 
@@ -167,14 +169,15 @@ def _mean(
     weighted = list(zip(weights, answers, strict=True))
     total = math.fsum(weight * one.throughput for weight, one in weighted)
     sure = {
-        name: math.fsum(weight * one.throughput * one.sure.get(name, 0.0) for weight, one in weighted) / total
-        for name in dict.fromkeys(name for one in answers for name in one.sure)
+        name: math.fsum(weight * one.throughput * one.errors.get(name, 0.0) for weight, one in weighted)
+        / total
+        for name in dict.fromkeys(name for one in answers for name in one.errors)
     }
     if "losses" in sure:
         # Losses of all stretches count as one sample.
         events = [part.case.loss_events(one.throughput) for part, one in zip(parts, answers, strict=True)]
         single = max(
-            one.sure.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
+            one.errors.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
             for number, one in zip(events, answers, strict=True)
         )
         sure["losses"] = single / math.sqrt(max(math.fsum(events), 1e-9))
@@ -187,7 +190,7 @@ def _mean(
             0.0 if part.case.is_cut else one.throughput for part, one in zip(parts, answers, strict=True)
         ]
         formula = _sum_of(list(zip(weights, rates, strict=True)))
-    return replace(own, throughput=total, formula=formula, sure=sure, each=())
+    return replace(own, throughput=total, formula=formula, errors=sure, per_flow=())
 
 
 def _sum_of(terms: Sequence[tuple[float, float]]) -> str:

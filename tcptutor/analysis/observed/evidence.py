@@ -111,7 +111,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return self.rtt_rise_s if self.queue_s is None else self.queue_s
 
     @property
-    def lossy(self) -> bool:
+    def has_losses(self) -> bool:
         """True if segments were lost, or marks cut a window."""
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
@@ -132,7 +132,7 @@ def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evid
     ways = [links[reverse] for reverse in sorted({experiment.reversed(flow.flow) for flow in flows})]
     carried = [goodput for link in ways if (goodput := link.goodput(start, end)) is not None]
     goodput = math.fsum(carried) if len(carried) == len(ways) else None
-    arrived = math.fsum(each.grown(ARRIVED) for each in measured.intervals)
+    arrived = math.fsum(each.growth(ARRIVED) for each in measured.intervals)
     carried_bps = 8 * arrived / (end - start) if measured.intervals and end > start else throughput
     used = carried_bps / goodput if goodput else None
     if len(ways) == 1:
@@ -142,7 +142,7 @@ def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evid
         carried_rates = [link.rate(start, end) or math.inf for link in ways]
         acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
         used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
-    waits = [wait for link in ways if (wait := link.wait(start, end)) is not None]
+    waits = [wait for link in ways if (wait := link.queueing_delay(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -170,7 +170,7 @@ def _with_return(
     known: Evidence, intervals: Sequence[Interval], links: Directions, experiment: Experiment
 ) -> Evidence:
     both = [[each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)]
-    carried = [math.fsum(each.grown(ARRIVED) for each in way) for way in both]
+    carried = [math.fsum(each.growth(ARRIVED) for each in way) for way in both]
     backward = carried[1] > carried[0]
     mine = both[backward]
     load = _Opposite(links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals))
@@ -190,10 +190,16 @@ class _Opposite:
     ) -> Evidence:
         """Return `known`, the evidence of flows `mine` on `link`, with the reverse traffic's effect on their ACKs."""
         start, end = min(each.start for each in mine), max(each.until for each in mine)
-        rate, goodput, wait = self.link.rate(start, end), self.link.goodput(start, end), link.wait(start, end)
+        rate, goodput, wait = (
+            self.link.rate(start, end),
+            self.link.goodput(start, end),
+            link.queueing_delay(start, end),
+        )
         if not rate or not goodput:
             return known
-        acks = _acks(8 * math.fsum(each.grown(ARRIVED) for each in mine) / max(end - start, 1e-9), experiment)
+        acks = _acks(
+            8 * math.fsum(each.growth(ARRIVED) for each in mine) / max(end - start, 1e-9), experiment
+        )
         rise = _by_bytes(mine, lambda each: _rise(each, experiment))
         return replace(
             known,
@@ -212,7 +218,7 @@ def _used(link: Direction, start: float, end: float, goodput: float | None) -> f
     Without queue samples, return `goodput`, the flows' payload share. A small excess over the rate is credit that the
     shaper saved while idle.
     """
-    sent = link.used(start, end)
+    sent = link.utilization(start, end)
     if sent is None:
         return goodput
     return min(sent, 1.0) if sent <= _CREDIT else sent
@@ -255,7 +261,7 @@ def evidence_of(
     if used is not None and is_foreign(run):
         # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
         used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
-    segments, events = interval.grown("segs_out"), interval.loss_events
+    segments, events = interval.growth("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
         link_used=used,
@@ -266,7 +272,7 @@ def evidence_of(
         mean_rtt_s=interval.mean_rtt,
         queue_drops=link.drops(start, end),
         flow_bps=throughput,
-        queue_s=link.wait(start, end),
+        queue_s=link.queueing_delay(start, end),
         link_share=share,
     )
     found = _sampled(known, [interval], run.experiment)
@@ -283,13 +289,13 @@ def _is_whole(interval: Interval) -> bool:
 def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:
     duplicates = experiment.path.duplicate > 0
     minima = [rtt for each in found if (rtt := _least_rtt(each, experiment)) > 0]
-    counted = any(each.grown("busy") > 0 for each in found)
+    counted = any(each.growth("busy") > 0 for each in found)
 
     def of_busy(column: str) -> float:
-        return _by_bytes(found, lambda each: min(1.0, each.grown(column) / max(each.grown("busy"), 1e-9)))
+        return _by_bytes(found, lambda each: min(1.0, each.growth(column) / max(each.growth("busy"), 1e-9)))
 
     def in_all(column: str) -> int:
-        return round(sum(each.grown(column) for each in found))
+        return round(sum(each.growth(column) for each in found))
 
     spurious = 0 if duplicates else min(known.retransmits or 0, in_all("dsack_dups"))
 
@@ -300,20 +306,20 @@ def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment)
         busy=_by_bytes(found, _busy) if counted or _is_idle(known, found) else 1.0,
         rwnd_limited=of_busy("rwnd_limited"),
         sndbuf_limited=of_busy("sndbuf_limited"),
-        app_limited=_by_bytes(found, lambda each: each.starved),
-        stalled=_by_bytes(found, lambda each: each.stalled / each.seconds),
-        recovering=_by_bytes(found, lambda each: each.recovering),
+        app_limited=_by_bytes(found, lambda each: each.starved_share),
+        stalled=_by_bytes(found, lambda each: each.stalled_seconds / each.seconds),
+        recovering=_by_bytes(found, lambda each: each.recovering_share),
         cwnd_growth=_growth(found),
         cwnd_bytes=_mean(each.mean("cwnd") * each.mean("mss") for each in found),
         receiver_window_bytes=_mean(each.mean("snd_wnd") for each in found),
-        send_buffer_bytes=_mean(each.held_bytes for each in found),
+        send_buffer_bytes=_mean(each.buffered_bytes for each in found),
         in_flight_bytes=known.flow_bps * _mean(each.mean("rtt") for each in found) / 8,
         reordered=max(in_all("reord_seen"), spurious),
         spurious=spurious,
         timeouts=in_all("total_rto"),
         marks=in_all("delivered_ce"),
         rtt_rise_s=_mean(_rise(each, experiment) for each in found),
-        held=_by_bytes(found, lambda each: each.held),
+        held=_by_bytes(found, lambda each: each.host_limited_share),
         pacing_bps=_steady_pace(found),
     )
 
@@ -343,14 +349,14 @@ def _rise(interval: Interval, experiment: Experiment) -> float:
 
 
 def _busy(interval: Interval) -> float:
-    if not interval.grown("busy") and interval.grown(ARRIVED):
+    if not interval.growth("busy") and interval.growth(ARRIVED):
         return 1.0
     connected = interval.connected_seconds
-    return min(1.0, interval.grown("busy") / connected) if connected else 1.0
+    return min(1.0, interval.growth("busy") / connected) if connected else 1.0
 
 
 def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> float:
-    weights = [each.grown(ARRIVED) for each in found]
+    weights = [each.growth(ARRIVED) for each in found]
     total = math.fsum(weights)
     if total <= 0:
         return _mean(map(share, found))

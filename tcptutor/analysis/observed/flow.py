@@ -65,7 +65,7 @@ class Trace:
         self.flow = flow
         self.has_kernel_state = unknown is None
         """False for imported runs, which lack states, timeouts and busy time."""
-        self.unknown = unknown or frozenset()
+        self.missing_figures = unknown or frozenset()
         """Names of flow results that an imported file leaves out."""
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
@@ -97,7 +97,7 @@ class Trace:
         return cuts_at(*map(self.column, names))
 
     @cached_property
-    def undone(self) -> tuple[int, ...]:
+    def spurious_events(self) -> tuple[int, ...]:
         """Loss events without a loss: all retransmitted segments had arrived, by the receiver's DSACKs.
 
         Events without any retransmission are included.
@@ -121,14 +121,14 @@ class Trace:
         )
 
     @cached_property
-    def connected(self) -> float:
+    def connected_at(self) -> float:
         """Time of the handshake's end, s; until then only the SYN is in flight. Infinite if it failed."""
         columns = (self.column(name) for name in ("t", "segs_out", "unacked", "rtt"))
         rows = zip(*columns, strict=True)
         return next((t for t, sent, unacked, rtt in rows if sent or not unacked or rtt > 0), math.inf)
 
     @cached_property
-    def starved(self) -> tuple[bool, ...]:
+    def is_starved(self) -> tuple[bool, ...]:
         """Per sample, True if the sender has no data left although its window has room.
 
         The kernel's app_limited flag alone stays set until all earlier data is delivered, a round trip or more.
@@ -138,12 +138,12 @@ class Trace:
             return (False,) * len(self)
         columns = (self.column(name) for name in ("t", "notsent", "mss", "unacked", "cwnd"))
         return tuple(
-            bool(flag) and t >= self.connected and waiting < max(1, mss) and unacked < max(1, cwnd)
+            bool(flag) and t >= self.connected_at and waiting < max(1, mss) and unacked < max(1, cwnd)
             for flag, t, waiting, mss, unacked, cwnd in zip(flags, *columns, strict=True)
         )
 
     @cached_property
-    def held(self) -> tuple[bool, ...]:
+    def is_host_limited(self) -> tuple[bool, ...]:
         """Per sample, True if data waits in the sender although both windows have room and nothing was lost.
 
         Then only the sender's host holds the data back: socket pacing or its queue discipline.
@@ -180,7 +180,7 @@ class Trace:
         found: list[tuple[float, float]] = []
         for start, end in spans:
             took = times[end] - times[start]
-            connecting = times[end] <= self.connected
+            connecting = times[end] <= self.connected_at
             idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
             if took <= patience or idle:
                 continue
@@ -206,12 +206,12 @@ class Interval:
     @property
     def connected_seconds(self) -> float:
         """Seconds of the interval with a connection."""
-        return max(0.0, self.until - max(self.start, self.trace.connected))
+        return max(0.0, self.until - max(self.start, self.trace.connected_at))
 
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
 
-    def grown(self, column: str) -> float:
+    def growth(self, column: str) -> float:
         """Return the growth of a counter, at least 0."""
         values = self.trace.column(column)
         return max(0.0, float(values[self.end - 1] - values[self.first]))
@@ -230,31 +230,31 @@ class Interval:
     @property
     def throughput(self) -> float:
         """Payload received, bit/s."""
-        return 8 * self.grown(ARRIVED) / self.seconds
+        return 8 * self.growth(ARRIVED) / self.seconds
 
     @property
     def loss_events(self) -> int | None:
         """Loss events of `Trace.cuts` in the interval; None if unknown."""
-        return self._within(self.trace.cuts.losses) if self.tells("losses") else None
+        return self._within(self.trace.cuts.losses) if self.has_figure("losses") else None
 
     @property
-    def undone(self) -> int:
-        """Loss events of `Trace.undone` in the interval."""
-        return self._within(self.trace.undone)
+    def spurious_events(self) -> int:
+        """Loss events of `Trace.spurious_events` in the interval."""
+        return self._within(self.trace.spurious_events)
 
     @property
     def retransmits(self) -> int | None:
         """Retransmissions in the interval; None if unknown."""
-        return round(self.grown("retransmits")) if self.tells("retransmits") else None
+        return round(self.growth("retransmits")) if self.has_figure("retransmits") else None
 
     @property
     def mean_rtt(self) -> float | None:
         """Mean smoothed RTT, s; None if not measured."""
-        return self.mean("rtt") if self.tells("mean_rtt_s") else None
+        return self.mean("rtt") if self.has_figure("mean_rtt_s") else None
 
-    def tells(self, figure: str) -> bool:
+    def has_figure(self, figure: str) -> bool:
         """Return whether the samples contain that result of a flow."""
-        return figure not in self.trace.unknown
+        return figure not in self.trace.missing_figures
 
     @property
     def mark_cuts(self) -> int:
@@ -265,28 +265,28 @@ class Interval:
         return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
 
     @property
-    def starved(self) -> float:
-        """Share of samples in `Trace.starved`."""
-        return sum(self.trace.starved[self.first : self.end]) / (self.end - self.first)
+    def starved_share(self) -> float:
+        """Share of samples in `Trace.is_starved`."""
+        return sum(self.trace.is_starved[self.first : self.end]) / (self.end - self.first)
 
     @property
-    def held(self) -> float:
-        """Share of samples in `Trace.held`."""
-        return sum(self.trace.held[self.first : self.end]) / (self.end - self.first)
+    def host_limited_share(self) -> float:
+        """Share of samples in `Trace.is_host_limited`."""
+        return sum(self.trace.is_host_limited[self.first : self.end]) / (self.end - self.first)
 
     @property
-    def recovering(self) -> float:
+    def recovering_share(self) -> float:
         """Share of samples in the kernel's recovery state."""
         states: Sequence[int] = self.column("ca_state")
         return sum(state == RECOVERY for state in states) / (self.end - self.first)
 
     @property
-    def held_bytes(self) -> float:
+    def buffered_bytes(self) -> float:
         """Mean fill of the send buffer: unacknowledged or waiting to be sent."""
         return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
 
     @property
-    def stalled(self) -> float:
+    def stalled_seconds(self) -> float:
         """Seconds of `Trace.stalls` in the interval."""
         start, until, stalls = self.start, self.until, self.trace.stalls
         first = bisect_right(stalls, start, key=itemgetter(1))

@@ -40,7 +40,7 @@ class FlowInstant(msgspec.Struct, frozen=True, kw_only=True):
     """Least RTT so far."""
     throughput_bps: float | None
     """Payload received around the instant, bit/s; None with fewer than two samples."""
-    resent: int
+    retransmits: int
     """Retransmissions around the instant."""
 
 
@@ -153,7 +153,7 @@ class Instants:
             rtt_s=rtt or None,
             min_rtt_s=trace.column("min_rtt")[at] or None,
             throughput_bps=8 * max(0, arrived[last] - arrived[first]) / apart if apart > 0 else None,
-            resent=max(0, resent[last] - resent[first]),
+            retransmits=max(0, resent[last] - resent[first]),
         )
 
     def _single(self, flow: int, after: float, t: float) -> tuple[float, int, int, float] | None:
@@ -175,7 +175,7 @@ class Instants:
         """Return the utilization by the queue samples in the window, or by the nearest two."""
         at = max(0, bisect_right(self._queue, start) - 1)
         after = min(len(self._queue) - 1, max(at + 1, bisect_right(self._queue, end) - 1))
-        return self._link.used(self._queue[at], self._queue[after]) if after > at else None
+        return self._link.utilization(self._queue[at], self._queue[after]) if after > at else None
 
     def _datagrams(self, start: float, end: float) -> list[UdpInstant]:
         found = []

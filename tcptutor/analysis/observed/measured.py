@@ -83,7 +83,7 @@ class Measured:
         alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
         if (alike and not fixed) or end <= start:
             return plain
-        return 8 * math.fsum(each.grown(ARRIVED) for each in self.intervals) / (end - start)
+        return 8 * math.fsum(each.growth(ARRIVED) for each in self.intervals) / (end - start)
 
     @property
     def losses(self) -> int | None:
@@ -184,9 +184,9 @@ def _result(run: Run, interval: Interval) -> FlowResult:
         retransmits=interval.retransmits,
         losses=interval.loss_events,
         mark_cuts=interval.mark_cuts,
-        segments=round(interval.grown("segs_out")) if interval.tells("segments") else None,
+        segments=round(interval.growth("segs_out")) if interval.has_figure("segments") else None,
         mean_rtt_s=interval.mean_rtt,
-        mean_cwnd_segments=interval.mean("cwnd") if interval.tells("mean_cwnd_segments") else None,
+        mean_cwnd_segments=interval.mean("cwnd") if interval.has_figure("mean_cwnd_segments") else None,
         mss=int(interval.column("mss")[-1]),
     )
 

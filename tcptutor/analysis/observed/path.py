@@ -56,7 +56,7 @@ class Direction:
         rate = self.rate(start, end)
         return rate * self._goodput if rate else None
 
-    def used(self, start: float, end: float) -> float | None:
+    def utilization(self, start: float, end: float) -> float | None:
         """Return the utilization by all traffic, including UDP and ACKs; None if unknown."""
         rate, first, last = self.rate(start, end), self._at(start), self._at(end)
         if not rate or last <= first or self._t[last] <= self._t[first]:
@@ -64,16 +64,16 @@ class Direction:
         sent = self._sent[last] - self._sent[first]
         return float(max(0.0, 8 * sent / (self._t[last] - self._t[first]) / rate))
 
-    def loses(self, t: float) -> bool:
+    def has_random_loss(self, t: float) -> bool:
         """Return whether the experiment sets random loss at `t`."""
         return _value_at(self._loss, self._losses, t) > 0
 
     @property
-    def has_queue(self) -> bool:
+    def has_samples(self) -> bool:
         """True if the queue was sampled."""
         return len(self._t) > 1
 
-    def wait(self, start: float, end: float) -> float | None:
+    def queueing_delay(self, start: float, end: float) -> float | None:
         """Return the mean queueing delay, s, with each sample at the rate of its time; None without samples."""
         first, last = self._at(start), self._at(end)
         if not self._rate or last <= first:
@@ -95,7 +95,7 @@ class Direction:
             return False
         # The last frames left somewhere between two samples.
         until = bisect_left(self._sent, self._sent[last], first, last + 1) - 1
-        used = self.used(self._t[first], self._t[until]) if until > first else None
+        used = self.utilization(self._t[first], self._t[until]) if until > first else None
         return used is not None and used >= FULL
 
     def drops(self, start: float, end: float) -> int:
@@ -163,17 +163,19 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
             return "reordering"
         if link.drops(since, now) > 0:
             return "bottleneck"
-        if any(link.loses(t) for t in (since, now)):
+        if any(link.has_random_loss(t) for t in (since, now)):
             return "random-loss"
         if shuffles or overtaken or in_vain:
             return "reordering"
-        return None if link.has_queue or not known else "bottleneck"
+        return None if link.has_samples or not known else "bottleneck"
 
     found = {
         at: LossEvent(times[at], kind(at), cwnds[at - 1])
         for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
     }
-    taken_back = set(trace.undone) if any(one.kind == "random-loss" for one in found.values()) else set()
+    taken_back = (
+        set(trace.spurious_events) if any(one.kind == "random-loss" for one in found.values()) else set()
+    )
     return [one for at, one in found.items() if at not in taken_back]
 
 

@@ -26,7 +26,7 @@ class RoundTrip(msgspec.Struct, frozen=True, kw_only=True):
     """cwnd at its start."""
     acked_segments: float | None
     """Segments that arrived between the latest samples at its start and end; None if these are the same sample."""
-    resent: int | None
+    retransmits: int | None
     """Retransmissions between the same samples; None if these are the same."""
 
 
@@ -65,5 +65,5 @@ def _round_trip(trace: Trace, number: int, start: float, end: float) -> RoundTri
         samples=last - first,
         cwnd_segments=trace.column("cwnd")[first],
         acked_segments=max(0, arrived[last] - arrived[first]) / max(1, mss[last]) if known else None,
-        resent=max(0, resent[last] - resent[first]) if known else None,
+        retransmits=max(0, resent[last] - resent[first]) if known else None,
     )

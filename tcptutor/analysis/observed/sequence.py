@@ -39,18 +39,18 @@ class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
     """Kind of record behind the graph."""
     sent: tuple[ByteSpan, ...]
     """First transmissions: each captured segment, or with ACKs all bytes sent since the previous packet."""
-    resent: tuple[ByteSpan, ...]
+    retransmitted: tuple[ByteSpan, ...]
     sacked: tuple[ByteSpan, ...]
     """Bytes first reported by each ACK as received beyond a gap; empty for an ACK trace."""
     acked: tuple[tuple[float, int], ...]
     """Steps of (time, highest acknowledged byte)."""
-    allowed: tuple[tuple[float, int], ...]
+    window_end: tuple[tuple[float, int], ...]
     """Steps of (time, end of the receiver's window); empty for packets, which do not show the window scale."""
 
     @property
     def end(self) -> int:
         """Offset after the last byte sent."""
-        return max((span.last for span in (*self.sent, *self.resent)), default=0)
+        return max((span.last for span in (*self.sent, *self.retransmitted)), default=0)
 
     def between(self, start: float, end: float) -> SequenceGraph:
         """Return the part from `start` to `end`, including the last step before `start`."""
@@ -68,10 +68,10 @@ class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self,
             sent=inside(self.sent),
-            resent=inside(self.resent),
+            retransmitted=inside(self.retransmitted),
             sacked=inside(self.sacked),
             acked=holding(self.acked),
-            allowed=holding(self.allowed),
+            window_end=holding(self.window_end),
         )
 
 
@@ -94,10 +94,10 @@ def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
         flow=flow,
         source="acks",
         sent=tuple(sent),
-        resent=tuple(ByteSpan(row.t, row.first, row.last) for row in run.resent if row.flow == flow),
+        retransmitted=tuple(ByteSpan(row.t, row.first, row.last) for row in run.resent if row.flow == flow),
         sacked=(),
         acked=tuple((now[0], after[1]) for now, after in steps),
-        allowed=tuple((now[0], after[1] + after[3]) for now, after in steps),
+        window_end=tuple((now[0], after[1] + after[3]) for now, after in steps),
     )
 
 
@@ -168,8 +168,8 @@ def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegme
         flow=flow,
         source="packets",
         sent=tuple(sent),
-        resent=tuple(resent),
+        retransmitted=tuple(resent),
         sacked=tuple(sacked),
         acked=tuple(acked),
-        allowed=(),
+        window_end=(),
     )

@@ -60,7 +60,7 @@ def _known(figure: Figure | None) -> Figure:
 
 
 def _grown(part: RunPart, column: str) -> float:
-    return sum(each.grown(column) for each in part.intervals)
+    return sum(each.growth(column) for each in part.intervals)
 
 
 def queue_drops(part: RunPart) -> float:

@@ -134,7 +134,7 @@ def _sequence(looking: Looking, cursor: Cursor, width: int, tallest: int) -> tup
     """Title and graph of the flow's bytes."""
     graph, flows = looking.sequence(cursor), looking.instants.flows
     names = dict(zip(flows, flow_names(looking.live.run.experiment, flows), strict=True))
-    if graph is None or not (graph.sent or graph.resent):
+    if graph is None or not (graph.sent or graph.retransmitted):
         said, *rest = sequence.nothing(width, tallest + 1)
         return [said], rest
     head = sequence.title(graph, names.get(cursor.flow, ""), width)

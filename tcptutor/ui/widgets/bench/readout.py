@@ -208,8 +208,8 @@ def _loss(told: InstantTold, there: Sequence[Loss]) -> Sentence:
     more = f" and {len(there) - 1} more" if len(there) > 1 else ""
     about = f"{'mark' if nearest.mark else 'loss'} at {told.time(nearest.t)}{more}: "
     fell = f"cwnd {nearest.cwnd_before} to {nearest.cwnd_after}"
-    if (flow := told.flow) is not None and flow.resent:
-        fell += f", {flow.resent} sent again"
+    if (flow := told.flow) is not None and flow.retransmits:
+        fell += f", {flow.retransmits} sent again"
     return about, STRONG, f"{fell}; {nearest.why}"
 
 
@@ -219,10 +219,10 @@ def _round_trip(told: InstantTold, found: RoundTrip, zero: float) -> Sentence:
     number = found.number if found.number < 0 else found.number + 1
     about = f"round trip {abs(number)} {where} the loss at {told.time(zero)}: "
     took = f"it takes {_ms(found.end - found.start)} and begins with cwnd {found.cwnd_segments}"
-    if found.acked_segments is None or found.resent is None:
+    if found.acked_segments is None or found.retransmits is None:
         return about, STRONG, f"{took}; no sample was taken in it"
     arrived = f"{found.acked_segments:.0f} segments arrive in it"
-    again = f", {found.resent} are sent again" if found.resent else ""
+    again = f", {found.retransmits} are sent again" if found.retransmits else ""
     return about, STRONG, f"{took}; {arrived}{again}"
 
 

@@ -25,11 +25,11 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     _, unit = _scale(graph)
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
-    letters = ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.resent))
+    letters = ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.retransmitted))
     for letter, style, spans in letters:
         if spans:
             keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " resent", TEXT)])
-    if graph.allowed:
+    if graph.window_end:
         keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
     for key in keys:
         longer = [*pieces, ("  ", TEXT), *key]
@@ -69,7 +69,9 @@ def _scale(graph: SequenceGraph) -> tuple[float, str]:
 
 def _bounds(graph: SequenceGraph) -> tuple[float, float]:
     """The lowest and the highest byte that is drawn."""
-    lowest = [span.first for span in (*graph.sent, *graph.resent)] + [value for _, value in graph.acked[:1]]
+    lowest = [span.first for span in (*graph.sent, *graph.retransmitted)] + [
+        value for _, value in graph.acked[:1]
+    ]
     low, high = min(lowest), max(graph.end, *(value for _, value in graph.acked[-1:]), 1)
     return float(low), float(max(high, low + 1))
 
@@ -106,10 +108,10 @@ def _cells(
     sent = Layer(_SENT, width, dots)
     for each in graph.sent:
         sent.span(column(each.t), row(each.first), row(each.last))
-    allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.allowed)
+    allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.window_end)
     acked = steps(Layer(_ACKED, width, dots), graph.acked)
     rows = canvas.compose([allowed], [acked, sent], across, height)
-    for letter, style, spans in ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.resent)):
+    for letter, style, spans in ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.retransmitted)):
         for each in spans:
             middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
             rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (letter, style)
