@@ -80,7 +80,7 @@ def challenges() -> dict[str, ExploreActivity]:
 
 def tries(challenge: ExploreActivity) -> dict[str, Experiment]:
     """What is recorded of a challenge, by the names of the files."""
-    return {"start": challenge.experiment, "solution": challenge.solved}
+    return {"start": challenge.experiment, "solution": challenge.solution_experiment}
 
 
 def reached(challenge: ExploreActivity, run: Run, start: Run | None) -> list[bool]:
@@ -210,7 +210,7 @@ class Recorder:
         told: object
         if posed is not None:
             page, key, challenge = posed
-            start = RunCache().get(challenge.experiment) if challenge.compares else None
+            start = RunCache().get(challenge.experiment) if challenge.needs_start_run else None
             small, told = tried(challenge, run, start), reached(challenge, run, start)
             self.expected[page] = {**self.expected.get(page, {}), key: told}
         elif swept is None:

@@ -81,10 +81,12 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         for variant in (step, *step.variants):
             yield from _step(variant, module.id, catalogue, say)
         before = {each.id for each in module.steps[:number] if each.experiment}
-        if step.experiment and step.experiment.beside and step.experiment.beside not in before:
-            yield say(f"no page before this one runs as {step.experiment.beside!r}", "experiment.beside")
+        if step.experiment and step.experiment.compare_with and step.experiment.compare_with not in before:
+            yield say(
+                f"no page before this one runs as {step.experiment.compare_with!r}", "experiment.beside"
+            )
         yield from _drawn(step, module.steps[:number], say)
-        for asked in step.of(Question):
+        for asked in step.activities_of(Question):
             if asked.read and asked.read not in by_id:
                 reason = unknown("page", asked.read, [each.id for each in module.steps])
                 yield say(reason, f"question {asked.id}: read")
@@ -96,10 +98,10 @@ def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
     first = earlier.get(step.own_as)
     if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
         yield say("names an earlier page with as many variants, drawn by itself", "own_as")
-    beside = earlier.get(step.experiment.beside) if step.experiment else None
-    if beside and beside.variants and beside.drawn_as != step.drawn_as:
+    beside = earlier.get(step.experiment.compare_with) if step.experiment else None
+    if beside and beside.variants and beside.variant_page != step.variant_page:
         yield say(
-            f"who has the n-th variant here is to have the n-th of {beside.id!r}: give {beside.drawn_as!r}",
+            f"who has the n-th variant here is to have the n-th of {beside.id!r}: give {beside.variant_page!r}",
             "own_as",
         )
 
@@ -133,7 +135,7 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
     built: list[Experiment | None] = []
     for number, claim in enumerate(step.claims, start=1):
         where = f"claim[{number}]"
-        texts = anywhere if claim.anywhere else after
+        texts = anywhere if claim.may_precede_run else after
         for key, reason in claims.problems(claim, texts, module, step.setup, catalogue.build):
             yield say(reason, f"{where}.{key}".rstrip("."))
         with suppress(UsageError):  # reported above
@@ -166,13 +168,13 @@ def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Pa
 
 def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
     """Yield the mistakes of predictions and questions on a sweep page."""
-    for predict in step.of(Predict):
+    for predict in step.activities_of(Predict):
         if step.sweep is not None:
             yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))
         elif predict.of:
             yield "predict.of", "there is no sweep on this page: leave it out"
     if step.sweep is not None:
-        for asked in step.of(ReadOff):
+        for asked in step.activities_of(ReadOff):
             yield (
                 f"question {asked.id}: kind",
                 "a sweep has no one run to read off: ask for a value of the curve",

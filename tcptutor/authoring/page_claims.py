@@ -40,7 +40,7 @@ class PageClaim(NamedTuple):
     line: int
     """First line of its table, counted from 1."""
     claim: Claim
-    compared: tuple[ClaimRun, ...]
+    claim_runs: tuple[ClaimRun, ...]
     """Experiments to compare, once per seed."""
 
     @property
@@ -51,7 +51,7 @@ class PageClaim(NamedTuple):
     @property
     def runs(self) -> tuple[Experiment, ...]:
         """Experiments to run, possibly with repetitions."""
-        return tuple(each for one in self.compared for each in runs(self.claim, one))
+        return tuple(each for one in self.claim_runs for each in runs(self.claim, one))
 
     @property
     def text(self) -> str:
@@ -64,21 +64,21 @@ class PageClaim(NamedTuple):
         return is_measured(self.claim)
 
     @property
-    def stated(self) -> str:
+    def expectation(self) -> str:
         """Claimed value with its tolerance: "90 % within 5 %"."""
         claim = self.claim
         within = f" within {claim.within}" if claim.within else ""
         relation = f"{claim.relation} " if claim.relation != "about" else ""
         return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
 
-    def judged(self, find: FindRun) -> tuple[Judgement, ...]:
+    def judge(self, find: FindRun) -> tuple[Judgement, ...]:
         """Judge the claim for each seed."""
-        return tuple(judge(self.claim, one, find) for one in self.compared)
+        return tuple(judge(self.claim, one, find) for one in self.claim_runs)
 
     @property
     def document(self) -> dict[str, object]:
         """The claim as plain JSON."""
-        claim, first = self.claim, self.compared[0]
+        claim, first = self.claim, self.claim_runs[0]
         return {
             "text": claim.text,
             "of": claim.of,
@@ -87,7 +87,7 @@ class PageClaim(NamedTuple):
             "relation": claim.relation,
             "experiment": first.of.name if first.of else None,
             "settings": spec.settings(first.of) if first.of else {},
-            "seeds": [one.of.seed for one in self.compared if one.of and self.is_measured],
+            "seeds": [one.of.seed for one in self.claim_runs if one.of and self.is_measured],
         }
 
 

@@ -21,7 +21,7 @@ NEAR = 0.03
 
 def spoilers(step: Step) -> Iterator[tuple[str, str]]:
     """Yield key and reason of each text that reveals too much."""
-    for asked in step.of(Numeric):
+    for asked in step.activities_of(Numeric):
         answer = quantities(asked.answer)
         for key, text in texts(asked):
             if key.startswith("hints") and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
@@ -54,7 +54,7 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
     seen += [(f"shell.goal {goal.id}: id", goal.id) for goal in shell.goals]
     seen += [(f"shell.goal {goal.id}: text", goal.text) for goal in shell.goals]
     seen += [("shell.command", command.run) for command in shell.commands]
-    seen += [(f"question {asked.id}: ask", asked.ask) for asked in step.of(Question)]
+    seen += [(f"question {asked.id}: ask", asked.ask) for asked in step.activities_of(Question)]
     for key, text in seen:
         if word := telltale(shell.broken, text):
             yield key, f"says {word!r}, and what is wrong is for the student to find"
@@ -64,7 +64,7 @@ def _asked_about(step: Step) -> Experiment | None:
     """Return the experiment to predict; on a sweep page, the experiment at the predicted value."""
     if step.sweep is None:
         return step.experiment.experiment if step.experiment else None
-    asked = [predict.at for predict in step.of(Predict) if predict.at in step.sweep.values]
+    asked = [predict.at for predict in step.activities_of(Predict) if predict.at in step.sweep.values]
     if not asked or step.sweep.measure != "throughput":
         return None
     return step.sweep.experiments[step.sweep.values.index(asked[0])]

@@ -63,7 +63,7 @@ class PageTrial(NamedTuple):
     @property
     def runs(self) -> tuple[Experiment, ...]:
         """Experiments to run, possibly with repetitions."""
-        compares = self.challenge.compares
+        compares = self.challenge.needs_start_run
         return tuple(
             each for tried, start in self._tries for each in ((tried, start) if compares else (tried,))
         )
@@ -86,18 +86,18 @@ class PageTrial(NamedTuple):
         return True
 
     @property
-    def stated(self) -> str:
+    def expectation(self) -> str:
         """Expected outcome."""
         return "reaches it" if self.solves else "does not reach it"
 
-    def judged(self, find: FindRun) -> tuple[Judgement, ...]:
+    def judge(self, find: FindRun) -> tuple[Judgement, ...]:
         """Judge the trial for each seed."""
         return tuple(self._judge(*each, find) for each in self._tries)
 
     def _judge(self, tried: Experiment, start: Experiment, find: FindRun) -> Judgement:
         try:
             run = find(tried).run
-            first = find(start).run if self.challenge.compares else None
+            first = find(start).run if self.challenge.needs_start_run else None
         except UsageError as error:
             return Judgement(False, str(error))
         if run.fidelity.status != "valid":
@@ -114,7 +114,7 @@ class PageTrial(NamedTuple):
         return {
             "text": self.text,
             "of": "challenge",
-            "value": self.stated,
+            "value": self.expectation,
             "experiment": self.experiment.name,
             "settings": spec.settings(self.experiment),
             "seeds": [tried.seed for tried, _ in self._tries],

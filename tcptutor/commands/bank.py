@@ -93,7 +93,7 @@ def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]
 def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
     charts = sum(
         step.experiment is not None
-        and any(each.about_run and not each.against_run for each in step.of(Question))
+        and any(each.about_run and not each.against_run for each in step.activities_of(Question))
         for module in modules
         for step in module.steps
     )

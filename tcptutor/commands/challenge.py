@@ -15,7 +15,7 @@ def check_challenge(module: Module, step: Step, challenge: ExploreActivity, as_j
     """The exit code: 0 when it is reached. By what the journal has of the student's runs; raises JournalError."""
     with opened_journal() as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)
-    reached, standing = record.right is not None, challenge.standing(record)
+    reached, standing = record.right is not None, challenge.describe_status(record)
     knobs = challenge.knobs_of(record.latest.given) if record.latest else None
     if as_json:
         document = {

@@ -82,7 +82,7 @@ class RunResults:
     def results(self, page: Iterable[Judged]) -> list[ClaimResult]:
         """Of one page: its runs are read once, and forgotten."""
         self._latest.clear()
-        found = [ClaimResult(each, each.judged(self.find)) for each in page]
+        found = [ClaimResult(each, each.judge(self.find)) for each in page]
         self._latest.clear()
         return found
 
@@ -197,7 +197,7 @@ def lines(results: Sequence[ClaimResult]) -> list[str]:
         for each in results
     ]
     return heads + [
-        f"{line}  {toned('holds', 'good') if each.holds else toned(f'DOES NOT HOLD: {each.of.stated}', 'bad')}"
+        f"{line}  {toned('holds', 'good') if each.holds else toned(f'DOES NOT HOLD: {each.of.expectation}', 'bad')}"
         for line, each in zip(table(rows, indent=0), results, strict=True)
     ]
 

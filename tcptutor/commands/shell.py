@@ -145,7 +145,7 @@ async def _session(
     """
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
-    needs = opened.page.shell.needs if opened is not None else None
+    needs = opened.page.shell.kernel_requirements if opened is not None else None
     trap = opened.page.shell.broken if opened is not None else ""
     async with Lab(backend).session(experiment, needs, trap) as (session, environment):
         began.set()

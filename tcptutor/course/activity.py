@@ -145,7 +145,7 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
     def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for tables that name an experiment
         return self
 
-    def drawn(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for questions with draws
+    def draw_numbers(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for questions with draws
         """Draw numbers for a question; the same seed gives the same numbers.
 
         Returns:
@@ -153,7 +153,7 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """
         return {}
 
-    def posed(self, draw: Draw) -> Activity:  # noqa: ARG002
+    def with_numbers(self, draw: Draw) -> Activity:  # noqa: ARG002
         """Return the activity with these numbers filled in.
 
         Raises:
@@ -177,7 +177,7 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """
         raise NotImplementedError
 
-    def understood(self, given: Given) -> str:  # noqa: ARG002
+    def interpret(self, given: Given) -> str:  # noqa: ARG002
         """Return how a typed number was interpreted, or an empty string if it is written in plain digits."""
         return ""
 

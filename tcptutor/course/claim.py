@@ -113,7 +113,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(dict.fromkeys((self.of, (self.per.of if self.per else None) or self.of)))
 
     @property
-    def anywhere(self) -> bool:
+    def may_precede_run(self) -> bool:
         """True if the claim may appear before the page's run because it is independent of it."""
         return bool(self.experiment or self.set) or self.of in KNOWN_SUBJECTS
 
@@ -132,7 +132,7 @@ class PageSetup(NamedTuple):
     columns: Mapping[str, tuple[Setting, ...]] = {}
     """For a sweep: the values of its axis, and of the parameters that change with it, matched by index."""
 
-    def over(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    def with_overrides(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
         """Return the page's settings with `settings` on top.
 
         A value of a sweep's axis also selects the parameters that change with it.

@@ -79,7 +79,7 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         """Index of the leading model's knee; None without a model, or with a flat curve."""
         return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
-    def answer(self, value: float, at: str, tolerance: float) -> str:
+    def feedback_on(self, value: float, at: str, tolerance: float) -> str:
         """Return feedback on a predicted `value`.
 
         Args:

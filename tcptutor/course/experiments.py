@@ -77,7 +77,7 @@ class Catalogue:
         """Matching rows of the documents' settings, by full name. Reads every file."""
         return {name: entry.rows for name, entry in self._tables().items()}
 
-    def of_module(self, module: str) -> dict[str, spec.Experiment]:
+    def module_experiments(self, module: str) -> dict[str, spec.Experiment]:
         """Return the readable experiments of a module by full name."""
         return {name: self.build(name) for name in self._tables(f"{module}/")}
 

@@ -68,15 +68,15 @@ class LessonFile:
         Raises:
             ContentError: The file cannot be read, exceeds `bounds`, or does not match `kind`.
         """
-        return self.converted(self.tables(bounds), kind)
+        return self.convert_table(self.tables(bounds), kind)
 
-    def convert(self, text: str, kind: type[T], bounds: FileBounds = SMALL) -> T:
+    def parse_text(self, text: str, kind: type[T], bounds: FileBounds = SMALL) -> T:
         """Parse TOML `text` from this file as `kind`.
 
         Raises:
             ContentError: The text exceeds `bounds` or does not match `kind`.
         """
-        return self.converted(self._toml(text, bounds), kind)
+        return self.convert_table(self._toml(text, bounds), kind)
 
     def check_text(self, text: str, key: str) -> None:
         """Check that a text can be shown on a terminal.
@@ -98,7 +98,7 @@ class LessonFile:
         except Untame as error:
             raise self.problem(error.reason, error.key) from None
 
-    def converted(self, table: dict[str, Any], kind: type[T]) -> T:
+    def convert_table(self, table: dict[str, Any], kind: type[T]) -> T:
         """Convert a table from this file to `kind`.
 
         Raises:

@@ -118,7 +118,7 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")
-    read: Any = file.convert(front, StepFile, PAGE)
+    read: Any = file.parse_text(front, StepFile, PAGE)
     if not read.own and "{own." not in front + prose:
         return (_text(read, prose),)
     return tuple(_variants(file, front, prose, read))
@@ -142,7 +142,7 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
             "a page with a network to work on by hand is the same for all: leave it out", "own"
         )
     for variant in range(len(next(iter(read.own.values())))):
-        text: Any = file.convert(page_variants.filled(front, read.own, variant), StepFile, PAGE)
+        text: Any = file.parse_text(page_variants.filled(front, read.own, variant), StepFile, PAGE)
         yield _text(text, page_variants.filled(prose, read.own, variant))
 
 

@@ -108,7 +108,7 @@ class OpenedCourse:
             minutes=head.minutes,
             sources=head.sources,
             steps=LaterSteps([path.stem[3:] for path in files], partial(self._steps, id_, files)),
-            experiments=LaterExperiments(partial(self._catalogue.of_module, id_)),
+            experiments=LaterExperiments(partial(self._catalogue.module_experiments, id_)),
             extra=head.extra,
         )
 

@@ -67,7 +67,7 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             return "grace_hours", f"{self.grace_hours:g} is out of bounds: 0 to {_MOST}"
         return None
 
-    def left(self, wrong: int, hints: int, at: datetime | None) -> float:
+    def remaining_share(self, wrong: int, hints: int, at: datetime | None) -> float:
         """Return the factor, 0 to 1, after `wrong` attempts and `hints`, for work done at `at`."""
         found = self.retry**wrong * self.hint**hints
         return found * self.late if self.is_late(at) else found

@@ -22,7 +22,7 @@ class Measure(NamedTuple):
     kind: Literal["rate", "time", "ratio", "number"]
     label: str
     """Title over the chart."""
-    of: Callable[[Report], float | None]
+    compute: Callable[[Report], float | None]
     """Value in base units; None if the run lacks it."""
     is_cost: bool = False
     """True if lower is better, so that the knee is where it starts to rise."""
@@ -86,7 +86,7 @@ def measured(name: MeasureName, run: Run) -> float | None:
     """Return the quantity of `run` in base units, or None if the run lacks it."""
     from tcptutor.analysis import report  # noqa: PLC0415  # the course loads without the analysis
 
-    return MEASURES[name].of(report(run))
+    return MEASURES[name].compute(report(run))
 
 
 def expected(name: MeasureName, experiment: Experiment) -> float | None:

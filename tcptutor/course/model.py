@@ -46,7 +46,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     own_as: str = ""
     """Page of the module whose variant number this page shares; empty for a page with its own draw."""
 
-    def own(self, module: str, identity: str) -> Step:
+    def for_student(self, module: str, identity: str) -> Step:
         """Return the page that the student with `identity` sees.
 
         In a graded course that is a variant, with the student's own seeds for a sweep. An empty identity
@@ -54,7 +54,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not identity:
             return self
-        number = personal.variant(identity, module, self.drawn_as, 1 + len(self.variants))
+        number = personal.variant(identity, module, self.variant_page, 1 + len(self.variants))
         step = (self, *self.variants)[number]
         if step.sweep is None:
             return step
@@ -64,7 +64,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(step, activities=activities)
 
     @property
-    def drawn_as(self) -> str:
+    def variant_page(self) -> str:
         """Page id from which the variant is drawn."""
         return self.own_as or self.id
 
@@ -73,29 +73,29 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         """Kinds of activities, by lesson-file table: "predict", "experiment", "question"."""
         return tuple(dict.fromkeys(activity.table for activity in self.activities)) or ("read",)
 
-    def of(self, kind: type[A]) -> tuple[A, ...]:
+    def activities_of(self, kind: type[A]) -> tuple[A, ...]:
         """Return the activities of that kind."""
         return tuple(activity for activity in self.activities if isinstance(activity, kind))
 
     @property
     def experiment(self) -> RunActivity | None:
         """Experiment to run on this page."""
-        return next(iter(self.of(RunActivity)), None)
+        return next(iter(self.activities_of(RunActivity)), None)
 
     @property
     def sweep(self) -> SweepActivity | None:
         """Sweep to run on this page; a page has either an experiment or a sweep."""
-        return next(iter(self.of(SweepActivity)), None)
+        return next(iter(self.activities_of(SweepActivity)), None)
 
     @property
     def explore(self) -> ExploreActivity | None:
         """Challenge on this page."""
-        return next(iter(self.of(ExploreActivity)), None)
+        return next(iter(self.activities_of(ExploreActivity)), None)
 
     @property
     def shell(self) -> ShellActivity | None:
         """Hands-on exercise on this page."""
-        return next(iter(self.of(ShellActivity)), None)
+        return next(iter(self.activities_of(ShellActivity)), None)
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:
@@ -104,7 +104,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
 
-    def asked_of(self, activity: Activity) -> Experiment | None:
+    def predicted_experiment(self, activity: Activity) -> Experiment | None:
         """Return the experiment a prediction is about.
 
         On a sweep page that is the experiment at the predicted value, otherwise the first.
@@ -164,7 +164,7 @@ class OwnSteps(Sequence[Step]):
             return [self[each] for each in range(len(self))[place]]
         number = range(len(self))[place]
         if number not in self._made:
-            self._made[number] = self._module.steps[number].own(self._module.id, self._identity)
+            self._made[number] = self._module.steps[number].for_student(self._module.id, self._identity)
         return self._made[number]
 
     def __len__(self) -> int:
@@ -180,7 +180,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of the course; None for a course that was not loaded from disk."""
     marks: MarkScheme = MarkScheme()
 
-    def own(self, identity: str) -> Course:
+    def for_student(self, identity: str) -> Course:
         """Return the course with the pages that the student with `identity` sees."""
         if not identity:
             return self
@@ -189,7 +189,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         )
         return msgspec.structs.replace(self, modules=modules)
 
-    def part(self, modules: Sequence[str]) -> Course:
+    def select(self, modules: Sequence[str]) -> Course:
         """Return the course reduced to the modules with these ids; an empty list selects all.
 
         Raises:

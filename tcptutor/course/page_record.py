@@ -57,7 +57,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     measured: float | None = None
     """Prediction: the value measured by the first run after it, in the base unit."""
 
-    def responded(self, response: Response) -> ActivityRecord:
+    def with_response(self, response: Response) -> ActivityRecord:
         """Return the record with a response added."""
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
@@ -69,7 +69,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
             best=min((value for value in values if value is not None), default=None),
         )
 
-    def answered(self, measured: float) -> ActivityRecord:
+    def with_measurement(self, measured: float) -> ActivityRecord:
         """Return the record with the measured value of a prediction; a later value is ignored."""
         return self if self.measured is not None else msgspec.structs.replace(self, measured=measured)
 
@@ -81,7 +81,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
             return None
         return max(value / self.measured, self.measured / value)
 
-    def hinted(self, level: int) -> ActivityRecord:
+    def with_hints(self, level: int) -> ActivityRecord:
         """Return the record with hints up to `level` shown."""
         return msgspec.structs.replace(self, hints=max(self.hints, level))
 
@@ -100,7 +100,7 @@ class PageRecord(msgspec.Struct, frozen=True):
     activities: dict[str, ActivityRecord] = {}
     """By activity id."""
 
-    def ran(self, whole: bool, seed: int) -> PageRecord:
+    def with_run(self, whole: bool, seed: int) -> PageRecord:
         """Return the record after a run with that seed has ended, complete or interrupted."""
         if not whole:
             return self
@@ -113,20 +113,20 @@ class PageRecord(msgspec.Struct, frozen=True):
         """Return the record of that activity; empty if the student has not started it."""
         return self.activities.get(id) or ActivityRecord()
 
-    def responded(self, id: str, response: Response) -> PageRecord:
+    def with_response(self, id: str, response: Response) -> PageRecord:
         """Return the record with a response to that activity added."""
-        return self.put(id, self.activity(id).responded(response))
+        return self.with_activity(id, self.activity(id).with_response(response))
 
-    def withdrew(self, id: str) -> PageRecord:
+    def without_responses(self, id: str) -> PageRecord:
         """Return the record without that activity's responses; unchanged once a run has started."""
         if self.runs:
             return self
-        return self.put(id, ActivityRecord(hints=self.activity(id).hints))
+        return self.with_activity(id, ActivityRecord(hints=self.activity(id).hints))
 
-    def hinted(self, id: str, level: int) -> PageRecord:
+    def with_hints(self, id: str, level: int) -> PageRecord:
         """Return the record with that activity's hints up to `level` shown."""
-        return self.put(id, self.activity(id).hinted(level))
+        return self.with_activity(id, self.activity(id).with_hints(level))
 
-    def put(self, id: str, activity: ActivityRecord) -> PageRecord:
+    def with_activity(self, id: str, activity: ActivityRecord) -> PageRecord:
         """Return the record with that activity's record replaced."""
         return msgspec.structs.replace(self, activities={**self.activities, id: activity})

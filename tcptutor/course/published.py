@@ -40,7 +40,7 @@ def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[Conte
         file = LessonFile(path, folder)
         try:
             table = file.tables(COLLECTION)
-            file.converted(table, _Document)
+            file.convert_table(table, _Document)
             found[path.stem] = table
         except ContentError as error:
             wrong.append(error)

@@ -20,22 +20,22 @@ class Sitting(Enum):
     EXAM = "exam"
 
     @property
-    def hints(self) -> bool:
+    def allows_hints(self) -> bool:
         """True if hints are available."""
         return self is not Sitting.EXAM
 
     @property
-    def marks_at_once(self) -> bool:
+    def marks_immediately(self) -> bool:
         """True if marks are shown immediately; otherwise responses may be changed until the end."""
         return self is not Sitting.EXAM
 
     @property
-    def retries(self) -> bool:
+    def allows_retries(self) -> bool:
         """True if a wrong response may be tried again."""
         return self is Sitting.LEARN
 
     @property
-    def afresh(self) -> bool:
+    def starts_fresh(self) -> bool:
         """True if earlier responses are set aside. Runs remain, because questions may ask about them."""
         return self is not Sitting.LEARN
 
@@ -47,24 +47,24 @@ class Sitting(Enum):
         """Return True if a response may be given now."""
         if ended or (activity.locked and record.attempts):
             return False
-        return self.retries or not self.marks_at_once or not record.attempts
+        return self.allows_retries or not self.marks_immediately or not record.attempts
 
     def is_due(self, activity: Activity, record: ActivityRecord, ended: bool) -> bool:
         """Return True if a response is still expected."""
         return self.accepts(activity, record, ended) and not (
-            record.right if self.retries else record.attempts
+            record.right if self.allows_retries else record.attempts
         )
 
-    def counting(self, activity: Activity, record: ActivityRecord) -> Response | None:
+    def counted_response(self, activity: Activity, record: ActivityRecord) -> Response | None:
         """Return the response that counts: the first if locked, a right one when learning, or the latest."""
         if activity.locked:
             return record.first
-        return record.right or record.latest if self.retries else record.latest
+        return record.right or record.latest if self.allows_retries else record.latest
 
-    def tells_mark(self, ended: bool) -> bool:
+    def shows_mark(self, ended: bool) -> bool:
         """Return True if correctness and feedback are shown."""
-        return self.marks_at_once or ended
+        return self.marks_immediately or ended
 
-    def explains(self, correct: bool | None, ended: bool) -> bool:
+    def shows_explanation(self, correct: bool | None, ended: bool) -> bool:
         """Return True if the explanation is shown, which would reveal the answer while retries remain."""
-        return self.tells_mark(ended) and (bool(correct) or not self.retries or ended)
+        return self.shows_mark(ended) and (bool(correct) or not self.allows_retries or ended)

@@ -33,7 +33,7 @@ def answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterat
         posed: Activity = activity
         mark = Mark(correct=None)
         with contextlib.suppress(UsageError):
-            posed = activity.posed(draw)
+            posed = activity.with_numbers(draw)
             mark = posed.mark(answer, context)
         yield GivenAnswer(
             at=given.at,

@@ -47,7 +47,7 @@ class Asked(NamedTuple):
         """Read from the lessons. Raises ContentError where they cannot be read whole: a page that is left out would
         cost marks; and UsageError for a module that is not there.
         """
-        return load(self.lessons).part(self.modules)
+        return load(self.lessons).select(self.modules)
 
 
 Result = tuple[Grade | None, str]

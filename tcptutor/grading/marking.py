@@ -79,7 +79,7 @@ class _PageMarker:
         self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
     ) -> None:
         enrolment = line.enrolment
-        self._shared, self._step = step, step.own(module.id, enrolment.identity if enrolment else "")
+        self._shared, self._step = step, step.for_student(module.id, enrolment.identity if enrolment else "")
         self._module, self._line, self._checks, self._scheme = module, line, checks, scheme
         self._page: PageTimeline = line.page(module.id, step.id)
 
@@ -141,7 +141,7 @@ class _PageMarker:
     ) -> _Finding:
         """With what is left of `share` of the marks, why it is not all of them, and the events that show it."""
         scheme = self._scheme
-        share *= scheme.left(len(wrong), hints, at)
+        share *= scheme.remaining_share(len(wrong), hints, at)
         if share >= 1:
             return found._replace(outcome="full", share=1.0)
         told = [found.reason] if found.reason else []
@@ -177,7 +177,7 @@ class _PageMarker:
     def _step_at(self, timed: TimedRun) -> Step:
         """The page as the student had it when that run began: before enrolling, as everybody has it."""
         enrolled = self._line.enrolled_at(timed.begun)
-        return self._shared.own(self._module.id, enrolled.identity if enrolled else "")
+        return self._shared.for_student(self._module.id, enrolled.identity if enrolled else "")
 
     def _not_of_page(self, run: Run, timed: TimedRun) -> str:
         """Why it is none of the page's runs, or not this student's; empty when it is."""
@@ -237,7 +237,7 @@ class _PageMarker:
                 return doubted, None
             context = MarkContext(run=self._checks.check(timed).run)
         try:
-            correct = question.posed(given.response.draw).mark(given.response.given, context).correct
+            correct = question.with_numbers(given.response.draw).mark(given.response.given, context).correct
         except UsageError as error:
             return _Finding("none", reason=f"it cannot be marked: {error}", events=events, runs=runs), None
         found = _Finding(
@@ -326,7 +326,7 @@ class _PageMarker:
             return _Finding("refused", reason="no whole run was there to judge it by", events=events)
         if doubted := self._doubted(timed, events):
             return doubted
-        start = self._start(challenge, given) if challenge.compares else None
+        start = self._start(challenge, given) if challenge.needs_start_run else None
         try:
             mark = challenge.mark(
                 given.response.given, MarkContext(run=self._checks.check(timed).run, start=start)
@@ -345,7 +345,7 @@ class _PageMarker:
                 if (
                     run
                     and not self._doubted(timed, ())
-                    and not challenge.changed(challenge.values(run.experiment))
+                    and not challenge.changed_knobs(challenge.values(run.experiment))
                 ):
                     return run
         return None

@@ -77,7 +77,7 @@ def refusal(run: Run, grade: Grade, course: Course) -> str:
     own = personal.identity(grade.course, grade.student) if grade.course else ""
     # Before enrolling a student has the page as everybody has it.
     problems = [
-        settings_problem(step.own(module, whose), run.experiment)
+        settings_problem(step.for_student(module, whose), run.experiment)
         for module, step in steps
         for whose in dict.fromkeys(("", own))
     ]

@@ -27,7 +27,7 @@ def settings_problem(step: Step, made: Experiment) -> str:
 
 def _knobs_problem(challenge: ExploreActivity, made: Experiment) -> str:
     try:
-        allowed = challenge.variant(challenge.values(made))
+        allowed = challenge.experiment_with(challenge.values(made))
     except UsageError as error:
         return f"the run has settings that no knobs give: {error}"
     return "" if same_but_for_seed(made, allowed) else "the run has other settings than its knobs give"

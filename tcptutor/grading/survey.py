@@ -240,7 +240,7 @@ def _questions(
         id(grade): (sum(m.marks for m in grade.marks), sum(m.of for m in grade.marks)) for grade in grades
     }
     for module, step in _steps(course):
-        for question in step.of(Question):
+        for question in step.activities_of(Question):
             answered = [
                 (grade, mark)
                 for grade, mark in by_activity.get((module.id, step.id, question.id), [])
@@ -282,7 +282,7 @@ def _predictions(
     course: Course, by_activity: Mapping[tuple[str, str, str], list[tuple[Grade, ActivityMark]]]
 ) -> Iterator[PredictionRow]:
     for module, step in _steps(course):
-        for predict in step.of(Predict):
+        for predict in step.activities_of(Predict):
             marks = [mark for _, mark in by_activity.get((module.id, step.id, predict.id), [])]
             first = [mark.answers[0] for mark in marks if mark.answers]
             if not first:
@@ -309,7 +309,7 @@ def _ratios(marks: Iterable[ActivityMark], model: float | None) -> Iterator[floa
 
 
 def _model(step: Step, predict: Activity) -> float | None:
-    experiment = step.asked_of(predict)
+    experiment = step.predicted_experiment(predict)
     if experiment is None or not isinstance(predict, Predict) or predict.of == "knee":
         return None
     return expected(step.sweep.measure if step.sweep else predict.measure, experiment)

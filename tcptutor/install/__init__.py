@@ -1,1 +1,1 @@
-"""Setup of a machine for the lab (`tcptutor setup`) and its diagnosis (`tcptutor doctor`)."""
+"""Makes a machine ready for the lab (`tcptutor setup`) and says what it has (`tcptutor doctor`)."""

@@ -1,4 +1,4 @@
-"""Output of setup and doctor: findings, sizes, and progress bars."""
+"""What setup and doctor tell: a finding, sizes, and progress."""
 
 from __future__ import annotations
 
@@ -18,44 +18,38 @@ Status = Literal["ok", "warn", "fail"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A line of the doctor's report."""
+    """One line of the doctor's report."""
 
     name: str
-    """Subject of the check in a word or two; the same on every machine."""
+    """What was looked at, in a word or two; the same on every machine."""
     status: Status
-    """ok; warn: a feature is limited or missing and the course works; fail: the course cannot run."""
+    """ok; warn: something works less well or not at all, the course goes on; fail: the course cannot go on."""
     text: str
-    """Result of the check."""
+    """What was seen."""
     remedy: str = ""
-    """Action to take; empty when none is needed."""
+    """What to do about it; empty when there is nothing to do."""
 
 
 def ok(name: str, text: str) -> Finding:
-    """Return a finding without a problem."""
     return Finding(name, "ok", text)
 
 
 def warn(name: str, text: str, remedy: str = "") -> Finding:
-    """Return a finding that limits the lab."""
     return Finding(name, "warn", text, remedy)
 
 
 def fail(name: str, text: str, remedy: str) -> Finding:
-    """Return a finding that prevents the course."""
     return Finding(name, "fail", text, remedy)
 
 
 def megabytes(size: float) -> str:
-    """Format `size` in bytes as "99 MB"."""
+    """`size` in bytes as "99 MB"."""
     return f"{size / MEGABYTE:.0f} MB"
 
 
 @contextmanager
 def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image_build.Progress]]:
-    """Yield a function that returns the progress callback of a part by title.
-
-    Progress is a bar on a terminal, and lines for `say` elsewhere.
-    """
+    """Gives what shows the progress of a part by its name: a bar on a terminal, elsewhere lines for `say`."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     live = console.is_terminal and not console.is_dumb_terminal
     progress = Progress(

@@ -1,4 +1,4 @@
-"""Identification of this Linux system."""
+"""Which Linux this is."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ class System(NamedTuple):
     """A Linux system."""
 
     name: str
-    """Distribution as it names itself, e.g. "Debian GNU/Linux 12 (bookworm)"."""
+    """As the distribution writes itself: "Debian GNU/Linux 12 (bookworm)"."""
     family: frozenset[str]
-    """Short names of the distribution and those it derives from, e.g. {"ubuntu", "debian"}."""
+    """Its own short name and those of what it derives from: {"ubuntu", "debian"}."""
     kernel: str
-    """Kernel release as printed by `uname -r`."""
+    """Its release, as `uname -r` gives it."""
     machine: str
-    """Architecture as printed by `uname -m`."""
+    """The architecture, as `uname -m` gives it."""
     wsl: int
-    """Version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere."""
+    """1 or 2 for the Windows Subsystem for Linux of that version, 0 elsewhere."""
 
     @property
     def debian(self) -> bool:
-        """Whether packages are Debian's in name and tool."""
+        """Whether its packages are Debian's, by name and tool."""
         return bool(self.family & {"debian", "ubuntu"})
 
 
-def recognize(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
-    """Return the system described by os-release(5) fields, kernel release, and /proc/version (`build`)."""
+def recognise(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
+    """The system of an os-release(5) file's fields, the kernel's release, and what /proc/version says of its build."""
     family = frozenset([release.get("ID", "linux"), *release.get("ID_LIKE", "").split()])
     name = release.get("PRETTY_NAME") or "unknown Linux"
     return System(name, family, kernel, machine, wsl_version(kernel, build))
 
 
 def wsl_version(release: str, build: str) -> int:
-    """Return the version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere.
+    """Version 1 or 2 of the Windows Subsystem for Linux, 0 elsewhere.
 
-    WSL 1 is not a Linux kernel and says so: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has
-    Microsoft's build of Linux: "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
+    release, build: the contents of /proc/sys/kernel/osrelease and /proc/version.
 
-    Args:
-        release: Content of /proc/sys/kernel/osrelease.
-        build: Content of /proc/version.
+    WSL 1 is no Linux kernel and says so in both: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has one of
+    Microsoft's build, "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
     """
     if release.endswith("-Microsoft") or "Microsoft@Microsoft.com" in build:
         return 1
@@ -51,10 +49,10 @@ def wsl_version(release: str, build: str) -> int:
 
 
 def here() -> System:
-    """Return this machine's system."""
+    """This machine."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
         release = {}
     build = Path("/proc/version").read_text()
-    return recognize(release, platform.release(), platform.machine(), build)
+    return recognise(release, platform.release(), platform.machine(), build)

@@ -134,14 +134,14 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             record = msgspec.structs.replace(record, position=(module, step))
         case Responded(module=module, step=step, activity=activity, response=response):
             response = msgspec.structs.replace(response, at=event.at)
-            page = record.page(module, step).responded(activity, response)
+            page = record.page(module, step).with_response(activity, response)
         case Withdrawn(module=module, step=step, activity=activity):
-            page = record.page(module, step).withdrew(activity)
+            page = record.page(module, step).without_responses(activity)
         case Hinted(module=module, step=step, activity=activity, level=level):
-            page = record.page(module, step).hinted(activity, level)
+            page = record.page(module, step).with_hints(activity, level)
         case Answered(module=module, step=step, activity=activity, measured=measured):
             page = record.page(module, step)
-            page = page.put(activity, page.activity(activity).answered(measured))
+            page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
         case RunBegun(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):
             page = record.page(module, step)
             page = msgspec.structs.replace(page, runs=page.runs + (not changed_from))
@@ -158,7 +158,7 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             if begun.changed_from:
                 runs = {id: each for id, each in record.runs.items() if id != run}
                 return msgspec.structs.replace(record, runs=runs)
-            page = page.ran(complete, begun.seed)
+            page = page.with_run(complete, begun.seed)
             record = msgspec.structs.replace(record, runs=_without_superseded(record.runs, run, event.file))
         case _:
             return record

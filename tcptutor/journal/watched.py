@@ -39,8 +39,10 @@ class WatchedGoals:
         self._page = module, step
         self._shell, self._record = shell, record
         partial = goals.load_session(module, step)
-        self._watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken), reached=partial.reached)
-        self._saved_ids = self._watch.kept
+        self._watch = GoalWatch(
+            shell.parsed_goals, shell.in_order, bool(shell.broken), reached=partial.reached
+        )
+        self._saved_ids = self._watch.latched_goals
         self._log = SessionLog(partial.record if self._saved_ids else None)
         self._file = GoalFile(module, step)
         self._recorded = False
@@ -62,10 +64,10 @@ class WatchedGoals:
             self._watch.take(event, conducted.run)
         if self.board.done and not self._recorded:
             self._recorded = True
-            self._record(self._shell, self.board.reached, self._log.reached(self.board.reached))
+            self._record(self._shell, self.board.reached, self._log.record_reached(self.board.reached))
             goals.remove_session(*self._page)
-        elif not self._recorded and self._watch.kept != self._saved_ids:
-            self._saved_ids = self._watch.kept
+        elif not self._recorded and self._watch.latched_goals != self._saved_ids:
+            self._saved_ids = self._watch.latched_goals
             # Save at each change: a killed program keeps its ticked goals.
             goals.save_session(*self._page, PartialSession(reached=self._saved_ids, record=self._log.record))
         self._file.write(self.board)
@@ -73,7 +75,7 @@ class WatchedGoals:
 
     def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
         """Update the goals with output of a terminal."""
-        board = self._watch.printed(terminal, data)
+        board = self._watch.take_output(terminal, data)
         self._file.write(board)
         return board
 

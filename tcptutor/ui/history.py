@@ -75,10 +75,10 @@ def figures_of(live: Live) -> EarlierRun | None:
         seed=run.experiment.seed,
         throughput_bps=live.report.throughput_bps,
         points=tuple(_average_by_second(live.rates)),
-        mean_rtt_s=MEASURES["rtt"].of(live.report) or 0.0,
+        mean_rtt_s=MEASURES["rtt"].compute(live.report) or 0.0,
         retransmits=live.report.retransmits,
         jain_index=live.report.jain_index if several else None,
-        cov=MEASURES["cov"].of(live.report) if several else None,
+        cov=MEASURES["cov"].compute(live.report) if several else None,
     )
 
 

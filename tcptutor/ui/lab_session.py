@@ -123,7 +123,9 @@ class LabSession:
             return
         self.page, self.experiment = (module, step), experiment
         self.goals = WatchedGoals(module, step, shell, self._record_goals) if shell is not None else None
-        self._needs, self._offered = (shell.needs, shell.hosts) if shell is not None else (None, ())
+        self._needs, self._offered = (
+            (shell.kernel_requirements, shell.hosts) if shell is not None else (None, ())
+        )
         self._page_shell = shell
         self._trap = shell.broken if shell is not None else ""
         self.environment = self.state = self._run = None
@@ -146,7 +148,7 @@ class LabSession:
             if keys := self.typed_ahead.pop(host, b""):
                 self.shells[host].write(keys)
             if first:
-                asks_for_runs = shell is None or any(goal.about_run for goal in shell.asked)
+                asks_for_runs = shell is None or any(goal.about_run for goal in shell.parsed_goals)
                 self.shells[host].say(_GREETING if asks_for_runs else _GREETING_WITHOUT_RUNS)
         return self.shells[host]
 

@@ -71,7 +71,7 @@ async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | N
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
     enrolment = journal.record.enrolment
-    course = opened.course.own(enrolment.identity) if enrolment else opened.course
+    course = opened.course.for_student(enrolment.identity) if enrolment else opened.course
     app = TutorApp(course, journal, lab, problems=opened.problems, module=module)
     app.glyphs = glyphs.for_terminal(os.environ)
     try:

@@ -81,9 +81,9 @@ class Study:
         """True once the sitting is over."""
         self.record: PageRecord = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
         earlier = self.record
-        if sitting.afresh:
+        if sitting.starts_fresh:
             # A new sitting keeps the finished sweep, since questions may refer to its runs.
-            swept = {each.id: self.record.activity(each.id) for each in step.of(SweepActivity)}
+            swept = {each.id: self.record.activity(each.id) for each in step.activities_of(SweepActivity)}
             self.record = msgspec.structs.replace(self.record, activities=swept)
         self._enrolled = self._try_journal(lambda: self._journal.record.enrolment)
         self._try_journal(lambda: self._journal.visit(*self._key))
@@ -92,10 +92,10 @@ class Study:
         self._hint_levels: dict[str, int] = {}
         """The highest hint level shown with the current numbers, by activity id."""
         for activity in step.activities:
-            if activity.drawn(""):
+            if activity.draw_numbers(""):
                 before = earlier.activity(activity.id)
                 self._draws[activity.id] = self._initial_draw(activity, before)
-                self._hint_levels[activity.id] = 0 if before.right or sitting.afresh else before.hints
+                self._hint_levels[activity.id] = 0 if before.right or sitting.starts_fresh else before.hints
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         return self.record.activity(activity.id)
@@ -109,7 +109,7 @@ class Study:
 
     def posed(self, activity: Activity) -> Activity:
         """Return the activity with its drawn numbers filled in."""
-        return activity.posed(self._draws.get(activity.id, {}))
+        return activity.with_numbers(self._draws.get(activity.id, {}))
 
     def redraw(self, activity: Activity) -> Activity:
         """Draw new numbers and return the activity with them."""
@@ -132,16 +132,16 @@ class Study:
     def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
         """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw anew."""
         latest = earlier.latest
-        if latest is not None and not latest.correct and not self.sitting.afresh:
+        if latest is not None and not latest.correct and not self.sitting.starts_fresh:
             with contextlib.suppress(UsageError):  # the lesson was edited since
-                activity.posed(latest.draw)
+                activity.with_numbers(latest.draw)
                 return latest.draw
         return self._different_draw(activity, earlier.attempts, latest.draw if latest is not None else {})
 
     def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
         drawn = before
         for more in range(personal.DRAWS_AGAIN):
-            drawn = activity.drawn(self._draw_seed(activity, attempts, more))
+            drawn = activity.draw_numbers(self._draw_seed(activity, attempts, more))
             if drawn != before:
                 break
         return drawn
@@ -186,7 +186,7 @@ class Study:
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
         response = Response(given, mark.correct, value=mark.value, draw=draw)
-        record = self.record_of(activity).responded(response)
+        record = self.record_of(activity).with_response(response)
         self._commit(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def _why_impossible(self, activity: Activity, given: Given) -> str:
@@ -195,7 +195,7 @@ class Study:
             return ""
         sweep = self.step.sweep
         measure = activity.measure if sweep is None else sweep.measure if activity.of == "at" else None
-        return activity.impossible(given, measure, self.step.asked_of(activity))
+        return activity.impossible(given, measure, self.step.predicted_experiment(activity))
 
     def doubt(self, activity: Activity, given: Given) -> str:
         """Return why to ask the student for confirmation before locking the response; empty if it is plausible.
@@ -205,7 +205,7 @@ class Study:
         """
         if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
-        return activity.doubt(given, self.step.asked_of(activity))
+        return activity.doubt(given, self.step.predicted_experiment(activity))
 
     def skip(self, activity: Activity) -> None:
         """Record an empty response, which is final."""
@@ -213,7 +213,10 @@ class Study:
 
     def can_withdraw(self, activity: Activity) -> bool:
         """Return True if the response is locked and no run has started since."""
-        if not (activity.locked and self.record_of(activity).attempts and self.sitting.retries) or self.ended:
+        if (
+            not (activity.locked and self.record_of(activity).attempts and self.sitting.allows_retries)
+            or self.ended
+        ):
             return False
         # Other windows and sweeps start runs that this object has not seen.
         stored = self._try_journal(lambda: self._journal.page(*self._key)) or self.record
@@ -228,7 +231,7 @@ class Study:
     def response(self, activity: Activity) -> MarkedResponse | None:
         """Return the response that counts, with the feedback to show now."""
         record = self.record_of(activity)
-        response = self.sitting.counting(activity, record)
+        response = self.sitting.counted_response(activity, record)
         drawn = self._draws.get(activity.id)
         if drawn is not None:
             response = record.latest if record.latest and record.latest.draw == drawn else None
@@ -239,17 +242,17 @@ class Study:
             # The lesson was edited since the correct answer: a later response may match its new version.
             response = record.latest
             mark = self._mark_now(activity, response)
-        tells = self.sitting.tells_mark(self.ended)
-        explains = self.sitting.explains(mark.correct, self.ended)
+        tells = self.sitting.shows_mark(self.ended)
+        explains = self.sitting.shows_explanation(mark.correct, self.ended)
         accepts = self.sitting.accepts(activity, record, self.ended)
         return MarkedResponse(
             given=response.given,
             mark=mark if tells else None,
             explanation=activity.explanation if explains else "",
-            final=not accepts or bool(tells and self.sitting.retries and mark.correct),
+            final=not accepts or bool(tells and self.sitting.allows_retries and mark.correct),
             read="" if mark.correct or not tells else self._page_to_read(activity),
             can_withdraw=self.can_withdraw(activity),
-            can_redraw=drawn is not None and self.sitting.retries and bool(mark.correct),
+            can_redraw=drawn is not None and self.sitting.allows_retries and bool(mark.correct),
         )
 
     def record_measured(self, activity: Activity) -> None:
@@ -259,7 +262,7 @@ class Study:
             return
         response = self.response(activity)
         if response and response.mark and (measured := response.mark.measured) is not None:
-            after = record.answered(measured)
+            after = record.with_measurement(measured)
             self._commit(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
 
     def _page_to_read(self, activity: Activity) -> str:
@@ -274,12 +277,12 @@ class Study:
     @property
     def tally(self) -> Tally | None:
         """Progress on a page without runs and with at least `MIN_TALLY_QUESTIONS` questions; otherwise None."""
-        questions = self.step.of(Question)
+        questions = self.step.activities_of(Question)
         if len(questions) < MIN_TALLY_QUESTIONS or any(
             each.stage is Stage.RUN for each in self.step.activities
         ):
             return None
-        counts_right = self.sitting.tells_mark(self.ended)
+        counts_right = self.sitting.shows_mark(self.ended)
         records = [self.record_of(question) for question in questions]
         done = [record.right if counts_right else record.latest for record in records]
         return Tally(sum(each is not None for each in done), len(questions), counts_right)
@@ -301,7 +304,7 @@ class Study:
     def hints_left(self, activity: Activity) -> bool:
         """Return True if the sitting allows hints and a level is left."""
         shown = self.hints_shown(activity)
-        return self.sitting.hints and self.reveals(activity) and shown < len(activity.hints)
+        return self.sitting.allows_hints and self.reveals(activity) and shown < len(activity.hints)
 
     def hints_shown(self, activity: Activity) -> int:
         """Return the highest hint level shown for the current numbers, from 1; 0 if none."""
@@ -312,7 +315,7 @@ class Study:
         level = self.hints_shown(activity) + 1
         if activity.id in self._hint_levels:
             self._hint_levels[activity.id] = level
-        record = self.record_of(activity).hinted(level)
+        record = self.record_of(activity).with_hints(level)
         self._commit(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
     def next_seed(self, own: int) -> int:
@@ -361,7 +364,7 @@ class Study:
     def record_run(self, run: Run) -> None:
         """Record that a run of this page has ended."""
         begun = msgspec.structs.replace(self.record, runs=self.record.runs + 1)
-        self.record = begun.ran(run.complete, run.experiment.seed)
+        self.record = begun.with_run(run.complete, run.experiment.seed)
         if run.complete:
             self.run = run
 
@@ -374,9 +377,9 @@ class Study:
         stored = self._try_journal(store)
         # Unwritten changes exist only in memory.
         self._unstored |= {activity.id} if stored is None else set()
-        if stored is not None and activity.id not in self._unstored and not self.sitting.afresh:
+        if stored is not None and activity.id not in self._unstored and not self.sitting.starts_fresh:
             record = stored.activity(activity.id)
-        self.record = self.record.put(activity.id, record)
+        self.record = self.record.with_activity(activity.id, record)
 
     def _try_journal(self, use: Callable[[], _T]) -> _T | None:
         try:

@@ -79,7 +79,7 @@ async def test_the_goals_of_a_page_are_reached_by_its_lines(backend: GuestBacken
     shell = PAGES[page]
     async with hands(backend, shell.experiment) as lab:
         shells = {host: lab.shell(host) for host in dict.fromkeys(line.on for line in LINES[page])}
-        watched = WatchedHands(lab, next(iter(shells.values())), *shell.asked, in_order=shell.in_order)
+        watched = WatchedHands(lab, next(iter(shells.values())), *shell.parsed_goals, in_order=shell.in_order)
         assert watched.board.reached == ()
         for line in LINES[page]:
             watched.shell = shells[line.on]

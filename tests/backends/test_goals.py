@@ -89,7 +89,7 @@ class WatchedHands:
         """To its end, whatever it says."""
         said = await self.lab.type(self.shell, f"{line}\necho over=$?", r"over=\d+", seconds=40)
         self.seen.append(TerminalOutput(1, said.encode()))
-        self.watch.printed("s1", said.encode())
+        self.watch.take_output("s1", said.encode())
 
     async def until(self, holds: Callable[[GoalBoard], bool], seconds: float = _PATIENCE) -> float:
         """Wait for a board of which that holds; how long it took, s."""

@@ -146,7 +146,7 @@ def test_every_trap_is_one_of_a_page() -> None:
 
 
 async def opened(lab: Hands, shell: ShellActivity) -> WatchedHands:
-    return WatchedHands(lab, lab.shell("s1"), *shell.asked, in_order=shell.in_order, broken=True)
+    return WatchedHands(lab, lab.shell("s1"), *shell.parsed_goals, in_order=shell.in_order, broken=True)
 
 
 async def run(lab: Hands, watched: WatchedHands, seconds: int) -> bool:

@@ -33,7 +33,7 @@ def _experiments(step: Step) -> list[Experiment]:
     if step.sweep is not None:
         return [experiment for _, experiment in step.sweep.cells()]
     if step.explore is not None:
-        return [step.explore.experiment, step.explore.solved]
+        return [step.explore.experiment, step.explore.solution_experiment]
     return [step.experiment.experiment] if step.experiment is not None else []
 
 

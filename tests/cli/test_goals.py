@@ -191,6 +191,6 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
         assert len(opened.run_ids) >= 2
     (mark,) = (mark for mark in found.marks if (mark.page, mark.kind) == ("two-algorithms", "shell"))
     assert (mark.outcome, mark.reason) == ("full", "")
-    assert {each.host for each in session.record.typed} == {"h1"}
+    assert {each.host for each in session.record.commands} == {"h1"}
     # The line that reached the last goal had not come to its end.
-    assert any("iperf3 -c h2 -n 2M" in each.command for each in session.record.typed)
+    assert any("iperf3 -c h2 -n 2M" in each.command for each in session.record.commands)

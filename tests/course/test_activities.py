@@ -75,7 +75,7 @@ def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     right = activity.reference(run).right
     assert right is not None
     mark = activity.mark(right, run)
-    record = ActivityRecord().responded(Response((), mark.correct))
+    record = ActivityRecord().with_response(Response((), mark.correct))
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
 
@@ -245,7 +245,7 @@ def test_no_page_has_the_examples_values() -> None:
     for module in load().modules:
         for step in module.steps:
             given = step.experiment.experiment.parameters if step.experiment else {}
-            answers = [(each.unit, str(each.reference().right)) for each in step.of(Numeric)]
+            answers = [(each.unit, str(each.reference().right)) for each in step.activities_of(Numeric)]
             for kind, example in units.EXAMPLES.items():
                 if kind != "window":
                     value = units.parse(example, kind)

@@ -44,7 +44,7 @@ def test_an_impossible_prediction_of_a_sweep_is_not_locked() -> None:
     for module in load().modules:
         for step in module.steps:
             sweep = step.sweep
-            for predict in step.of(Predict):
+            for predict in step.activities_of(Predict):
                 if sweep is None or predict.of != "at" or MEASURES[sweep.measure].limits(2) is None:
                     continue
                 study = Study(module, step, Journal.in_memory())

@@ -36,7 +36,10 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
     for step in PAGES:
         assert step.shell is not None
         (named,) = [
-            choice.text for asked in step.of(SingleChoice) for choice in asked.choices if choice.correct
+            choice.text
+            for asked in step.activities_of(SingleChoice)
+            for choice in asked.choices
+            if choice.correct
         ]
         assert telltale(step.shell.broken, named), step.id
     assert telltale("late-acks", "Go back, and packets come") == ""
@@ -73,8 +76,8 @@ def test_the_experiment_of_a_broken_page_is_the_network_that_it_should_be() -> N
         assert shell is not None
         assert (shell.experiment.path.reverse_delay, shell.experiment.path.reverse_loss) == (0, 0)
         assert (shell.experiment.hosts.offloads, shell.experiment.hosts.sysctls) == (False, {})
-        assert any(goal.about_run for goal in shell.asked)
-        assert any(not goal.about_run for goal in shell.asked)
+        assert any(goal.about_run for goal in shell.parsed_goals)
+        assert any(not goal.about_run for goal in shell.parsed_goals)
 
 
 def test_what_is_wrong_at_first_is_no_near_miss_and_what_is_done_then_is_one() -> None:

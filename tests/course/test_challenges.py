@@ -45,7 +45,7 @@ def recorded(name: str, key: str) -> Run:
 
 
 def response(challenge: ExploreActivity, run: Run, start: Run | None = None) -> Response:
-    given = challenge.given(run.experiment)
+    given = challenge.response_of(run.experiment)
     mark = challenge.mark(given, MarkContext(run=run, start=start))
     return Response(given, mark.correct, value=mark.value)
 
@@ -65,16 +65,16 @@ def test_it_is_not_reached_at_first_and_reached_at_par_by_its_solution(name: str
     assert (first.correct, first.value) == (False, 0)
     best = response(challenge, solved, start)
     assert (best.correct, best.value) == (True, challenge.par)
-    record = ActivityRecord().responded(first).responded(best)
-    assert challenge.standing(record).startswith("reached at par")
+    record = ActivityRecord().with_response(first).with_response(best)
+    assert challenge.describe_status(record).startswith("reached at par")
 
 
 def test_the_command_lint_tries_start_and_solution_with_several_seeds() -> None:
     root = places.lessons()
     first, streams, mtu, second = page_trials(root, pages(root, EIGHT))
-    assert (streams.knobs, mtu.knobs, mtu.stated) == (("streams",), ("mtu",), "does not reach it")
+    assert (streams.knobs, mtu.knobs, mtu.expectation) == (("streams",), ("mtu",), "does not reach it")
     assert mtu.text.startswith("mtu alone: ")
-    assert (first.page, first.stated, second.stated) == (EIGHT, "does not reach it", "reaches it")
+    assert (first.page, first.expectation, second.expectation) == (EIGHT, "does not reach it", "reaches it")
     assert (root.parent / first.file).read_text(encoding="utf-8").split("\n")[first.line - 1] == "[explore]"
     assert len({run.seed for run in second.runs}) == SEEDS
 
@@ -82,23 +82,23 @@ def test_the_command_lint_tries_start_and_solution_with_several_seeds() -> None:
         return MeasuredRun(recorded(EIGHT, "start" if experiment.flows.streams == 8 else "solution"))
 
     for trial in (first, second):
-        assert all(judgement.agrees for judgement in trial.judged(find))
-    assert not any(each.agrees for each in second.judged(lambda _: MeasuredRun(recorded(EIGHT, "start"))))
+        assert all(judgement.agrees for judgement in trial.judge(find))
+    assert not any(each.agrees for each in second.judge(lambda _: MeasuredRun(recorded(EIGHT, "start"))))
 
     def failed(_: Experiment) -> MeasuredRun:
         raise UsageError("the guest ended")
 
-    assert {each.found for each in first.judged(failed)} == {"the guest ended"}
+    assert {each.found for each in first.judge(failed)} == {"the guest ended"}
 
 
 def test_a_run_is_marked_by_its_own_knobs() -> None:
     challenge, start, solved = CHALLENGES[FULL], recorded(FULL, "start"), recorded(FULL, "solution")
-    assert challenge.given(solved.experiment) == "window = 100 kB; queue = 500 kB"
+    assert challenge.response_of(solved.experiment) == "window = 100 kB; queue = 500 kB"
     states = challenge.judge(start)
     assert [state.reached for state in states] == [True, False]
     assert states[1].found.endswith("ms")
     with pytest.raises(UsageError, match="other settings"):
-        challenge.mark(challenge.given(start.experiment), MarkContext(run=solved))
+        challenge.mark(challenge.response_of(start.experiment), MarkContext(run=solved))
     with pytest.raises(UsageError, match="r runs it"):
         challenge.mark("", MarkContext())
     with pytest.raises(UsageError):
@@ -109,12 +109,12 @@ def test_a_run_that_the_lab_doubts_does_not_count() -> None:
     challenge, solved = CHALLENGES[FULL], recorded(FULL, "solution")
     doubted = replace(solved, fidelity=Fidelity(status="suspect", reasons=["the host was busy"]))
     with pytest.raises(UsageError, match=r"suspect.*the host was busy.*runs it again"):
-        challenge.mark(challenge.given(solved.experiment), MarkContext(run=doubted))
+        challenge.mark(challenge.response_of(solved.experiment), MarkContext(run=doubted))
 
 
 def test_what_is_relative_to_the_first_run_waits_for_it() -> None:
     challenge, start, solved = CHALLENGES[EIGHT], recorded(EIGHT, "start"), recorded(EIGHT, "solution")
-    assert challenge.compares
+    assert challenge.needs_start_run
     alone = challenge.judge(solved)
     assert not alone[1].reached
     assert "as it was at first" in alone[1].found
@@ -130,13 +130,13 @@ def _throughput(run: Run) -> float:
 def test_the_best_score_counts_and_a_reached_one_stays() -> None:
     challenge = CHALLENGES[FULL]
     record = ActivityRecord()
-    assert challenge.standing(record) == "open"
-    record = record.responded(Response("two knobs", correct=True, value=2.0))
-    assert challenge.standing(record) == "reached with 2 changes, par is 1"
-    record = record.responded(Response("none", correct=False, value=0.0))
-    assert challenge.standing(record) == "reached with 2 changes, par is 1"
-    record = record.responded(Response("one", correct=True, value=1.0))
-    assert challenge.standing(record) == "reached at par: 1 change"
+    assert challenge.describe_status(record) == "open"
+    record = record.with_response(Response("two knobs", correct=True, value=2.0))
+    assert challenge.describe_status(record) == "reached with 2 changes, par is 1"
+    record = record.with_response(Response("none", correct=False, value=0.0))
+    assert challenge.describe_status(record) == "reached with 2 changes, par is 1"
+    record = record.with_response(Response("one", correct=True, value=1.0))
+    assert challenge.describe_status(record) == "reached at par: 1 change"
     assert challenge.is_done(PageRecord(activities={challenge.id: record}))
 
 
@@ -150,7 +150,7 @@ def test_the_journal_keeps_it(tmp_path: Path) -> None:
     record = journal.page(module, step).activity(challenge.id)
     journal.close()
     assert (record.attempts, record.best) == (3, 1.0)
-    assert challenge.standing(record) == "reached at par: 1 change"
+    assert challenge.describe_status(record) == "reached at par: 1 change"
     assert record.latest is not None
     assert challenge.knobs_of(record.latest.given) == challenge.start
 
@@ -164,12 +164,12 @@ def test_knobs_keep_to_their_bounds_and_do_not_move_each_other() -> None:
         delay.read("1 s", first)
     with pytest.raises(UsageError, match="rate"):
         rate.read("fast", first)
-    turned = challenge.variant({"rate": "50 Mbit/s"})
-    assert challenge.changed(challenge.values(turned)) == {"rate": "50 Mbit/s"}
+    turned = challenge.experiment_with({"rate": "50 Mbit/s"})
+    assert challenge.changed_knobs(challenge.values(turned)) == {"rate": "50 Mbit/s"}
     full = CHALLENGES[FULL]
     # The file has window and queue in BDP.
-    assert full.variant({"window": "2 BDP"}).hosts.window == 200_000
-    assert full.changed(full.values(full.variant({"window": "2 BDP"}))) == {"window": "200 kB"}
+    assert full.experiment_with({"window": "2 BDP"}).hosts.window == 200_000
+    assert full.changed_knobs(full.values(full.experiment_with({"window": "2 BDP"}))) == {"window": "200 kB"}
 
 
 REFUSED = {

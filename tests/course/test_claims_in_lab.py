@@ -23,7 +23,7 @@ def test_the_claims_of_a_page_hold_in_the_lab(snapshots: Snapshots, page: str) -
     assert check.run(None) is None
     assert len(check.results) == len(claims)
     assert [
-        f"{each.of.file}:{each.of.line}: {each.of.stated}: {each.found}"
+        f"{each.of.file}:{each.of.line}: {each.of.expectation}: {each.found}"
         for each in check.results
         if not each.holds
     ] == []

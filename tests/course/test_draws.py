@@ -91,8 +91,8 @@ def test_what_has_no_finite_value_is_said(text: str) -> None:
 
 def test_a_draw_is_the_same_for_the_same_seed_and_covers_all_values() -> None:
     question = asked()
-    assert question.drawn("a") == question.drawn("a")
-    seen = [question.drawn(str(number)) for number in range(200)]
+    assert question.draw_numbers("a") == question.draw_numbers("a")
+    seen = [question.draw_numbers(str(number)) for number in range(200)]
     assert {each["window"] for each in seen} == {"32 KiB", "64 KiB", "128 KiB"}
     assert {each["rtt"] for each in seen} == {f"{each} ms" for each in range(20, 101, 10)}
 
@@ -106,7 +106,7 @@ def test_a_range_of_plain_numbers_ends_at_its_end() -> None:
 
 
 def test_what_was_drawn_stands_in_every_text() -> None:
-    posed = asked().posed(DRAW)
+    posed = asked().with_numbers(DRAW)
     assert posed.ask == "A window of 64 KiB, an RTT of 40 ms: what throughput?"
     assert posed.hints[1] == "64 KiB are 524288 bits, in 40 ms."
     assert posed.explanation == "64 KiB / 40 ms = 13.11 Mbit/s."
@@ -114,7 +114,7 @@ def test_what_was_drawn_stands_in_every_text() -> None:
 
 
 def test_it_is_marked_by_what_was_drawn() -> None:
-    posed = asked().posed(DRAW)
+    posed = asked().with_numbers(DRAW)
     assert posed.mark("13.1").correct
     assert not posed.mark("26.2").correct
     assert posed.mark("26.2").feedback == "Divide the window of 64 KiB by the RTT."
@@ -139,7 +139,7 @@ def test_a_plain_question_tells_its_slips_too() -> None:
 
 def test_numbers_of_another_edition_are_refused() -> None:
     with pytest.raises(UsageError):
-        asked().posed({"window": "64 KiB"})
+        asked().with_numbers({"window": "64 KiB"})
 
 
 def test_what_is_worked_out_reads_back() -> None:

@@ -13,9 +13,17 @@ from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, Multi
 from tcptutor.course.activities.numeric import Numeric
 from tests.each import each
 
-QUESTIONS = [question for module in load().modules for step in module.steps for question in step.of(Question)]
+QUESTIONS = [
+    question
+    for module in load().modules
+    for step in module.steps
+    for question in step.activities_of(Question)
+]
 CHOICES = [
-    question for module in load().modules for step in module.steps for question in step.of(ChoiceQuestion)
+    question
+    for module in load().modules
+    for step in module.steps
+    for question in step.activities_of(ChoiceQuestion)
 ]
 SINGLE = SingleChoice(
     id="q",

@@ -79,8 +79,8 @@ def test_each_variant_is_of_one_piece(lessons: Path) -> None:
 
 def test_who_is_in_no_course_has_the_page_s_own(lessons: Path) -> None:
     course = load(lessons)
-    assert course.own("") is course
-    assert _ran(lessons).own("small", "") == _ran(lessons)
+    assert course.for_student("") is course
+    assert _ran(lessons).for_student("small", "") == _ran(lessons)
 
 
 def test_students_have_each_of_them_and_the_same_one_always(lessons: Path) -> None:
@@ -88,8 +88,8 @@ def test_students_have_each_of_them_and_the_same_one_always(lessons: Path) -> No
     found = Counter[float]()
     for number in range(300):
         identity = personal.identity(KEY.code, f"student {number}")
-        own = course.own(identity).modules[0].steps[1]
-        assert own == course.own(identity).modules[0].steps[1] == step.own("small", identity)
+        own = course.for_student(identity).modules[0].steps[1]
+        assert own == course.for_student(identity).modules[0].steps[1] == step.for_student("small", identity)
         assert own.experiment is not None
         found[own.experiment.experiment.path.loss] += 1
     assert set(found) == {0.01, 0.02, 0.04}
@@ -100,7 +100,7 @@ def test_sweeps_have_seeds_of_their_own() -> None:
     course = load(LESSONS)
     seeds = set()
     for number in range(20):
-        swept = course.own(personal.identity(KEY.code, f"{number}")).modules[0].steps[2].sweep
+        swept = course.for_student(personal.identity(KEY.code, f"{number}")).modules[0].steps[2].sweep
         assert swept is not None
         assert len({each.seed for each in swept.experiments}) == 1
         seeds.add(swept.experiments[0].seed)
@@ -110,7 +110,7 @@ def test_sweeps_have_seeds_of_their_own() -> None:
 def test_claims_are_judged_of_every_variant(lessons: Path) -> None:
     found = [each for each in page_claims(lessons, pages(lessons)) if each.step == "ran"]
     assert [each.text for each in found] == ["1.6 Mbit/s", "1.1 Mbit/s", "0.8 Mbit/s"]
-    assert [each.compared[0].of.path.loss for each in found if each.compared[0].of] == [0.01, 0.02, 0.04]
+    assert [each.claim_runs[0].of.path.loss for each in found if each.claim_runs[0].of] == [0.01, 0.02, 0.04]
     assert len({each.line for each in found}) == 1
 
 
@@ -155,7 +155,7 @@ def test_a_page_with_a_network_by_hand_has_no_variants(lessons: Path) -> None:
 def test_a_run_with_another_student_s_settings_is_refused(lessons: Path, tmp_path: Path) -> None:
     """It has the seed of the student, and the settings of another variant."""
     course, step = load(lessons), _ran(lessons)
-    own = step.own("small", personal.identity(KEY.code, "ada"))
+    own = step.for_student("small", personal.identity(KEY.code, "ada"))
     outcomes = []
     for number, variant in enumerate((step, *step.variants)):
         (module,) = course.modules
@@ -195,7 +195,7 @@ def test_pages_whose_runs_stand_beside_each_other_are_drawn_together(lessons: Pa
     assert not any("own_as" in line for line in lint(lessons))
     course, found = load(lessons), set()
     for number in range(30):
-        steps = course.own(personal.identity(KEY.code, f"{number}")).modules[0].steps
+        steps = course.for_student(personal.identity(KEY.code, f"{number}")).modules[0].steps
         assert steps[2].id == "after"
         assert _told(steps[1]) == _told(steps[2])
         found.add(_told(steps[1]))

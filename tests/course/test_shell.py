@@ -39,22 +39,22 @@ def test_a_network_that_is_not_shaped_and_that_of_an_experiment() -> None:
     assert (shaped.name, shaped.experiment.path.rate) == ("by-hand/short-link", 4e6)
     assert (plain.in_order, shaped.in_order) == (False, True)
     assert [command.host for command in plain.commands] == ["s1", "h1"]
-    assert [len(goal.conditions) for goal in plain.asked] == [1, 2, 4]
-    assert [goal.about_run for goal in shaped.asked] == [False, True, False, True]
+    assert [len(goal.conditions) for goal in plain.parsed_goals] == [1, 2, 4]
+    assert [goal.about_run for goal in shaped.parsed_goals] == [False, True, False, True]
 
 
 def test_the_kernel_must_have_what_is_set_there_by_hand() -> None:
     plain, shaped = shells()
-    assert set(plain.needs.qdiscs) == {"netem", "tbf", "fq"}
-    assert set(shaped.needs.congestion_controls) == {"reno", "htcp"}
-    assert shaped.needs.path.rate == 4e6
+    assert set(plain.kernel_requirements.qdiscs) == {"netem", "tbf", "fq"}
+    assert set(shaped.kernel_requirements.congestion_controls) == {"reno", "htcp"}
+    assert shaped.kernel_requirements.path.rate == 4e6
 
 
 def test_a_page_says_what_is_done_there() -> None:
     step = load(EXAMPLES).modules[2].steps[0]
     assert step.kinds == ("shell",)
     assert not step.is_done(PageRecord(visited=True))
-    record = ActivityRecord().responded(Response((0, 1, 2), correct=True))
+    record = ActivityRecord().with_response(Response((0, 1, 2), correct=True))
     assert step.is_done(PageRecord(visited=True, activities={"shell": record}))
 
 

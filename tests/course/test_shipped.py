@@ -78,7 +78,7 @@ def recorded(run: Experiment) -> tuple[str, MeasuredRun] | None:
 
 def is_recorded(claim: PageClaim) -> bool:
     """Whether recordings can tell: those of sweeps have few samples."""
-    found = [recorded(run) for run in claims.runs(claim.claim, claim.compared[0])]
+    found = [recorded(run) for run in claims.runs(claim.claim, claim.claim_runs[0])]
     thin = any(each and "/" in each[0] for each in found)
     whole = not (claim.claim.start or claim.claim.end) and claim.claim.of in SURVIVES
     return all(found) and (whole or not thin)
@@ -153,7 +153,7 @@ def test_the_recorded_runs_agree_with_what_the_pages_say_of_them(module: Module)
     found = []
     for each in CLAIMS:
         if each.module == module.id and is_recorded(each):
-            judgement = claims.judge(each.claim, each.compared[0], find)
+            judgement = claims.judge(each.claim, each.claim_runs[0], find)
             if not judgement.agrees:
                 found.append(f"{each.file}:{each.line}: {each.claim.text}: {judgement.found}")
     assert found == []
@@ -168,7 +168,7 @@ def test_claims_that_every_run_agrees_with_say_nothing(module: Module) -> None:
             continue
         others = [run for found in recordings(module.id) for run in found[1:] if id(found) not in own]
         assert not others or any(
-            not claims.judge(each.claim, each.compared[0], lambda _, run=run: run).agrees
+            not claims.judge(each.claim, each.claim_runs[0], lambda _, run=run: run).agrees
             for run in others
             for each in mine
         ), page
@@ -184,7 +184,7 @@ def test_every_page_that_runs_claims_something(module: Module) -> None:
 @of_modules
 def test_nothing_about_a_run_is_asked_before_it(module: Module) -> None:
     for step in module.steps:
-        for question in step.of(Question):
+        for question in step.activities_of(Question):
             assert Sitting.LEARN.reveals(question, False) == (not question.about_run), (step.id, question.id)
 
 

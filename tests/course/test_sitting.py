@@ -18,11 +18,11 @@ ABOUT_RUN = SingleChoice(id="q", ask="?", choices=CHOICES, about_run=True)
 PREDICT = Predict(ask="?")
 
 NOTHING = ActivityRecord()
-RIGHT = NOTHING.responded(Response((0,), True))
-WRONG = NOTHING.responded(Response((1,), False))
-CHANGED = RIGHT.responded(Response((1,), False))
+RIGHT = NOTHING.with_response(Response((0,), True))
+WRONG = NOTHING.with_response(Response((1,), False))
+CHANGED = RIGHT.with_response(Response((1,), False))
 """First right, then wrong."""
-LOCKED = NOTHING.responded(Response("1 Mbit/s", None, value=1e6))
+LOCKED = NOTHING.with_response(Response("1 Mbit/s", None, value=1e6))
 
 ALL = list(product(Sitting, (False, True)))
 """Every sitting, going on and ended."""
@@ -38,7 +38,7 @@ def test_what_is_about_the_run_comes_after_it_and_all_else_at_once(sitting: Sitt
 
 @pytest.mark.parametrize(("sitting", "hints"), [(LEARN, True), (REVIEW, True), (EXAM, False)])
 def test_an_exam_has_no_hints(sitting: Sitting, hints: bool) -> None:
-    assert sitting.hints == hints
+    assert sitting.allows_hints == hints
 
 
 ACCEPTS = {
@@ -65,7 +65,7 @@ def test_who_may_answer_again(sitting: Sitting, ended: bool) -> None:
 
 @pytest.mark.parametrize(("sitting", "ended"), ALL)
 def test_an_exam_tells_marks_at_its_end_only(sitting: Sitting, ended: bool) -> None:
-    assert sitting.tells_mark(ended) == (ended or sitting is not EXAM)
+    assert sitting.shows_mark(ended) == (ended or sitting is not EXAM)
 
 
 @pytest.mark.parametrize(("sitting", "ended"), ALL)
@@ -74,20 +74,20 @@ def test_the_explanation_waits_while_it_would_give_a_try_away(
     sitting: Sitting, ended: bool, correct: bool | None
 ) -> None:
     expected = {LEARN: bool(correct) or ended, REVIEW: True, EXAM: ended}
-    assert sitting.explains(correct, ended) == expected[sitting]
+    assert sitting.shows_explanation(correct, ended) == expected[sitting]
 
 
 def test_learning_counts_a_right_answer_and_an_exam_the_latest() -> None:
     for sitting, given in ((LEARN, (0,)), (REVIEW, (1,)), (EXAM, (1,))):
-        counted = sitting.counting(QUESTION, CHANGED)
+        counted = sitting.counted_response(QUESTION, CHANGED)
         assert counted is not None
         assert counted.given == given
-    again = LOCKED.responded(Response("2 Mbit/s", None, value=2e6))
+    again = LOCKED.with_response(Response("2 Mbit/s", None, value=2e6))
     for sitting in Sitting:
-        assert sitting.counting(PREDICT, again) == LOCKED.first
-        assert sitting.counting(QUESTION, NOTHING) is None
+        assert sitting.counted_response(PREDICT, again) == LOCKED.first
+        assert sitting.counted_response(QUESTION, NOTHING) is None
 
 
 @pytest.mark.parametrize(("sitting", "afresh"), [(LEARN, False), (REVIEW, True), (EXAM, True)])
 def test_only_learning_goes_on_from_earlier_answers(sitting: Sitting, afresh: bool) -> None:
-    assert sitting.afresh == afresh
+    assert sitting.starts_fresh == afresh

@@ -135,7 +135,7 @@ def test_the_knee_is_where_more_adds_no_more(values: list[float], share: float, 
 
 
 def told(given: str, expected: tuple[float, ...] = (1e6, 2e6, 3e6, 3.8e6, 3.8e6, 3.8e6)) -> str:
-    predict = load(EXAMPLES).modules[1].steps[0].of(Predict)[0]
+    predict = load(EXAMPLES).modules[1].steps[0].activities_of(Predict)[0]
     curve = swept().curve([(1e6, 1.1e6), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,)], expected)
     return predict.mark(given, MarkContext(curve=curve)).feedback
 
@@ -153,7 +153,7 @@ def test_a_predicted_knee_is_compared_with_runs_and_model() -> None:
 
 
 def test_without_a_sweep_a_prediction_is_told_nothing() -> None:
-    predict = load(EXAMPLES).modules[1].steps[0].of(Predict)[0]
+    predict = load(EXAMPLES).modules[1].steps[0].activities_of(Predict)[0]
     assert predict.mark("20 kB").feedback == ""
 
 
@@ -163,7 +163,7 @@ def test_a_prediction_at_a_value_is_asked_about_by_the_link_at_that_value(typed:
     steps = (step for module in load().modules for step in module.steps)
     page = next(step for step in steps if step.id == "the-rate-of-the-link")
     predict = next(each for each in page.activities if isinstance(each, Predict))
-    assert bool(predict.doubt(typed, page.asked_of(predict))) == asked
+    assert bool(predict.doubt(typed, page.predicted_experiment(predict))) == asked
 
 
 def test_a_cost_turns_in_the_gap_after_its_knee() -> None:
@@ -177,14 +177,14 @@ def test_a_cost_turns_in_the_gap_after_its_knee() -> None:
         measured=((0.01,), (0.01,), (0.04,), (0.09,)),
     )
     assert curve.knee == 1
-    assert "4 is right: your runs have the knee at 2" in curve.answer(4, "", 0.1)
-    assert "1.5 is too early" in curve.answer(1.5, "", 0.1)
-    assert "5 is too late" in curve.answer(5, "", 0.1)
+    assert "4 is right: your runs have the knee at 2" in curve.feedback_on(4, "", 0.1)
+    assert "1.5 is too early" in curve.feedback_on(1.5, "", 0.1)
+    assert "5 is too late" in curve.feedback_on(5, "", 0.1)
 
 
 def test_a_prediction_of_an_rtt_is_answered_by_the_run_and_the_models() -> None:
     page = next(step for module in load().modules for step in module.steps if step.id == "a-queue-too-long")
-    (predict,) = page.of(Predict)
+    (predict,) = page.activities_of(Predict)
     run = load_run(replay.recordings_folder() / "congestion-algorithms/a-queue-too-long.tcprun")
     near, far = (predict.mark(given, MarkContext(run=run)) for given in ("430 ms", "30 ms"))
     (flow,) = run.flows
@@ -199,7 +199,7 @@ def test_a_prediction_of_an_rtt_is_answered_by_the_run_and_the_models() -> None:
 
 def test_a_prediction_says_what_of_the_run_it_is_of() -> None:
     page = next(step for module in load().modules for step in module.steps if step.id == "a-queue-too-long")
-    (predict,) = page.of(Predict)
+    (predict,) = page.activities_of(Predict)
     assert page.experiment
     experiment = page.experiment.experiment
     assert list(predict.problems(experiment)) == []

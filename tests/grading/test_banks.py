@@ -76,12 +76,12 @@ def asked() -> tuple[Asked, ...]:
         f"{module.id}/{step.id}/{question.id}": question
         for module in course().modules
         for step in module.steps
-        for question in step.of(Question)
+        for question in step.activities_of(Question)
     }
     found = []
     for group in (group for module in whole().modules for group in module.groups):
         question = questions[group.id]
-        posed = list(variants(group.id, question, VARIANTS)) if question.drawn("") else [question]
+        posed = list(variants(group.id, question, VARIANTS)) if question.draw_numbers("") else [question]
         assert len(posed) == len(group.items)
         found += [
             Asked(item, each)
@@ -154,7 +154,7 @@ def test_every_question_is_in_the_bank_or_told_to_be_left_out() -> None:
         (step, question)
         for module in course().modules
         for step in module.steps
-        for question in step.of(Question)
+        for question in step.activities_of(Question)
     ]
     own = [question for _, question in questions if question.against_run]
     by_hand = [
@@ -218,7 +218,7 @@ def test_a_run_that_is_not_recorded_is_not_asked_about(tmp_path: Path) -> None:
         bool(question.about_run and not question.against_run)
         for module in course().modules
         for step in module.steps
-        for question in step.of(Question)
+        for question in step.activities_of(Question)
     )
     assert made.left_out[NOT_RECORDED] == about > 50
     assert made.questions == whole().questions - about

@@ -348,6 +348,6 @@ def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path)
 
 def test_a_part_of_the_course_has_a_title_of_its_own() -> None:
     whole = load_course(places.lessons())
-    part = whole.part(["pacing", "tcp-basics"])
+    part = whole.select(["pacing", "tcp-basics"])
     assert part.title == f"{whole.title}: TCP basics, Pacing"
-    assert whole.part([each.id for each in whole.modules]).title == whole.part([]).title == whole.title
+    assert whole.select([each.id for each in whole.modules]).title == whole.select([]).title == whole.title

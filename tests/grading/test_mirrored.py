@@ -44,7 +44,7 @@ def _open(course: Course) -> dict[tuple[str, str, str], Question]:
         (module.id, step.id, question.id): question
         for module in course.modules
         for step in module.steps
-        for question in step.of(Question)
+        for question in step.activities_of(Question)
         if not question.about_run and not question.against_run
     }
 

@@ -262,9 +262,9 @@ def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not
 
 
 def test_seeds_go_round() -> None:
-    page = PageRecord().ran(True, 2**32 - 1).ran(True, 0)
+    page = PageRecord().with_run(True, 2**32 - 1).with_run(True, 0)
     assert page.last_seed == 0
-    assert page.ran(True, 2**32 - 1).last_seed == 0, "it was repeated"
+    assert page.with_run(True, 2**32 - 1).last_seed == 0, "it was repeated"
 
 
 def test_what_was_locked_can_be_taken_back_until_a_run_has_begun() -> None:

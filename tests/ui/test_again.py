@@ -196,7 +196,7 @@ async def test_only_runs_that_chance_alone_sets_apart_stand_beside_one() -> None
     assert len(points) == round(run.experiment.seconds)
     assert history.of(first) is not None
     assert history.latest("one-flow", "elsewhere") is None
-    assert eight().beside == ""
+    assert eight().compare_with == ""
 
 
 class Table(App[None]):

@@ -145,6 +145,8 @@ async def test_the_solution_stands_nowhere_before_it_is_reached(
     async with opened(journal, page, RecordedLab(page), (120, 200)) as pilot:
         box = pilot.app.screen.query_one(ExploreBox)
         assert box.activity.explanation.split("\n", 1)[0] not in text(pilot.app)
-        assert not box.activity.changed(box.values)
-        for value in box.activity.changed(box.activity.values(box.activity.solved)).values():
+        assert not box.activity.changed_knobs(box.values)
+        for value in box.activity.changed_knobs(
+            box.activity.values(box.activity.solution_experiment)
+        ).values():
             assert f"● {value}" not in text(pilot.app)

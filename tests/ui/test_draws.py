@@ -57,7 +57,7 @@ async def test_a_wrong_answer_is_told_with_its_numbers_and_they_stay(make_app, j
     responses = [event.response for event in happened(journal) if hasattr(event, "response")]
     assert [each.draw for each in responses] == [{"window": f"{number} kB"}] * 2
     # Whoever has the journal can mark it again.
-    assert [WINDOW.posed(each.draw).mark(each.given).correct for each in responses] == [False, True]
+    assert [WINDOW.with_numbers(each.draw).mark(each.given).correct for each in responses] == [False, True]
 
 
 async def test_what_was_right_comes_back_with_other_numbers_and_stays_done(
@@ -99,10 +99,10 @@ def test_numbers_that_come_out_the_same_are_drawn_once_more(
     monkeypatch.setattr(personal, "question_seed", lambda *parts: seeds[parts[-1]])
     (module,) = PAGE.modules
     (step,) = module.steps
-    first, second = (WINDOW.drawn(seed)["window"] for seed in ("one", "another"))
+    first, second = (WINDOW.draw_numbers(seed)["window"] for seed in ("one", "another"))
     assert first != second
     study = Study(module, step, journal)
-    assert study.posed(WINDOW).ask == WINDOW.posed({"window": first}).ask
+    assert study.posed(WINDOW).ask == WINDOW.with_numbers({"window": first}).ask
     study.respond(study.posed(WINDOW), first.replace(" kB", " Mbit/s"))
     assert study.was_right(WINDOW) is False
-    assert Study(module, step, journal).posed(WINDOW).ask == WINDOW.posed({"window": second}).ask
+    assert Study(module, step, journal).posed(WINDOW).ask == WINDOW.with_numbers({"window": second}).ask

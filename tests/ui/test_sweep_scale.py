@@ -33,7 +33,7 @@ def recorded(module: str, step: str, guess: tuple[str, float] | None = None) -> 
         for path in sorted((RECORDED / module / step).glob(f"{at + 1}-*.tcprun"))
     ]
     live = LiveSweep(module, step, page.sweep, cells=cells, models=models(page.sweep), state="ended")
-    return scene_of(live, next(iter(page.of(Predict)), None), guess)
+    return scene_of(live, next(iter(page.activities_of(Predict)), None), guess)
 
 
 def test_a_prediction_far_off_leaves_the_axis_to_the_data() -> None:

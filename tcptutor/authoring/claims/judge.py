@@ -71,8 +71,8 @@ def _figure(
         return evaluate(claim.formula)
     assert experiment is not None  # only arithmetic has no experiment
     if subject in KNOWN:
-        return KNOWN[subject].of(experiment)
-    return float(MEASURED[subject].of(_part(claim, flow, experiment, find)))
+        return KNOWN[subject].compute(experiment)
+    return float(MEASURED[subject].compute(_part(claim, flow, experiment, find)))
 
 
 def _part(claim: Claim, flow: int | None, experiment: Experiment | None, find: FindRun) -> RunPart:

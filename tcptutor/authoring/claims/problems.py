@@ -58,7 +58,7 @@ def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     if not claim.text.strip():
         yield "text", "is empty"
     elif not any(in_one_line(claim.text) in in_one_line(text) for text in texts):
-        after = "" if claim.anywhere else " after the run"
+        after = "" if claim.may_precede_run else " after the run"
         yield "text", f"{claim.text!r} does not stand on the page{after}"
 
 
@@ -105,7 +105,9 @@ def _part_keys(claim: Claim) -> Iterator[tuple[str, str]]:
         except UnitError as error:
             yield key, str(error)
         for subject in claim.subjects:
-            if subject not in MEASURED_SUBJECTS or (subject in MEASURED and not MEASURED[subject].timed):
+            if subject not in MEASURED_SUBJECTS or (
+                subject in MEASURED and not MEASURED[subject].has_periods
+            ):
                 yield key, f"{subject} is not of a part of the time: leave it out"
     if len(times) == 2 and times[0] >= times[1]:
         yield "end", f"{claim.end} is not after {claim.start}, where it begins"

@@ -41,14 +41,14 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     if not name:
         if page is None:
             raise UsageError("this page runs nothing: name an experiment")
-        name, settings = page.name, page.over(settings)
+        name, settings = page.name, page.with_overrides(settings)
     of = build(name, _texts(settings))
     if claim.per is None:
         return ClaimRun(of)
     other, over = qualified_name(module, claim.per.experiment), dict(claim.per.set)
     if not other:
         over = {**claim.set, **over}
-        over = over if claim.experiment or page is None else page.over(over)
+        over = over if claim.experiment or page is None else page.with_overrides(over)
     return ClaimRun(of, build(other or name, _texts(over)))
 
 

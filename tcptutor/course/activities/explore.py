@@ -83,7 +83,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     table: ClassVar[str] = "explore"
     stage: ClassVar[Stage] = Stage.RUN
     against_run: ClassVar[bool] = True
-    beside: ClassVar[str] = ""
+    compare_with: ClassVar[str] = ""
     formula: ClassVar[str] = ""
 
     ask: str
@@ -100,13 +100,13 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     explanation: str = ""
 
     @property
-    def asked(self) -> tuple[AskedTarget, ...]:
+    def parsed_targets(self) -> tuple[AskedTarget, ...]:
         """Parsed targets. A loaded page has no unreadable targets."""
         read = (read_target(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(each for each in read if isinstance(each, AskedTarget))
 
     @property
-    def compares(self) -> bool:
+    def needs_start_run(self) -> bool:
         """True if a run with the initial values is needed for comparison."""
         return any(goal.per for goal in self.goals)
 
@@ -121,12 +121,12 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         """Return the knobs' values in `experiment` by name."""
         return {knob.name: knob.text(experiment) for knob in self.knobs}
 
-    def changed(self, values: Mapping[str, str]) -> dict[str, str]:
+    def changed_knobs(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return the `values` that differ from the initial values."""
         start = self.start
         return {name: value for name, value in values.items() if value != start.get(name, value)}
 
-    def variant(self, values: Mapping[str, str]) -> Experiment:
+    def experiment_with(self, values: Mapping[str, str]) -> Experiment:
         """Return the experiment with these knob values.
 
         Raises:
@@ -135,7 +135,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         # Set every knob, because values in BDP would follow the others.
         return self.variants({**self.start, **values})
 
-    def given(self, experiment: Experiment) -> str:
+    def response_of(self, experiment: Experiment) -> str:
         """Return the response that a run of `experiment` represents."""
         return _PARTED.join(f"{name}{_SET}{value}" for name, value in self.values(experiment).items())
 
@@ -154,20 +154,20 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
             run: Complete run with the student's knob values.
             start: The student's run with the initial values.
         """
-        return tuple(judge_run(self.asked, run, start))
+        return tuple(judge_run(self.parsed_targets, run, start))
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
-        text, run = typed_text(given, self.given(self.experiment)), context.run
+        text, run = typed_text(given, self.response_of(self.experiment)), context.run
         if run is None or not run.complete:
             raise UsageError("a challenge is judged on a run: r runs it")
-        if self.given(run.experiment) != text:
+        if self.response_of(run.experiment) != text:
             raise UsageError("the latest run had other settings: r runs it with these")
         if run.fidelity.status != "valid":
             why = next(iter(run.fidelity.reasons), "it says no more")
             raise UsageError(f"this run is {run.fidelity.status} and does not count: {why}: r runs it again")
         states = self.judge(run, context.start)
         left = sum(not state.reached for state in states)
-        changes = len(self.changed(self.values(run.experiment)))
+        changes = len(self.changed_knobs(self.values(run.experiment)))
         return Mark(
             correct=not left, value=float(changes), feedback=f"{left} of {len(states)} to go." if left else ""
         )
@@ -175,7 +175,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).right is not None
 
-    def standing(self, record: ActivityRecord) -> str:
+    def describe_status(self, record: ActivityRecord) -> str:
         """Return "open", "reached with 3 changes, par is 2", or "reached at par: 2 changes"."""
         if record.right is None:
             return "open"
@@ -188,7 +188,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         if context.run is None:
             return Reference(right=None, empty="")
         reached = all(state.reached for state in self.judge(context.run, context.start))
-        return Reference(right=self.given(context.run.experiment) if reached else None, empty="")
+        return Reference(right=self.response_of(context.run.experiment) if reached else None, empty="")
 
     # Mistakes
 
@@ -233,23 +233,25 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
             except UsageError as error:
                 yield f"solution.{name}", str(error)
                 return
-        changes = len(self.changed(solved))
+        changes = len(self.changed_knobs(solved))
         if changes != self.par or not changes:
             yield "par", f"is {self.par}, and the solution changes {count_of(changes, 'knob')}"
         try:
-            self.variant(solved)
+            self.experiment_with(solved)
         except UsageError as error:
             yield "solution", str(error)
 
     @property
-    def solved(self) -> Experiment:
+    def solution_experiment(self) -> Experiment:
         """Experiment with the solution's knob values."""
         return self.with_solution(tuple(self.solution))
 
     def with_solution(self, names: tuple[str, ...]) -> Experiment:
         """Return the experiment with only these knobs set as in the solution."""
         knobs = {knob.name: knob for knob in self.knobs}
-        return self.variant({name: knobs[name].read(self.solution[name], self.experiment) for name in names})
+        return self.experiment_with(
+            {name: knobs[name].read(self.solution[name], self.experiment) for name in names}
+        )
 
 
 def count_of(number: int, what: str = "change") -> str:

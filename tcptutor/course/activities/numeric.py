@@ -64,12 +64,12 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     @property
     def example_draw(self) -> dict[str, str]:
-        return self.drawn("example")
+        return self.draw_numbers("example")
 
-    def drawn(self, seed: str) -> dict[str, str]:
+    def draw_numbers(self, seed: str) -> dict[str, str]:
         return draws.drawn(self.draw, seed)
 
-    def posed(self, draw: Draw) -> Numeric:
+    def with_numbers(self, draw: Draw) -> Numeric:
         if not self.draw:
             return self
         if draw.keys() != self.draw.keys():
@@ -98,7 +98,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             draw={},
         )
 
-    def understood(self, given: Given) -> str:
+    def interpret(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
             return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
         return ""
@@ -139,7 +139,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             except UsageError as error:
                 return key, str(error)
         try:
-            self.posed(self.example_draw)
+            self.with_numbers(self.example_draw)
         except UsageError as error:
             return "draw", str(error)
         return None
@@ -151,7 +151,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             if any(key == "answer" for key, _ in unusable):
                 return
             keys = {key for key, _ in unusable}
-            posed = self.posed(self.example_draw).problems(experiment)
+            posed = self.with_numbers(self.example_draw).problems(experiment)
             yield from (problem for problem in posed if problem[0] not in keys)
             return
         yield from super().problems(experiment)
@@ -193,7 +193,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         }
         """Placeholders in hints that equaled the answer in every draw so far."""
         for number in range(SAMPLE_DRAWS):
-            draw = self.drawn(str(number))
+            draw = self.draw_numbers(str(number))
             for problem in self._problems_of_draw(draw, with_texts=number < _DRAWS_WITH_TEXTS):
                 if problem[0] not in {key for key, _ in said}:
                     said.add(problem)
@@ -230,7 +230,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
                     yield f"slip[{number}].value", f"is within the tolerance of the answer with {told}"
         if with_texts:
             try:
-                self.posed(draw)
+                self.with_numbers(draw)
             except UsageError as error:
                 yield "draw", f"{error} with {told}"
 
@@ -245,12 +245,12 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     # Marking
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=self.posed(self.example_draw).answer, empty="")
+        return Reference(right=self.with_numbers(self.example_draw).answer, empty="")
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         """Mark a response; a question with draws that has no numbers yet uses its example draw."""
         if self.draw:
-            return self.posed(self.example_draw).mark(given)
+            return self.with_numbers(self.example_draw).mark(given)
         value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):

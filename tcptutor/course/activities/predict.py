@@ -107,7 +107,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             return f"{given} {self.plain_unit}" if units.is_plain(given) else given
         return given
 
-    def understood(self, given: Given) -> str:
+    def interpret(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
             return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
         return ""
@@ -184,7 +184,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             return Mark(correct=None)
         value = self.value(text)
         if self.of:
-            told = context.curve.answer(value, self.at, self.tolerance) if context.curve else ""
+            told = context.curve.feedback_on(value, self.at, self.tolerance) if context.curve else ""
             return Mark(correct=None, value=value, feedback=told)
         if context.run is None:
             return Mark(correct=None, value=value)

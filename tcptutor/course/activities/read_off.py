@@ -237,7 +237,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         instant = self._asked.unit == "time" and not self.quantity.endswith("rtt")
         return "s" if instant else units.FIELD_UNITS[self._asked.unit]
 
-    def understood(self, given: Given) -> str:
+    def interpret(self, given: Given) -> str:
         with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
             return (
                 units.plain_reading(given, self._asked.unit, self.plain_unit)

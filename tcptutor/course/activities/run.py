@@ -34,7 +34,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """Full name, `module/experiment`."""
     experiment: Experiment
     """Includes the step's overrides."""
-    beside: str = ""
+    compare_with: str = ""
     """Step of the module with the comparison run; empty for none."""
     formula: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
@@ -69,7 +69,7 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunActivity(name=name, experiment=built, beside=self.beside, formula=self.formula)
+        return RunActivity(name=name, experiment=built, compare_with=self.beside, formula=self.formula)
 
 
 TABLES = (ExperimentTable,)

@@ -95,22 +95,22 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     which describes the intended network, nor of anything shown."""
 
     @property
-    def asked(self) -> tuple[AskedGoal, ...]:
+    def parsed_goals(self) -> tuple[AskedGoal, ...]:
         """Parsed goals, for a `GoalWatch`. A loaded page has no unreadable goals."""
         read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
         return tuple(goal for goal in read if isinstance(goal, AskedGoal))
 
     @property
-    def needs(self) -> Experiment:
+    def kernel_requirements(self) -> Experiment:
         """Experiment with the kernel requirements of this page: netem, tbf, fq, and the goals' values."""
         path, hosts = self.experiment.path, self.experiment.hosts
-        asked = [each for goal in self.asked for each in goal.conditions]
+        asked = [each for goal in self.parsed_goals for each in goal.conditions]
 
         def most(name: str, own: float | None, usual: float) -> float:
-            wanted = [each.wanted.low for each in asked if each.term.name == name]
+            wanted = [each.requirement.low for each in asked if each.term.name == name]
             return max([own or usual, *(low for low in wanted if math.isfinite(low))])
 
-        words = [word for each in asked if each.term.sysctl == ALGORITHM for word in each.wanted.words]
+        words = [word for each in asked if each.term.sysctl == ALGORITHM for word in each.requirement.words]
         return msgspec.structs.replace(
             self.experiment,
             path=msgspec.structs.replace(
@@ -171,7 +171,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         usual = tuple(HostState(host, {ALGORITHM: "cubic"}) for host in host_names(self.experiment.pairs))
         first = SessionState(self.experiment, hosts=usual)
         # The effect of a fault is known only in the lab: tests/backends/test_traps.py checks it there.
-        for place, asked in enumerate(self.asked, 1):
+        for place, asked in enumerate(self.parsed_goals, 1):
             key = f"{_key('goal', place, self.goals)}.when"
             if (
                 not self.broken
@@ -188,18 +188,18 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                     "size",
                     "number",
                 )
-                if measured and each.wanted.high <= _NARROW * each.wanted.low:
+                if measured and each.requirement.high <= _NARROW * each.requirement.low:
                     name = f"{key}.{each.term.name}"
-                    yield name, f"{each.wanted.text} is hardly ever measured: give a bound, or a range"
+                    yield name, f"{each.requirement.text} is hardly ever measured: give a bound, or a range"
 
     def _never_together(self) -> Iterator[Problem]:
         """Yield the pairs of goals that exclude each other, so that the page can never be done."""
-        for (_, one), (place, other) in combinations(enumerate(self.asked, 1), 2):
+        for (_, one), (place, other) in combinations(enumerate(self.parsed_goals, 1), 2):
             if one.goal.once or (other.goal.once and not self.in_order) or one.about_run != other.about_run:
                 continue
             for each in other.conditions:
-                before = one.asks(each.term.name)
-                if before and before.wanted.excludes(each.wanted):
+                before = one.condition_on(each.term.name)
+                if before and before.requirement.excludes(each.requirement):
                     reason = f"{each.term.name} cannot be that and what {one.goal.id!r} asks: say once = true there"
                     yield f"{_key('goal', place, self.goals)}.when", reason
 

@@ -17,7 +17,7 @@ class KnownValue(NamedTuple):
     """Figure known before the run. `of` raises UsageError for an experiment without it."""
 
     kind: str
-    of: Callable[[Experiment], float]
+    compute: Callable[[Experiment], float]
 
 
 def mathis(experiment: Experiment) -> float:

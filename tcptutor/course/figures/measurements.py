@@ -19,10 +19,10 @@ class MeasuredFigure(NamedTuple):
     """Figure measured in a run. `of` raises UsageError for a part of a run without it."""
 
     kind: str
-    of: Callable[[RunPart], float]
+    compute: Callable[[RunPart], float]
     by_flow: bool = True
     """True if it is defined for a single flow."""
-    timed: bool = True
+    has_periods: bool = True
     """True if it is defined for a part of the time."""
 
 
@@ -139,7 +139,7 @@ def completion(part: RunPart) -> float:
 
 def udp_rate(part: RunPart) -> float:
     """Return the rate of payload received over UDP, bit/s."""
-    if not part.timed:
+    if not part.is_period:
         return _known(sum_or_none(flow.received_bps for flow in part.udp))
     pairs = [(first, last) for first, last in part.udp_samples() if last.t > first.t]
     return sum(
@@ -150,7 +150,7 @@ def udp_rate(part: RunPart) -> float:
 
 def udp_loss(part: RunPart) -> float:
     """Return the share of lost datagrams."""
-    if part.timed:
+    if part.is_period:
         pairs = list(part.udp_samples())
         lost = sum(last.lost - first.lost for first, last in pairs)
         sent = sum(last.datagrams - first.datagrams for first, last in pairs)
@@ -173,8 +173,8 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "rtt": MeasuredFigure("time", mean_rtt),
     "min-rtt": MeasuredFigure("time", lambda part: min(_rtts(part))),
     "max-rtt": MeasuredFigure("time", lambda part: max(_rtts(part))),
-    "used": MeasuredFigure("ratio", lambda part: part.used),
-    "idle": MeasuredFigure("ratio", lambda part: 1 - part.used),
+    "used": MeasuredFigure("ratio", lambda part: part.utilization),
+    "idle": MeasuredFigure("ratio", lambda part: 1 - part.utilization),
     "losses": MeasuredFigure("number", _losses),
     "sent-again": MeasuredFigure("number", _sent_again),
     "loss-rate": MeasuredFigure("ratio", loss_rate),
@@ -195,16 +195,18 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "cov": MeasuredFigure("number", cov),
     "cov-between": MeasuredFigure("number", cov_between, by_flow=False),
     "share": MeasuredFigure("ratio", share),
-    "first-loss": MeasuredFigure("time", first_loss, timed=False),
-    "slow-start-end": MeasuredFigure("time", slow_start_end, timed=False),
-    "completion": MeasuredFigure("time", completion, timed=False),
+    "first-loss": MeasuredFigure("time", first_loss, has_periods=False),
+    "slow-start-end": MeasuredFigure("time", slow_start_end, has_periods=False),
+    "completion": MeasuredFigure("time", completion, has_periods=False),
     "udp-rate": MeasuredFigure("rate", udp_rate),
     "udp-loss": MeasuredFigure("ratio", udp_loss),
     "udp-jitter": MeasuredFigure(
-        "time", lambda part: fmean(_told((flow.jitter_s for flow in part.udp), "jitter")), timed=False
+        "time", lambda part: fmean(_told((flow.jitter_s for flow in part.udp), "jitter")), has_periods=False
     ),
     "udp-out-of-order": MeasuredFigure(
-        "number", lambda part: sum(_told((flow.out_of_order for flow in part.udp), "order")), timed=False
+        "number",
+        lambda part: sum(_told((flow.out_of_order for flow in part.udp), "order")),
+        has_periods=False,
     ),
 }
 
@@ -213,7 +215,7 @@ def cause(part: RunPart) -> str:
     """Return the cause that limited the flows, or a flow; for a part of the time, the dominant cause."""
     verdict = part.whole.report.verdict
     mine = [flow for flow in verdict.flows if part.flow in (None, flow.flow + 1)]
-    if not part.timed:
+    if not part.is_period:
         if part.flow is None:
             return verdict.limited_by
         return mine[0].limited_by if mine else _none(f"no flow {part.flow} was measured in this run")

@@ -60,7 +60,7 @@ class RunPart:
             end: s since the traffic began; None for the end of the run.
         """
         self.whole, self.run, self.flow = whole, whole.run, flow
-        self.timed = start is not None or end is not None
+        self.is_period = start is not None or end is not None
         experiment = self.run.experiment
         self.start = experiment.flows.warmup if start is None else start
         self.end = experiment.seconds if end is None else end
@@ -69,7 +69,7 @@ class RunPart:
     def measured(self) -> Measured:
         from tcptutor.analysis.observed.measured import between  # noqa: PLC0415
 
-        return between(self.whole.measured, self.start, self.end) if self.timed else self.whole.measured
+        return between(self.whole.measured, self.start, self.end) if self.is_period else self.whole.measured
 
     @property
     def flows(self) -> list[FlowResult]:
@@ -114,7 +114,7 @@ class RunPart:
         return self.measured.throughput
 
     @property
-    def used(self) -> float:
+    def utilization(self) -> float:
         """Throughput over the link's goodput."""
         from tcptutor.analysis.observed.path import Direction  # noqa: PLC0415
 
@@ -124,5 +124,5 @@ class RunPart:
         return self.throughput / goodput
 
     def _nothing(self, what: str = "flow") -> NoReturn:
-        when = "then" if self.timed else "in this run"
+        when = "then" if self.is_period else "in this run"
         raise UsageError(f"no {what} {self.flow or ''}".rstrip() + f" was measured {when}")

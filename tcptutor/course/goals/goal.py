@@ -37,12 +37,16 @@ class Condition(NamedTuple):
     """Quantity and its required values."""
 
     term: GoalQuantity
-    wanted: Wanted
+    requirement: Wanted
 
     def holds(self, view: LabView) -> bool:
         """Return True if the condition holds; for several hosts, on each."""
         value = self.term.value(view)
-        return all(map(self.wanted.holds, value)) if isinstance(value, tuple) else self.wanted.holds(value)
+        return (
+            all(map(self.requirement.holds, value))
+            if isinstance(value, tuple)
+            else self.requirement.holds(value)
+        )
 
 
 class AskedGoal(NamedTuple):
@@ -61,11 +65,11 @@ class AskedGoal(NamedTuple):
         """True if only a finished run can satisfy it."""
         return any(each.term.at_end for each in self.conditions)
 
-    def asks(self, name: str) -> Condition | None:
+    def condition_on(self, name: str) -> Condition | None:
         """Return the condition on that quantity, or None."""
         return next((each for each in self.conditions if each.term.name == name), None)
 
-    def of_path(self) -> Iterator[tuple[str, Condition]]:
+    def path_conditions(self) -> Iterator[tuple[str, Condition]]:
         """Yield the conditions on the path, by the quantity's own name: "delay"."""
         for each in self.conditions:
             area, _, name = each.term.name.partition(".")
@@ -79,9 +83,9 @@ class AskedGoal(NamedTuple):
     def is_placed(self, view: LabView) -> bool:
         """Return True if the required interface causes the effects on the path."""
         return not self.goal.on or all(
-            any(map(each.wanted.holds, made(chain(view.state, self.goal.on), name)))
-            for name, each in self.of_path()
-            if name in PLACED and each.wanted.low > 0
+            any(map(each.requirement.holds, made(chain(view.state, self.goal.on), name)))
+            for name, each in self.path_conditions()
+            if name in PLACED and each.requirement.low > 0
         )
 
 

@@ -42,7 +42,7 @@ class LabRun:
         self.seconds = 0.0
 
     @classmethod
-    def of(cls, run: Run) -> LabRun:
+    def from_run(cls, run: Run) -> LabRun:
         """Build a finished run as if it had been watched."""
         seen = cls(SessionState(run.experiment), run.experiment)
         seen._unseen = 0.0
@@ -53,7 +53,7 @@ class LabRun:
         seen.end(run)
         return seen
 
-    def sampled(self, samples: Samples) -> None:
+    def add_samples(self, samples: Samples) -> None:
         """Add new samples."""
         self.seconds = max(self.seconds, samples.t)
         for row in samples.rows:
@@ -68,21 +68,21 @@ class LabRun:
             self.experiment, self.seconds = run.experiment, run.experiment_s
 
     @property
-    def lasted(self) -> float:
+    def duration(self) -> float:
         """Duration in s, including the time a session may have missed."""
         return self.seconds + self._unseen if self.seconds else 0.0
 
     @property
-    def carried(self) -> int:
+    def largest_payload(self) -> int:
         """Largest payload of any flow, bytes."""
         return max(self._carried.values(), default=0)
 
     @property
-    def changed(self) -> frozenset[str]:
+    def changed_quantities(self) -> frozenset[str]:
         """Path quantities changed during the run."""
         return frozenset(change.name for change in self.experiment.path.changes) | self._changed
 
-    def path_is(self, path: Path) -> None:
+    def record_path(self, path: Path) -> None:
         """Record the kernel's current path during the run."""
         if self._path is None:
             self._path = path
@@ -104,12 +104,12 @@ class LabRun:
     def _part(self) -> RunPart | None:
         return RunPart(MeasuredRun(self.run)) if self.run is not None else None
 
-    def measured(self, name: str) -> float | None:
+    def figure(self, name: str) -> float | None:
         """Return a figure of `MEASURED` in base units; None before the end, or if the run lacks it."""
         if not self.ended or self._part is None:
             return None
         try:
-            return MEASURED[name].of(self._part)  # type: ignore[index]  # checked when the page was read
+            return MEASURED[name].compute(self._part)  # type: ignore[index]  # checked when the page was read
         except UsageError:
             return None
 
@@ -124,7 +124,11 @@ class LabRun:
         if run is None or not any(_BUSY in reason for reason in run.fidelity.reasons):
             return 1.0
         path = run.experiment.path
-        if path.rate is None or "rate" in self.changed or (path.burst or math.inf) < path.rate * _TICK / 8:
+        if (
+            path.rate is None
+            or "rate" in self.changed_quantities
+            or (path.burst or math.inf) < path.rate * _TICK / 8
+        ):
             return 1.0
         seconds, sent, _ = busy_periods(run.queue)
         if seconds < max(1.0, run.experiment_s / 2):
@@ -132,9 +136,9 @@ class LabRun:
         share = 8 * sent / (seconds * path.rate)
         return share if _SLOWEST <= share < 1 - SLACK else 1.0
 
-    def in_time(self, name: str) -> float | None:
+    def clock_corrected(self, name: str) -> float | None:
         """Return a figure like `measured`, with throughput corrected for a link below its rate."""
-        value = self.measured(name)
+        value = self.figure(name)
         return value / self.clock_share if value is not None and name == "throughput" else value
 
     @property

@@ -97,7 +97,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return {each.run: each.digest for each in self.entries if isinstance(each, SessionRunEnded)}
 
     @property
-    def typed(self) -> tuple[CommandTyped, ...]:
+    def commands(self) -> tuple[CommandTyped, ...]:
         """Command lines of the session."""
         return tuple(each for each in self.entries if isinstance(each, CommandTyped))
 
@@ -133,7 +133,7 @@ class SessionLog:
                 self._sampled = 0.0
                 self._add(SessionRunEnded(t=self._now, run=run.id, digest=digest))
 
-    def reached(self, goals: tuple[int, ...]) -> SessionRecord:
+    def record_reached(self, goals: tuple[int, ...]) -> SessionRecord:
         """Return the record, ending with these goals reached."""
         last = GoalsReached(t=self._now, sampled=self._sampled, goals=goals)
         return SessionRecord(entries=(*self._entries, last), cut=self._cut)

@@ -59,7 +59,7 @@ class AskedTarget(NamedTuple):
             if self.target.per and start is not None:
                 value = _ratio(value, each.term.value(start))
             reached = reached and value is not None and each._replace(term=_given(each, value)).holds(run)
-            told.append(_told(value, each.wanted.kind))
+            told.append(_told(value, each.requirement.kind))
         return TargetState(self.target.text, reached, ", ".join(told))
 
 
@@ -82,7 +82,7 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
 
 def view_of(run: Run) -> LabView:
     """Return a complete run as goals see it."""
-    seen = LabRun.of(run)
+    seen = LabRun.from_run(run)
     return LabView(seen.state, seen.state, run=seen)
 
 

@@ -95,12 +95,12 @@ def _of_run(
 
 def _measured(name: str) -> GoalQuantity:
     kind = MEASURED[name].kind  # type: ignore[index]
-    return _of_run(f"run.{name}", kind, lambda run: run.in_time(name), at_end=True)
+    return _of_run(f"run.{name}", kind, lambda run: run.clock_corrected(name), at_end=True)
 
 
 def _per_mathis(run: LabRun) -> float | None:
     """Return throughput over Mathis's formula; None for a path without loss or delay."""
-    measured = run.measured("throughput")
+    measured = run.figure("throughput")
     try:
         return measured / mathis(run.experiment) if measured is not None else None
     except UsageError:
@@ -116,11 +116,11 @@ TERMS: dict[str, GoalQuantity] = {
         GoalQuantity("path.burst", "size", smallest_bucket),
         GoalQuantity("hosts.send-buffer-limit", "size", send_buffer_limit),
         GoalQuantity("addresses.shared", "count", shared_addresses),
-        _of_run("flow.bytes", "size", lambda run: run.carried),
+        _of_run("flow.bytes", "size", lambda run: run.largest_payload),
         _of_run("queue.drops", "count", lambda run: run.drops),
         _of_run("run.streams", "count", lambda run: run.experiment.flows.streams),
         _of_run("run.udp-streams", "count", lambda run: run.experiment.flows.udp_streams),
-        _of_run("run.duration", "time", lambda run: run.lasted),
+        _of_run("run.duration", "time", lambda run: run.duration),
         *(_measured(name) for name in MEASURED if name != "queue-drops"),
         _of_run("run.per-mathis", "number", _per_mathis, at_end=True),
         _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),

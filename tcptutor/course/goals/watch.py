@@ -87,7 +87,7 @@ class GoalWatch:
         """Current state of the goals."""
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def latched_goals(self) -> tuple[str, ...]:
         """Ids of the goals that stay ticked after their state changes."""
         return tuple(each.goal.id for place, each in enumerate(self._asked) if place in self._reached)
 
@@ -105,7 +105,7 @@ class GoalWatch:
                 self._printed = None  # a later command has succeeded
                 self._runs.append(LabRun(self._states[0], experiment))
             case Samples() if self._going_on:
-                self._runs[-1].sampled(event)
+                self._runs[-1].add_samples(event)
                 return self._judge(explain=False)
             case Finished():
                 self._end(run)
@@ -117,7 +117,7 @@ class GoalWatch:
                 return self.board
         return self._judge()
 
-    def printed(self, terminal: Hashable, data: bytes) -> GoalBoard:
+    def take_output(self, terminal: Hashable, data: bytes) -> GoalBoard:
         """Process terminal output: error messages are explained, and no goal is ticked."""
         return self._say(self._lines.setdefault(terminal, PrintedLines()).take(data))
 
@@ -145,7 +145,7 @@ class GoalWatch:
         if self._going_on:
             self._going_on.experiment = state.experiment
             if state.path is not None:
-                self._going_on.path_is(state.path)
+                self._going_on.record_path(state.path)
         state = _as_it_is(state)
         if not self._states or _settings(state) != _settings(self._states[0]):
             self._states = [state, *self._states[: _REMEMBERED - 1]]

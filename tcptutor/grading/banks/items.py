@@ -177,7 +177,7 @@ class _Maker:
         self.left_out: Counter[str] = Counter()
 
     def page(self, module: Module, step: Step) -> BankPage:
-        questions = step.of(Question)
+        questions = step.activities_of(Question)
         about = any(question.about_run and not question.against_run for question in questions)
         shown = self._recorded.page(module, step) if about else None
         groups = []
@@ -193,7 +193,7 @@ class _Maker:
 
     def _group(self, id_: str, step: Step, question: Question, context: str) -> BankGroup:
         title = f"{step.title}: {question.id.replace('-', ' ')}"
-        if not question.drawn(id_):
+        if not question.draw_numbers(id_):
             items = [_item(id_, title, question, context)]
         else:
             items = [
@@ -218,10 +218,10 @@ def variants(id_: str, question: Question, wanted: int) -> Iterator[Activity]:
     """The question with so many draws that differ, or with all that there are; the same ones for the same `id_`."""
     seen: list[dict[str, str]] = []
     for number in range(1, wanted * DRAWS_AGAIN + 1):
-        draw = question.drawn(f"bank/{id_}/{number}")
+        draw = question.draw_numbers(f"bank/{id_}/{number}")
         if draw not in seen:
             seen.append(draw)
-            yield question.posed(draw)
+            yield question.with_numbers(draw)
         if len(seen) == wanted:
             return
 

@@ -67,7 +67,7 @@ class RecordedPages:
         if run is None:
             return None
         named = {"": run}
-        other = next((each for each in module.steps if each.id == of.beside), None)
+        other = next((each for each in module.steps if each.id == of.compare_with), None)
         if other is not None and other.experiment is not None:
             beside = self._find(other.experiment.experiment)
             named = {step.title: run, **({other.title: beside} if beside is not None else {})}
@@ -137,7 +137,7 @@ def _figures(run: Run) -> dict[str, str]:
         found |= {
             "UDP sent": units.or_dash(sum_or_none(flow.sent_bps for flow in told.udp), units.rate),
             "UDP received": units.or_dash(sum_or_none(flow.received_bps for flow in told.udp), units.rate),
-            "UDP lost": units.or_dash(MEASURES["udp-loss"].of(told), units.share),
+            "UDP lost": units.or_dash(MEASURES["udp-loss"].compute(told), units.share),
         }
     return found
 

@@ -33,7 +33,7 @@ def problem(shell: ShellActivity, session: TimedSession, checks: RunChecks) -> s
         return run
 
     try:
-        board = judged(shell.asked, shell.in_order, record, find)
+        board = judged(shell.parsed_goals, shell.in_order, record, find)
     except _HOSTILE:
         return "what the session tells of cannot be"
     if board.done or record.cut:

@@ -38,7 +38,9 @@ def collect(journal: Journal, course: Course) -> Collected:
     identity = enrolment.identity if enrolment else ""
     for module in course.modules:
         for step in module.steps:
-            gathered.take(module.id, step.own(module.id, identity), step, line.page(module.id, step.id))
+            gathered.take(
+                module.id, step.for_student(module.id, identity), step, line.page(module.id, step.id)
+            )
     manifest = HandInManifest(
         tcptutor=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -142,14 +142,16 @@ def draw_problem(
     without any.
     """
     enrolled = line.enrolled_at(given.serial)
-    if enrolled is None or not activity.drawn(""):
+    if enrolled is None or not activity.draw_numbers(""):
         return ""
     given_before = page.of(activity.id)
     before = given_before[: bisect_left(given_before, given.serial, key=lambda each: each.serial)]
     if before and not before[-1].response.correct and before[-1].response.draw == given.response.draw:
         return ""  # the same numbers until it is right, whatever these were
     possible = (
-        activity.drawn(personal.question_seed(enrolled.identity, module, step, activity.id, attempts, again))
+        activity.draw_numbers(
+            personal.question_seed(enrolled.identity, module, step, activity.id, attempts, again)
+        )
         # Numbers are drawn when an answer is due; of two windows, one may have drawn before the other answered.
         for attempts in range(len(before), max(-1, len(before) - _WINDOWS), -1)
         for again in range(personal.DRAWS_AGAIN if attempts else 1)

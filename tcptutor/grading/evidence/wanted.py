@@ -104,10 +104,10 @@ def _turned(
             continue
         yield page.run_before(response.serial)
         for run in reversed(page.whole_runs):
-            if challenge.compares and run.ended < response.serial and _is_start(challenge, load(run)):
+            if challenge.needs_start_run and run.ended < response.serial and _is_start(challenge, load(run)):
                 yield run
                 break
 
 
 def _is_start(challenge: ExploreActivity, run: Run | None) -> bool:
-    return run is not None and not challenge.changed(challenge.values(run.experiment))
+    return run is not None and not challenge.changed_knobs(challenge.values(run.experiment))

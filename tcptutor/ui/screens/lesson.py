@@ -155,7 +155,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
                 self.connect(side.chart)
         self._show_side(next(iter(self._sides), ""))
         self._answers.restore()
-        if not self.sitting.afresh:
+        if not self.sitting.starts_fresh:
             self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
         self._show_goals()
@@ -183,7 +183,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def keep_drafts(self) -> None:
         """Store unsubmitted input. Also called when the page is left."""
-        if self.sitting.afresh or not self.is_complete or not self.query(Page):
+        if self.sitting.starts_fresh or not self.is_complete or not self.query(Page):
             return
         try:
             if self.tutor.drafts.save(self.module.id, self.step.id, self._answers.drafts):

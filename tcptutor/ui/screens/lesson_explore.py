@@ -34,7 +34,7 @@ class ExploreSide(RunSide):
     @property
     def wanted(self) -> Experiment:
         with contextlib.suppress(UsageError):  # reported when the student runs it
-            return self.activity.variant(self.box.values)
+            return self.activity.experiment_with(self.box.values)
         return self.activity.experiment
 
     def restore(self) -> None:
@@ -47,7 +47,7 @@ class ExploreSide(RunSide):
 
     def start(self, same: bool = False) -> None:
         try:
-            self.activity.variant(self.box.values)
+            self.activity.experiment_with(self.box.values)
         except UsageError as error:
             self.box.complain(str(error))
             return
@@ -65,7 +65,7 @@ class ExploreSide(RunSide):
         self.box.draw()
 
     def _show_needs_start(self) -> None:
-        self.box.needs_start = self.activity.compares and self.study.baseline is None
+        self.box.needs_start = self.activity.needs_start_run and self.study.baseline is None
 
     def _knob_turned(self) -> None:
         if self._shown is None:
@@ -78,18 +78,18 @@ class ExploreSide(RunSide):
     def _judge(self, run: Run) -> None:
         """Judge a run and store its score, even if the run ended off screen."""
         values = self.activity.values(run.experiment)
-        if not self.activity.changed(values) and run.fidelity.status == "valid":
+        if not self.activity.changed_knobs(values) and run.fidelity.status == "valid":
             self.study.baseline = run
         self.box.loading_run = False
         self._show_needs_start()
         self.box.show_states(self.activity.judge(run, self.study.baseline), values)
         record = self.study.record_of(self.activity)
         if self._just_ended or record.latest is None or self._improves_score(run):
-            self.box.respond(self.activity.given(run.experiment))
+            self.box.respond(self.activity.response_of(run.experiment))
         self.box.show_record(self.study.record_of(self.activity))
 
     def _improves_score(self, run: Run) -> bool:
-        response = self.activity.given(run.experiment)
+        response = self.activity.response_of(run.experiment)
         with contextlib.suppress(UsageError):
             mark = self.activity.mark(response, self.study.context)
             best = self.study.record_of(self.activity).best
@@ -97,13 +97,13 @@ class ExploreSide(RunSide):
         return False
 
     async def _recall_from(self, files: Iterator[str]) -> None:
-        if self.activity.compares:
+        if self.activity.needs_start_run:
             await self._recall_baseline()
         await super()._recall_from(files)
 
     async def _recall_baseline(self) -> None:
         kept = islice(self.study.run_files(), _MAX_SEARCHED)
         while self.study.baseline is None and (run := await background.first_readable(kept)) is not None:
-            as_at_first = not self.activity.changed(self.activity.values(run.experiment))
+            as_at_first = not self.activity.changed_knobs(self.activity.values(run.experiment))
             if run.complete and run.fidelity.status == "valid" and as_at_first:
                 self.study.baseline = run

@@ -205,7 +205,7 @@ class RunSide(Side):
 
     async def _recall_others(self, files: Iterator[str]) -> None:
         """Load the other runs of the table: earlier runs, the comparison page's run, what-ifs."""
-        if beside := self.activity.beside:
+        if beside := self.activity.compare_with:
             await self._recall_complete_runs(beside, self.study.run_files(beside), 1)
         await self._recall_complete_runs(self.study.step.id, files, MAX_EARLIER)
         await self._recall_what_ifs()
@@ -254,7 +254,7 @@ class RunSide(Side):
             return
         rows: list[tuple[str, EarlierRun | None]] = []
         if (number := self._compared_page_number) is not None:
-            other = self.bench.history.latest(self.study.module.id, self.activity.beside)
+            other = self.bench.history.latest(self.study.module.id, self.activity.compare_with)
             rows.append((f"page {number}", other.figures if other else None))
         own = self.activity.experiment.seed
         rows += [
@@ -269,7 +269,7 @@ class RunSide(Side):
     def _compared_page_number(self) -> int | None:
         """Number of the page to compare with; None without such a page, or if it is damaged."""
         for number, step in enumerate(self.study.module.steps, 1):
-            if self.activity.beside and step.id == self.activity.beside:
+            if self.activity.compare_with and step.id == self.activity.compare_with:
                 return number
         return None
 
@@ -280,7 +280,7 @@ class RunSide(Side):
 
     def _own_prediction(self) -> OwnPrediction | None:
         """Return the student's prediction if it is a rate, which the chart can show."""
-        for predict in self.study.step.of(Predict):
+        for predict in self.study.step.activities_of(Predict):
             first = self.study.record_of(predict).first
             if predict.unit == "rate" and first is not None and first.value is not None:
                 return OwnPrediction(predict.written(str(first.given)), first.value)

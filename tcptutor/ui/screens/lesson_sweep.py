@@ -35,7 +35,7 @@ class SweepSide(Side):
 
     @property
     def _predict(self) -> Predict | None:
-        return next(iter(self.study.step.of(Predict)), None)
+        return next(iter(self.study.step.activities_of(Predict)), None)
 
     @property
     def in_progress(self) -> bool:

@@ -30,7 +30,7 @@ def told(case: NearCase, number: int) -> GoalWatch:
     for line in (SESSIONS / f"{number:02}-{case.kind}.jsonl").read_bytes().splitlines():
         event = event_decoder.decode(line)
         if isinstance(event, TerminalOutput):
-            watch.printed("s1", event.data)
+            watch.take_output("s1", event.data)
             continue
         if isinstance(event, RunDetected):
             recording = Recording(event.experiment, HERE)
@@ -123,8 +123,12 @@ def _half_done() -> list[tuple[str, AskedGoal, str]]:
     found = []
     for module in load().modules:
         for step in module.steps:
-            for goal in step.shell.asked if step.shell is not None else ():
-                names = [name for name, each in goal.of_path() if name in PLACED and each.wanted.low > 0]
+            for goal in step.shell.parsed_goals if step.shell is not None else ():
+                names = [
+                    name
+                    for name, each in goal.path_conditions()
+                    if name in PLACED and each.requirement.low > 0
+                ]
                 if goal.goal.on and len(names) > 1:
                     found += [(f"{module.id}/{step.id}", goal, name) for name in names]
     return found
@@ -136,8 +140,10 @@ def test_no_page_names_one_interface_as_right_and_wrong() -> None:
     cases = _half_done()
     for page, goal, done in cases:
         values = {
-            name: each.wanted.low if isinf(each.wanted.high) else (each.wanted.low + each.wanted.high) / 2
-            for name, each in goal.of_path()
+            name: each.requirement.low
+            if isinf(each.requirement.high)
+            else (each.requirement.low + each.requirement.high) / 2
+            for name, each in goal.path_conditions()
             if name == done
         }
         path = {name: round(value) if name == "queue" else value for name, value in values.items()}

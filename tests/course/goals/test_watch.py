@@ -258,12 +258,12 @@ def test_on_four_pairs_the_data_leave_s1_by_its_first_port() -> None:
 
 def test_what_is_printed_ticks_nothing_and_goes_with_the_next_change() -> None:
     watch = watching(asked("a", {"path.delay": "20 ms"}))
-    watch.printed("s1", b"Error: Exclusivity flag on, can")
+    watch.take_output("s1", b"Error: Exclusivity flag on, can")
     assert watch.board.printed is None
-    board = watch.printed("s1", b"not modify.\r\ns1:~# ")
+    board = watch.take_output("s1", b"not modify.\r\ns1:~# ")
     assert board.printed is not None
     assert board.printed.kind == "added-twice"
-    assert watch.printed("h1", b"delay 20ms ticked\r\n" * 10_000).printed == board.printed
+    assert watch.take_output("h1", b"delay 20ms ticked\r\n" * 10_000).printed == board.printed
     assert watch.take(state(sysctls=(reno_on("h1"),))).printed == board.printed, "told late, of before"
     assert watch.take(DELAYED).printed is None
 
@@ -271,7 +271,7 @@ def test_what_is_printed_ticks_nothing_and_goes_with_the_next_change() -> None:
 @pytest.mark.parametrize("data", [b"\xff\xfe" * 70_000, b"\x1b[31m" * 50_000 + b"\n", b"Error" * 100_000])
 def test_a_flood_into_the_terminal_is_no_trouble(data: bytes) -> None:
     watch = watching(asked("a", {"path.delay": "20 ms"}))
-    assert watch.printed("s1", data).printed is None
+    assert watch.take_output("s1", data).printed is None
 
 
 def test_events_that_are_of_no_goal_change_nothing() -> None:
@@ -289,8 +289,8 @@ def test_goals_that_stay_reached_begin_so_the_next_time() -> None:
     goals = [asked("a", {"path.delay": "20 ms"}, once=True), asked("b", {"path.rate": "10 Mbit/s"})]
     watch = watching(*goals)
     watch.take(DELAYED)
-    assert watch.kept == ("a",)
-    again = GoalWatch(goals, reached=watch.kept)
+    assert watch.latched_goals == ("a",)
+    again = GoalWatch(goals, reached=watch.latched_goals)
     assert again.board.reached == (0,)
     assert again.take(NOTHING).reached == (0,)
     # One that is left with its state, and one that the page does not have any more, do not.
@@ -300,7 +300,7 @@ def test_goals_that_stay_reached_begin_so_the_next_time() -> None:
 def test_a_message_goes_when_a_later_command_mends_it() -> None:
     watch = watching(asked("a", {"flow.bytes": ">= 1 MB"}))
     refused = b"iperf3: error - unable to connect to server: Connection refused\r\n"
-    assert watch.printed("h1", refused).printed is not None
+    assert watch.take_output("h1", refused).printed is not None
     watch.take(CommandEnded(1, "h1", "iperf3 -c h2", 1))
     watch.take(CommandEnded(1, "h1", "ls", 0))
     assert watch.board.printed is not None

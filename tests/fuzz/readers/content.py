@@ -160,7 +160,7 @@ def _do(step: Step) -> None:
     for activity in step.activities:
         _answer(activity, step)
         try:
-            posed = activity.posed(activity.drawn("a seed"))
+            posed = activity.with_numbers(activity.draw_numbers("a seed"))
         except UsageError:
             continue
         _answer(posed, step)
@@ -172,7 +172,7 @@ def _answer(activity: Activity, step: Step) -> None:
         if given is None:
             continue
         try:
-            activity.doubt(given, step.asked_of(activity))
+            activity.doubt(given, step.predicted_experiment(activity))
             activity.mark(given, MarkContext())
         except UsageError:
             continue

@@ -76,7 +76,7 @@ class Doer:
     ) -> None:
         """student: enrolled as that in the course of that code."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.course = course.own(personal.identity(code, student) if student else "")
+        self.course = course.for_student(personal.identity(code, student) if student else "")
         self._folder, self._answer, self._find = folder, answer, find
         self.journal = Journal.open(folder / "journal.db")
         if student:
@@ -130,10 +130,13 @@ class Doer:
                 study.reload()
             return all(done)
         if step.explore is not None:
-            if not (self._runs(study, step.explore.experiment) and self._runs(study, step.explore.solved)):
+            if not (
+                self._runs(study, step.explore.experiment)
+                and self._runs(study, step.explore.solution_experiment)
+            ):
                 return False
             assert study.run is not None
-            study.respond(step.explore, step.explore.given(study.run.experiment))
+            study.respond(step.explore, step.explore.response_of(study.run.experiment))
         return step.experiment is None or self._runs(study, step.experiment.experiment)
 
     def _runs(self, study: Study, experiment: Experiment) -> bool:

@@ -56,7 +56,7 @@ class Student:
 
     def __init__(self, name: str, folder: Path, *, enrolled: bool = True) -> None:
         self.name, self.folder = name, folder
-        self.course = course().own(identity(name) if enrolled else "")
+        self.course = course().for_student(identity(name) if enrolled else "")
         self.journal = Journal.open(folder / "journal.db")
         if enrolled:
             self.journal.enrol(name, KEY.code)
@@ -110,7 +110,7 @@ class Student:
         study = self.page(4)
         challenge = study.step.explore
         assert challenge is not None
-        study.respond(challenge, challenge.given(run.experiment))
+        study.respond(challenge, challenge.response_of(run.experiment))
 
     def works(self, delay: float = 0.04) -> None:
         """The fifth page's goal is reached by hand, as the kernel tells of it."""
@@ -118,7 +118,7 @@ class Student:
         log.take(state())
         log.take(CommandEnded(1, "s1", "sudo tc qdisc add dev s1-eth2 root netem delay 40ms", 0))
         log.take(state({"delay": delay}, {"s1-eth2": (netem(delay=delay),)}))
-        self.journal.record_goals(self.module.id, "by-hand", "shell", log.reached((0,)))
+        self.journal.record_goals(self.module.id, "by-hand", "shell", log.record_reached((0,)))
         self.answer(5, "shell", (0,))
 
     def does_all(self) -> None:
@@ -184,14 +184,14 @@ async def main() -> None:
 def _experiments() -> dict[str, Experiment]:
     found = {}
     for name in STUDENTS:
-        _, ran, swept, turned, _ = course().own(identity(name)).modules[0].steps
+        _, ran, swept, turned, _ = course().for_student(identity(name)).modules[0].steps
         assert ran.experiment is not None
         assert swept.sweep is not None
         assert turned.explore is not None
         seed = {page.id: personal.run_seed(identity(name), "small", page.id) for page in (ran, turned)}
         found[name] = msgspec.structs.replace(ran.experiment.experiment, seed=seed[ran.id])
         found |= {f"{name}-{which}": each for which, each in zip(SWEPT, swept.sweep.experiments, strict=True)}
-        of_turned = (turned.explore.experiment, turned.explore.solved)
+        of_turned = (turned.explore.experiment, turned.explore.solution_experiment)
         found |= {
             f"{name}-{which}": msgspec.structs.replace(each, seed=seed[turned.id])
             for which, each in zip(TURNED, of_turned, strict=True)

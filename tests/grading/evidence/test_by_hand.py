@@ -82,12 +82,12 @@ def _record(events: list[Event], run: Run | None = None) -> SessionRecord:
     log = SessionLog()
     for event in events:
         log.take(event, run)
-    return log.reached((0,))
+    return log.record_reached((0,))
 
 
 def test_what_was_typed_stands_in_it_and_proves_nothing() -> None:
     record = _record([state(), CommandEnded(1, "s1", "tc qdisc add ... delay 40ms", 0), state()])
-    assert [(each.host, each.command, each.status) for each in record.typed] == [
+    assert [(each.host, each.command, each.status) for each in record.commands] == [
         ("s1", "tc qdisc add ... delay 40ms", 0)
     ]
     # A state that is told again is one.
@@ -116,12 +116,12 @@ def test_goals_about_a_run_are_judged_by_its_samples(in_order: bool) -> None:
         for event in _told(run, until):
             watch.take(event, run)
             log.take(event, run)
-        again = judged(goals, in_order, log.reached((0, 1)), lambda _: run)
+        again = judged(goals, in_order, log.record_reached((0, 1)), lambda _: run)
         assert again.done == watch.board.done
         assert [goal.ticked for goal in again.goals] == [goal.ticked for goal in watch.board.goals]
         reached += again.done
         # Without the run there is nothing to judge by.
-        assert not judged(goals, in_order, log.reached((0, 1)), lambda _: None).done
+        assert not judged(goals, in_order, log.record_reached((0, 1)), lambda _: None).done
     assert 0 < reached < 4
 
 
@@ -136,4 +136,4 @@ def test_what_a_run_measured_is_judged_at_its_end() -> None:
             log.take(event, run, "digest")
             watch.take(event, run)
         assert watch.board.done == done
-        assert judged(goals, False, log.reached((0,)), lambda _: run).done == done
+        assert judged(goals, False, log.record_reached((0,)), lambda _: run).done == done

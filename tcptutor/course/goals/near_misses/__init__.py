@@ -27,4 +27,4 @@ def obstacle(attempt: Attempt) -> NearMiss | None:
 
 
 def _first(attempt: Attempt, slips: tuple[Slip, ...]) -> NearMiss | None:
-    return next((NearMiss(slip.kind, text) for slip in slips if (text := slip.says(attempt))), None)
+    return next((NearMiss(slip.kind, text) for slip in slips if (text := slip.explain(attempt))), None)

@@ -31,9 +31,11 @@ def another_host(attempt: Attempt) -> str:
         right = [
             one.host
             for one in attempt.view.state.sysctls
-            if one.name == each.term.sysctl and each.wanted.holds(one.now) and one.host not in hosts
+            if one.name == each.term.sysctl and each.requirement.holds(one.now) and one.host not in hosts
         ]
-        left = [host for host in hosts if not each.wanted.holds(attempt.view.sysctl(host, each.term.sysctl))]
+        left = [
+            host for host in hosts if not each.requirement.holds(attempt.view.sysctl(host, each.term.sysctl))
+        ]
         if right and left:
             if each.term.sysctl == ALGORITHM:
                 what = "forwards packets and has no connections" if right[0].startswith("s") else "receives"
@@ -52,7 +54,7 @@ def twin(attempt: Attempt) -> str:
     for each, hosts in _unmet(attempt):
         other = _TWINS.get(each.term.sysctl, "")
         for host in hosts:
-            if other and each.wanted.holds(attempt.view.sysctl(host, other)):
+            if other and each.requirement.holds(attempt.view.sysctl(host, other)):
                 wanted = each.term.sysctl
                 return f"{other} of {host} has it, {_USE[other]}: asked is {wanted}, {_USE[wanted]}"
     return ""
@@ -61,10 +63,10 @@ def twin(attempt: Attempt) -> str:
 def first_of_three(attempt: Attempt) -> str:
     """Detect a single number, which sets only the first of three."""
     for each, hosts in _unmet(attempt):
-        largest = each.wanted.words[0].split()[-1:] if each.wanted.words else []
+        largest = each.requirement.words[0].split()[-1:] if each.requirement.words else []
         for host in hosts:
             now = (attempt.view.sysctl(host, each.term.sysctl) or "").split()
-            if len(now) == 3 and now[:1] == largest and each.wanted.text.split() != now:
+            if len(now) == 3 and now[:1] == largest and each.requirement.text.split() != now:
                 return (
                     f"{each.term.sysctl} has three numbers, least, first and largest: one alone sets the least, which"
                     f" is {now[0]} on {host} now; give all three in quotes"

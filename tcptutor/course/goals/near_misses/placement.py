@@ -17,7 +17,7 @@ _DOES = {
 
 
 def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tuple[str, Condition]]:
-    for name, each in attempt.asked.of_path():
+    for name, each in attempt.asked.path_conditions():
         if name in PLACED and each in conditions:
             yield name, each
 
@@ -27,7 +27,7 @@ def acks_way(attempt: Attempt) -> str:
     for name, each in _placed(attempt, attempt.unmet):
         back = makers(attempt.view.state, name, data=False)
         new = [one for one in back if one not in makers(attempt.view.start, name, data=False)]
-        right = [one for one, value in new if each.wanted.holds(value)]
+        right = [one for one, value in new if each.requirement.holds(value)]
         if right:
             return (
                 f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
@@ -41,10 +41,10 @@ def both_ways(attempt: Attempt) -> str:
     path, first = attempt.view.experiment.path, attempt.view.start.experiment.path
     for name, each in _placed(attempt, attempt.asked.conditions):
         back = f"reverse_{name}"
-        if name not in _BACK or attempt.asked.asks(f"path.{back}") or not each.holds(attempt.view):
+        if name not in _BACK or attempt.asked.condition_on(f"path.{back}") or not each.holds(attempt.view):
             continue
         now = getattr(path, back)
-        if now and now != getattr(first, back) and each.wanted.low > 0:
+        if now and now != getattr(first, back) and each.requirement.low > 0:
             where = and_list([one for one, _ in makers(attempt.view.state, name, data=False)])
             there = and_list([one for one, _ in makers(attempt.view.state, name, data=True)])
             effect = f"{amount(now, 'time')} more of RTT" if name == "delay" else "the acknowledgements too"
@@ -56,7 +56,11 @@ def twice(attempt: Attempt) -> str:
     """Detect several qdiscs on the data path where a single qdisc is enough."""
     for name, each in _placed(attempt, attempt.unmet):
         on_way = makers(attempt.view.state, name, data=True)
-        if name in ("delay", "loss") and len(on_way) > 1 and any(each.wanted.holds(one) for _, one in on_way):
+        if (
+            name in ("delay", "loss")
+            and len(on_way) > 1
+            and any(each.requirement.holds(one) for _, one in on_way)
+        ):
             total = amount(attempt.view.experiment.path.delay, "time") if name == "delay" else ""
             sums = f"up to {total}" if total else "up"
             where = [one for one, _ in on_way]
@@ -72,9 +76,11 @@ def elsewhere(attempt: Attempt) -> str:
     if not on:
         return ""
     for name, each in _placed(attempt, attempt.asked.conditions):
-        if each.holds(attempt.view) and each.wanted.low > 0:
+        if each.holds(attempt.view) and each.requirement.low > 0:
             there = [
-                one for one, value in makers(attempt.view.state, name, data=True) if each.wanted.holds(value)
+                one
+                for one, value in makers(attempt.view.state, name, data=True)
+                if each.requirement.holds(value)
             ]
             # Check the place of each condition that holds, even if other conditions do not.
             if there and on not in there:
@@ -89,14 +95,14 @@ def elsewhere(attempt: Attempt) -> str:
 
 def fq_elsewhere(attempt: Attempt) -> str:
     """Detect fq on an interface from which the flow does not leave."""
-    asked = attempt.asked.asks("hosts.maxrate")
+    asked = attempt.asked.condition_on("hosts.maxrate")
     if asked is None or asked.holds(attempt.view):
         return ""
     for one in attempt.view.state.interfaces:
         for qdisc in one.qdiscs:
             if (
                 qdisc.kind == "fq"
-                and asked.wanted.holds(qdisc.settings.get("maxrate"))
+                and asked.requirement.holds(qdisc.settings.get("maxrate"))
                 and "maxrate" in qdisc.settings
             ):
                 own = f"{attempt.view.senders[0]}-eth0"

@@ -24,7 +24,7 @@ def _chains(attempt: Attempt) -> Iterator[tuple[str, tuple[QdiscSettings, ...]]]
 
 
 def _shapers(attempt: Attempt) -> Iterator[tuple[str, QdiscSettings]]:
-    if attempt.asked.asks("path.rate") or attempt.asked.asks("path.queue"):
+    if attempt.asked.condition_on("path.rate") or attempt.asked.condition_on("path.queue"):
         for name, qdiscs in _chains(attempt):
             yield from ((name, one) for one in qdiscs if one.kind == "tbf")
 
@@ -63,8 +63,8 @@ def small_limit(attempt: Attempt) -> str:
 
 
 def _asks_so_little(attempt: Attempt) -> bool:
-    asked = attempt.asked.asks("path.queue")
-    return asked is not None and asked.wanted.high < _LEAST_PACKETS * _frame(attempt)
+    asked = attempt.asked.condition_on("path.queue")
+    return asked is not None and asked.requirement.high < _LEAST_PACKETS * _frame(attempt)
 
 
 _CLASS_RATES = {"htb": "htb rate ...", "hfsc": "hfsc sc rate ... ul rate ..."}
@@ -73,7 +73,7 @@ _CLASS_RATES = {"htb": "htb rate ...", "hfsc": "hfsc sc rate ... ul rate ..."}
 
 def unclassified(attempt: Attempt) -> str:
     """Detect htb or hfsc without a class for the packets: htb does not limit them, hfsc drops them."""
-    asked = attempt.asked.asks("path.rate")
+    asked = attempt.asked.condition_on("path.rate")
     path = attempt.view.experiment.path
     if asked is None or path.rate is not None or not all("no class takes" in each for each in path.unread):
         return ""
@@ -99,7 +99,7 @@ def unclassified(attempt: Attempt) -> str:
 
 def netem_inside(attempt: Attempt) -> str:
     """Detect netem below tbf, where it replaces tbf's buffer."""
-    if not any(True for _ in attempt.asked.of_path()):
+    if not any(True for _ in attempt.asked.path_conditions()):
         return ""
     for name, qdiscs in _chains(attempt):
         kinds = [one.kind for one in qdiscs]
@@ -115,7 +115,7 @@ def netem_inside(attempt: Attempt) -> str:
 
 def netem_limit(attempt: Attempt) -> str:
     """Detect a netem limit below the packets in flight."""
-    speed, wanted = attempt.view.experiment.path.rate, attempt.asked.asks("path.delay")
+    speed, wanted = attempt.view.experiment.path.rate, attempt.asked.condition_on("path.delay")
     if not speed or wanted is None:
         return ""
     for name, qdiscs in _chains(attempt):
@@ -133,13 +133,13 @@ def netem_limit(attempt: Attempt) -> str:
 def undone(attempt: Attempt) -> str:
     """Detect a value removed by a later command."""
     now = list(_chains(attempt))
-    for quantity, each in attempt.asked.of_path():
-        if each.holds(attempt.view) or each.wanted.low <= 0:
+    for quantity, each in attempt.asked.path_conditions():
+        if each.holds(attempt.view) or each.requirement.low <= 0:
             continue
         for before in attempt.earlier:
             for name, qdiscs in now:
                 had = chain(before, name)
-                if not any(map(each.wanted.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
+                if not any(map(each.requirement.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
                     continue
                 if quantity in ("rate", "queue") and qdiscs and len(qdiscs) < len(had):
                     return (

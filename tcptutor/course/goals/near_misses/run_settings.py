@@ -19,7 +19,7 @@ def changed_meanwhile(attempt: Attempt) -> str:
     run = attempt.view.run or attempt.latest
     if run is None or not attempt.asked.about_run:
         return ""
-    names = [name for name, _ in attempt.asked.of_path() if name in run.changed]
+    names = [name for name, _ in attempt.asked.path_conditions() if name in run.changed_quantities]
     if not names:
         return ""
     return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
@@ -27,7 +27,7 @@ def changed_meanwhile(attempt: Attempt) -> str:
 
 def streams(attempt: Attempt) -> str:
     """Detect a wrong number of streams."""
-    asked = attempt.asked.asks("run.streams")
+    asked = attempt.asked.condition_on("run.streams")
     if asked is None or attempt.latest is None or asked.holds(attempt.view._replace(run=attempt.latest)):
         return ""
     found = attempt.latest.experiment.flows.streams
@@ -39,14 +39,14 @@ def too_short(attempt: Attempt) -> str:
     run = attempt.latest
     if run is None or not run.ended:
         return ""
-    carried, lasted = attempt.asked.asks("flow.bytes"), attempt.asked.asks("run.duration")
-    if carried and run.carried < carried.wanted.low:
-        had, wanted = amount(run.carried, "size"), amount(carried.wanted.low, "size")
+    carried, lasted = attempt.asked.condition_on("flow.bytes"), attempt.asked.condition_on("run.duration")
+    if carried and run.largest_payload < carried.requirement.low:
+        had, wanted = amount(run.largest_payload, "size"), amount(carried.requirement.low, "size")
         return (
             f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, 10 if you do not say"
         )
     if lasted and not lasted.holds(attempt.view._replace(run=run)):
-        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.wanted.low, 'time')}: -t says how long"
+        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.requirement.low, 'time')}: -t says how long"
     return ""
 
 
@@ -86,7 +86,7 @@ def another_value(attempt: Attempt) -> str:
             if fidelity.status != "valid" and fidelity.reasons
             else ""
         )
-        return f"your last run: {what} {had}, asked is {each.wanted.text}{doubt}"
+        return f"your last run: {what} {had}, asked is {each.requirement.text}{doubt}"
     return ""
 
 

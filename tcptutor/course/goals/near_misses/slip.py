@@ -32,7 +32,7 @@ class Slip(NamedTuple):
     """Rule for a kind of near miss."""
 
     kind: str
-    says: Callable[[Attempt], str]
+    explain: Callable[[Attempt], str]
     """Function that returns a line of explanation, or an empty string."""
     blocks: bool = False
     """True if the slip prevents the goal even when all its values hold."""

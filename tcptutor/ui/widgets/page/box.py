@@ -171,7 +171,7 @@ class ActivityBox(Vertical, Generic[A]):
         """The words under a response."""
         mark, typed = response.mark, ""
         if isinstance(response.given, str):
-            understood = self.activity.understood(response.given)
+            understood = self.activity.interpret(response.given)
             typed = f"{response.given} ({understood}): " if understood else f"{response.given}: "
         if mark is None:
             more = "" if response.final else " Until then you may change it."

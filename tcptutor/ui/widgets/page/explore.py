@@ -81,7 +81,7 @@ class ExploreBox(ListBox[ExploreActivity]):
         if (
             record.latest is not None
             and self._record.latest is None
-            and not self.activity.changed(self.values)
+            and not self.activity.changed_knobs(self.values)
         ):
             self.values = self.activity.knobs_of(record.latest.given)
         self._record = record
@@ -100,7 +100,7 @@ class ExploreBox(ListBox[ExploreActivity]):
             return super().told(response)
         if not response.mark.correct:
             return Content.assemble(("✗ Not yet. ", "$error bold"), response.mark.feedback)
-        standing = self.activity.standing(self._record)
+        standing = self.activity.describe_status(self._record)
         lines = [Content.assemble(("✓ ", "$success bold"), f"{standing[:1].upper()}{standing[1:]}.")]
         if response.explanation:
             lines.append(paragraphs(response.explanation))
@@ -114,7 +114,7 @@ class ExploreBox(ListBox[ExploreActivity]):
         return self.activity.knobs[self.cursor]
 
     def lines(self) -> list[tuple[str, str, bool]]:
-        changed = self.activity.changed(self.values)
+        changed = self.activity.changed_knobs(self.values)
         return [
             (CHANGED if knob.name in changed else AS_AT_FIRST, knob.label, knob.name in changed)
             for knob in self.activity.knobs
@@ -152,13 +152,13 @@ class ExploreBox(ListBox[ExploreActivity]):
 
     @property
     def draft(self) -> Draft | None:
-        return dict(self.values) if self.activity.changed(self.values) else None
+        return dict(self.values) if self.activity.changed_knobs(self.values) else None
 
     def restore_draft(self, draft: Draft) -> None:
         if not isinstance(draft, dict) or set(draft) != set(self.values):
             return
         with contextlib.suppress(UsageError):  # the lesson has other knobs or bounds by now
-            self.activity.variant(draft)
+            self.activity.experiment_with(draft)
             self.values = dict(draft)
             self.draw()
             self.turned()
@@ -244,11 +244,11 @@ class ExploreBox(ListBox[ExploreActivity]):
         return [*lines, Content.styled(self._standing(), "$text-muted")]
 
     def _standing(self) -> str:
-        changes = count_of(len(self.activity.changed(self.values)))
+        changes = count_of(len(self.activity.changed_knobs(self.values)))
         parts = [f"Par: {count_of(self.activity.par)}; now {changes}."]
         if self.loading_run:
             parts.append("Your last run is being loaded.")
-        elif self.needs_start and self.activity.changed(self.values):
+        elif self.needs_start and self.activity.changed_knobs(self.values):
             parts.append("First run it with nothing changed: the goals are compared with that run.")
         elif self._ran is None:
             parts.append("r runs it.")

@@ -59,7 +59,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
             return LEFT_OUT
         written = self.activity.written(response.given)
         how = "locked; u takes it back" if response.can_withdraw else "locked"
-        understood = self.activity.understood(response.given)
+        understood = self.activity.interpret(response.given)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
         feedback = response.mark.feedback if response.mark else ""
