@@ -7,8 +7,8 @@ from pathlib import Path
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.lab import lab_of
 from tcptutor.commands.output import print_lines, warn
+from tcptutor.install.plan import TargetLab
 from tcptutor.install.setup import run_setup
-from tcptutor.install.wanted import WantedLab
 
 
 class _Printed:
@@ -30,5 +30,5 @@ def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) 
     """
     if source is not None and like is not None:
         raise UsageError("--from and --lab each say which lab to make: give one of them")
-    wanted = WantedLab(Path(source) if source else None, lab_of(like) if like else {})
-    return run_setup(_Printed(), assume_yes, again, wanted)
+    target = TargetLab(Path(source) if source else None, lab_of(like) if like else {})
+    return run_setup(_Printed(), assume_yes, again, target)

@@ -1,1 +1,1 @@
-"""Makes a machine ready for the lab (`tcptutor setup`) and says what it has (`tcptutor doctor`)."""
+"""Setup of a machine for the lab (`tcptutor setup`) and its diagnosis (`tcptutor doctor`)."""

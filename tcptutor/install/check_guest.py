@@ -1,4 +1,4 @@
-"""What the doctor sees of the guest: QEMU, hardware virtualisation, the image and its snapshots, the disk."""
+"""Doctor's checks of the guest: QEMU, hardware virtualization, the image and its snapshots, the disk."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _SETUP = "run `tcptutor setup`"
 
 
 def check(snapshots: Snapshots | None) -> tuple[list[Finding], bool]:
-    """The lines about the guest, and whether it can run; None for `snapshots` where there is none to have."""
+    """Return the findings about the guest, and whether it can run; None for `snapshots` where there can be no guest."""
     if snapshots is None:
         return [
             warn(
                 "qemu",
                 f"there is no guest for {platform.machine()} machines",
-                "the lab runs on this machine's own kernel only",
+                "the lab runs only on this machine's own kernel",
             )
         ], False
     findings, runnable = check_parts(snapshots)
-    qemu, virtualisation = check_qemu(snapshots.architecture), check_virtualisation(snapshots)
-    return [qemu, virtualisation, *findings, check_disk(snapshots)], runnable
+    qemu, virtualization = check_qemu(snapshots.architecture), check_virtualization(snapshots)
+    return [qemu, virtualization, *findings, check_disk(snapshots)], runnable
 
 
 def check_qemu(architecture: Architecture) -> Finding:
-    """QEMU for `architecture` and its version."""
+    """Check that QEMU for `architecture` is installed and starts."""
     package = architecture.qemu_package
     try:
         qemu = confined.find_qemu(architecture.qemu)
@@ -47,13 +47,13 @@ def check_qemu(architecture: Architecture) -> Finding:
         return warn("qemu", str(error).partition(": ")[0], f"install the package {package} again")
     text = f"{qemu.version}, {architecture.name} guest ({package})"
     if not qemu.sandboxed:
-        return warn("qemu", f"{text}: without its filter of system calls", "a QEMU built with seccomp has it")
+        return warn("qemu", f"{text}: not sandboxed", "install a QEMU built with seccomp")
     return ok("qemu", f"{text}, sandboxed{', as nobody' if qemu.as_nobody else ''}")
 
 
-def check_virtualisation(snapshots: Snapshots) -> Finding:
-    """Whether the guest is as fast as the machine; without it, experiments take the virtual clock and are as true."""
-    name, slower = "virtualisation", "the guest is emulated: right, and slower"
+def check_virtualization(snapshots: Snapshots) -> Finding:
+    """Check hardware virtualization; without it the guest is slower but as accurate, on the virtual clock."""
+    name, slower = "virtualization", "the guest is emulated: accurate but slower"
     if not snapshots.architecture.native:
         return warn(
             name,
@@ -61,9 +61,7 @@ def check_virtualisation(snapshots: Snapshots) -> Finding:
             f"unset {VARIABLE} for a guest of this machine's architecture",
         )
     if not kvm.DEVICE.exists():
-        remedy = (
-            "nothing has to be done; in a virtual machine, nested virtualisation would make the guest faster"
-        )
+        remedy = "nothing to do; in a virtual machine, nested virtualization would make the guest faster"
         return warn(name, f"no {kvm.DEVICE}: {slower}", remedy)
     if not os.access(kvm.DEVICE, os.R_OK | os.W_OK):
         return warn(
@@ -73,14 +71,17 @@ def check_virtualisation(snapshots: Snapshots) -> Finding:
         )
     works = kvm.works(snapshots)
     if works is None:
-        return warn(name, f"{kvm.DEVICE} is there, not tried yet", f"{_SETUP}: it tries it")
+        return warn(name, f"{kvm.DEVICE} exists but is untested", f"{_SETUP}, which tests it")
     if not works:
-        return warn(name, f"{kvm.DEVICE} is there and does not work: {slower}", "nothing has to be done")
+        return warn(name, f"{kvm.DEVICE} exists but does not work: {slower}", "nothing to do")
     return ok(name, f"{kvm.DEVICE} works")
 
 
 def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
-    """The image and its snapshots, and whether the guest can run: a missing snapshot is built when it is needed."""
+    """Check the image and its snapshots; also return whether the guest can run.
+
+    A missing snapshot does not count: it is built on demand.
+    """
     findings = [_part(snapshots, part) for part in parts.TITLES]
     runnable = not packages.missing_for_guest(building=False)
     return findings, runnable and findings[0].status == "ok"
@@ -93,7 +94,7 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
         if part == parts.IMAGE:
             snapshots.image.check(whole=True)
         else:
-            note = _of_snapshot(snapshots.manifest(part, whole=True))
+            note = _repeatability(snapshots.manifest(part, whole=True))
     except ImageDamaged as error:
         text, _, remedy = str(error).partition(": ")
         return warn(name, text, remedy or _SETUP)
@@ -102,19 +103,18 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
     return ok(name, f"{megabytes(parts.size(snapshots, part))} in {parts.file(snapshots, part)}{note}")
 
 
-def _of_snapshot(manifest: Manifest) -> str:
-    """What its runs have in common, where they have their own clock."""
+def _repeatability(manifest: Manifest) -> str:
     if manifest.environment.clock != "virtual":
         return ""
     if not manifest.exact:
         return "; with this QEMU equal runs may differ by microseconds"
     if not manifest.repeats:
-        return "; with this QEMU the next one that is built gives other runs"
+        return "; with this QEMU a rebuilt snapshot gives different runs"
     return f"; lab {manifest.id}"
 
 
 def check_disk(snapshots: Snapshots) -> Finding:
-    """Room for what setup still has to build, and for runs."""
+    """Check that the cache can be written and has room for the missing parts and for runs."""
     if why := parts.unwritable(snapshots.folder):
         remedy = "set XDG_CACHE_HOME to a folder that can be written"
         return warn("disk", f"{snapshots.folder} cannot be written: {why}", remedy)

@@ -1,4 +1,4 @@
-"""What the doctor sees of the terminal: size, colours, letters."""
+"""Doctor's checks of the terminal: size, colors, encoding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDE = 100
 
 
 def check_terminal() -> list[Finding]:
-    """The terminal that we write to, also beside a pipe, and the locale."""
+    """Check the terminal, even if only one of the standard streams is one, and the locale."""
     return [_terminal(), locale_finding(os.environ)]
 
 
@@ -27,49 +27,49 @@ def _terminal() -> Finding:
     if here is None:
         return warn(
             "terminal",
-            "none here",
-            "the app needs one; `tcptutor run ... --json` does not (over SSH: ssh -t)",
+            "none",
+            "the app needs one (over SSH: ssh -t); `tcptutor run ... --json` does not",
         )
     kind = os.environ.get("TERM", "")
     if kind in ("", "dumb", "unknown"):
         return warn("terminal", f"TERM is {kind or 'not set'}", "export TERM=xterm-256color")
     size = os.get_terminal_size(here)
-    colours = _colours(kind, here)
-    text = f"{kind}, {size.columns} x {size.lines}, {colours} colours"
+    colors = _color_count(kind, here)
+    text = f"{kind}, {size.columns} x {size.lines}, {colors} colors"
     if size.columns < _SMALLEST[0] or size.lines < _SMALLEST[1]:
         return warn(
             "terminal",
             text,
-            f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for the chart beside the text",
+            f"make it larger: {_SMALLEST[0]} x {_SMALLEST[1]} at least, {_WIDE} columns for a chart next to the text",
         )
     if kind == "linux":
         return warn(
             "terminal",
-            f"{text}: the console's font has no dots for charts, blocks stand for them",
+            f"{text}: the console's font has no fine dots, so charts are drawn in blocks",
             "use a terminal window, an SSH session, or `fbterm` on this console",
         )
-    if colours == "no":
+    if colors == "no":
         return warn(
-            "terminal", text, "export TERM=xterm-256color, if it can: curves are told apart by their hue"
+            "terminal", text, "export TERM=xterm-256color if it supports colors: curves differ by hue"
         )
     if os.environ.get("NO_COLOR"):
         text += ", turned off (NO_COLOR)"
     return ok("terminal", text)
 
 
-def _colours(kind: str, terminal: int) -> str:
-    """How many a terminal of that TERM shows, in words."""
-    with contextlib.suppress(curses.error):  # not in the data base: what rich makes of the name is as good
+def _color_count(kind: str, terminal: int) -> str:
+    """Return the number of colors a terminal of type `kind` shows, in words."""
+    with contextlib.suppress(curses.error):  # not in the terminfo database: rich judges by the name
         curses.setupterm(kind, terminal)
         if curses.tigetnum("colors") < 8:
             return "no"
-    # Whatever NO_COLOR asks for, and wherever our output goes.
+    # Independent of NO_COLOR and of redirected output.
     system = Console(force_terminal=True, no_color=False).color_system
     return {"truecolor": "16 million", "256": "256", "standard": "16"}.get(system or "", "no")
 
 
 def locale_finding(environment: Mapping[str, str]) -> Finding:
-    """Whether the terminal's letters are UTF-8, which the charts are drawn in; `environment` for its names."""
+    """Check that the locale in `environment` is UTF-8, which the charts need."""
     named = next((environment[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(key)), "")
     encoding = locale_encoding()
     if not encoding:
@@ -77,7 +77,7 @@ def locale_finding(environment: Mapping[str, str]) -> Finding:
     if encoding != "utf-8":
         return warn(
             "locale",
-            f"{named or 'none is set'}: letters are {encoding}",
+            f"{named or 'not set'}: the encoding is {encoding}",
             "export LC_ALL=C.UTF-8, or charts will look broken",
         )
     return ok("locale", f"{named or 'C'}, UTF-8")

@@ -1,11 +1,12 @@
-"""What this machine has for the lab, line by line, and what to do about what it has not."""
+"""Diagnosis of this machine for the lab, as a list of findings with remedies."""
 
 from __future__ import annotations
 
+import shutil
 from typing import NamedTuple
 
+from tcptutor.exchange.drawing import can_draw, install_command
 from tcptutor.install import (
-    check_extras,
     check_guest,
     check_host,
     check_terminal,
@@ -15,14 +16,14 @@ from tcptutor.install import (
     parts,
     system,
 )
-from tcptutor.install.report import Finding, fail, ok
+from tcptutor.install.report import Finding, fail, ok, warn
 
 
 class Diagnosis(NamedTuple):
-    """What this machine has for the lab."""
+    """Findings about this machine, and where the course can run."""
 
     findings: list[Finding]
-    """The last one says where the lab runs."""
+    """Findings; the last one says where the lab runs."""
     host: bool
     """Whether the course can run on this machine's own kernel."""
     guest: bool
@@ -35,12 +36,12 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose() -> Diagnosis:
-    """Look at everything. Never raises for what is missing."""
+    """Run all checks. A missing feature is a finding, never an exception."""
     here = system.here()
     environment, why = check_host.probe_kernel()
     kernel, host = check_host.check_kernel(here, environment, why)
     guest_lines, guest = check_guest.check(parts.snapshots_here())
-    # Nothing is said against a kernel that could not be tried.
+    # A kernel that could not be probed gets the benefit of the doubt.
     netem = environment is None or "netem" in environment.qdiscs
     findings = [
         check_host.check_system(here),
@@ -50,17 +51,29 @@ def diagnose() -> Diagnosis:
         kernel,
         *guest_lines,
         *check_terminal.check_terminal(),
-        *check_extras.check_extras(),
+        *check_extras(),
     ]
     return Diagnosis([*findings, _lab(host, guest, whole=kernel.status == "ok")], host, guest)
 
 
+def check_extras() -> list[Finding]:
+    """Check optional programs: matplotlib for plots, and tmux for the tests in a terminal."""
+    plots = ok("plots", "matplotlib is installed")
+    if not can_draw():
+        plots = warn("plots", "`tcptutor plot` and --plot need matplotlib", install_command())
+    tmux = ok("tmux", "installed, for the tests")
+    if not shutil.which("tmux"):
+        remedy = f"as root: {packages.install_command(['tmux'])}"
+        tmux = warn("tmux", "missing: the tests of the app in a terminal cannot run; the course can", remedy)
+    return [plots, tmux]
+
+
 def _lab(host: bool, guest: bool, whole: bool) -> Finding:
-    """Return where experiments run; `whole`: this machine's kernel has all that the course needs."""
+    """Return where experiments run; `whole` means that this machine's kernel has every feature the course needs."""
     if guest and not whole:
         return ok("lab", "experiments run in the guest")
     if host:
-        missing = "" if whole else ", except those that need what it lacks"
+        missing = "" if whole else ", except those that need a missing feature"
         more = ", and in the guest" if guest else "; there is no guest"
         return ok("lab", f"experiments run on this machine's kernel{missing}{more}")
-    return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then this again")
+    return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then `tcptutor doctor`")

@@ -1,4 +1,4 @@
-"""Whether hardware virtualisation works. /dev/kvm can be there and still not work: only a real boot tells."""
+"""Test of hardware virtualization. /dev/kvm may exist and still not work; only a boot shows it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tcptutor.base.errors import LabError, LabUnavailable
 
 DEVICE = Path("/dev/kvm")
 LIMIT = 12.0
-"""Seconds for the trial: with a working one the guest boots in a few, a broken one stalls."""
+"""Longest trial boot, seconds. A guest boots in a few with a working KVM, and hangs with a broken one."""
 
 
 def works(snapshots: Snapshots, limit: float = LIMIT) -> bool | None:
-    """Whether the guest boots with it; None when it was not tried yet and there is no image to try it with.
+    """Return whether the guest boots with KVM; None when that was never tried and there is no image to try.
 
-    What the real clock's snapshot was made with tells; else one trial a boot does.
+    The real clock's snapshot records it; otherwise one trial is made per boot of this machine.
     """
     with contextlib.suppress(LabUnavailable):
         return snapshots.manifest("real").kvm

@@ -1,6 +1,6 @@
-"""What a machine is known to forbid the lab, recognised by files that the kernel and the container's maker leave there.
+"""Known restrictions on namespaces, recognized by files of the kernel and of container runtimes.
 
-`read` takes the files, `recognise` judges their contents and nothing else, so that it can be fed those of any machine.
+`read` reads the files and `recognize` judges only their contents, so that it can be tested for any machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _USER_NAMESPACE = "proc/self/ns/user"
 _NET_NAMESPACE = "proc/self/ns/net"
 _PROCESSES = "proc/self/ns/pid"
 _MACHINES_OWN = "pid:[4026531836]"
-"""The process namespace that the kernel starts in has this fixed number (PROC_PID_INIT_INO)."""
+"""Fixed number of the initial process namespace (PROC_PID_INIT_INO)."""
 _APPARMOR = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 _CLONE = "proc/sys/kernel/unprivileged_userns_clone"
 _MOST_USER = "proc/sys/user/max_user_namespaces"
@@ -24,13 +24,13 @@ _DOCKER = ".dockerenv"
 _PODMAN = "run/.containerenv"
 _KUBERNETES = "run/secrets/kubernetes.io"
 _MANAGER = "run/systemd/container"
-"""Written by systemd's container managers, and by WSL 2, which is none."""
+"""Written by systemd's container managers, and also by WSL 2, which is not a container."""
 
 FILES = (
     _SECCOMP, _GROUPS, _USER_NAMESPACE, _NET_NAMESPACE, _PROCESSES, _APPARMOR, _CLONE, _MOST_USER, _MOST_NET,
     _DOCKER, _PODMAN, _KUBERNETES, _MANAGER,
 )  # fmt: skip
-"""What `read` reads, below the root folder."""
+"""Files that `read` reads, relative to the root folder."""
 
 _SYSCTLS = (
     (_APPARMOR, "1", "apparmor", "AppArmor takes ordinary users' rights in namespaces (Ubuntu from 23.10 on)", "0"),
@@ -38,22 +38,22 @@ _SYSCTLS = (
     (_MOST_USER, "0", "user namespaces", "the kernel allows no user namespaces", "15000"),
     (_MOST_NET, "0", "net namespaces", "the kernel allows no network namespaces", "15000"),
 )  # fmt: skip
-"""Each sysctl's file, the value that forbids, the limit's name, what is forbidden, and the value that allows it."""
+"""For each sysctl: file, restricting value, finding's name, description, and the value that allows namespaces."""
 
 
 class Limit(NamedTuple):
-    """Something that the machine forbids the lab."""
+    """A restriction of this machine that affects the lab."""
 
     name: str
-    """The finding's name."""
+    """Name of the finding."""
     text: str
-    """What was recognised."""
+    """Description of the restriction."""
     remedy: str
-    """What takes the limit away."""
+    """Action that removes the restriction."""
 
 
 def read(root: Path = Path("/")) -> dict[str, str]:
-    """The contents of those of FILES that are there: of a link where it points to, of a folder nothing."""
+    """Return the contents of the existing FILES: a link's target, and an empty string for a folder."""
     contents = {}
     for name in FILES:
         path = root / name
@@ -66,15 +66,15 @@ def read(root: Path = Path("/")) -> dict[str, str]:
     return contents
 
 
-def recognise(contents: Mapping[str, str]) -> list[Limit]:
-    """The limits on a machine with such files: the container first, for it may be what the others come from."""
+def recognize(contents: Mapping[str, str]) -> list[Limit]:
+    """Return the restrictions shown by such files; a container comes first, as it may cause the others."""
     return [*_container(contents), *_compiled_out(contents), *_sysctls(contents)]
 
 
 def container(contents: Mapping[str, str]) -> str:
-    """What made the container we are in: docker, podman, lxc, ..., or nothing when we are in none."""
+    """Return the runtime of the container we run in, e.g. docker, podman or lxc; empty outside containers."""
     if contents.get(_PROCESSES) == _MACHINES_OWN:
-        # A virtual machine's disk made from a container's image still has the marks.
+        # A virtual machine's disk made from a container's image still contains the marker files.
         return ""
     if _PODMAN in contents:
         return "podman"
@@ -84,25 +84,28 @@ def container(contents: Mapping[str, str]) -> str:
         return "kubernetes"
     if (manager := contents.get(_MANAGER, "").strip()) not in ("", "wsl"):
         return manager
-    # Unless the container has control groups of its own, the first process's path names the maker.
-    makers = {"docker": "docker", "kubepods": "kubernetes", "libpod": "podman", "lxc": "lxc"}
-    return next((maker for word, maker in makers.items() if f"/{word}" in contents.get(_GROUPS, "")), "")
+    # Unless the container has its own control groups, the path of process 1 names the runtime.
+    runtimes = {"docker": "docker", "kubepods": "kubernetes", "libpod": "podman", "lxc": "lxc"}
+    return next(
+        (runtime for word, runtime in runtimes.items() if f"/{word}" in contents.get(_GROUPS, "")), ""
+    )
 
 
 def _container(contents: Mapping[str, str]) -> Iterator[Limit]:
-    maker = container(contents)
-    if not maker:
+    runtime = container(contents)
+    if not runtime:
         return
     status = dict(line.split(":", 1) for line in contents.get(_SECCOMP, "").splitlines() if ":" in line)
     filtered = status.get("Seccomp", "").strip() == "2"
-    text = f"this is a container ({maker})" + (" with a seccomp filter" if filtered else "")
+    text = f"this is a container ({runtime})" + (" with a seccomp filter" if filtered else "")
     remedy = {
         "docker": "start it with: docker run --privileged",
         "podman": "start it with: podman run --privileged",
         "kubernetes": "set securityContext.privileged in the pod",
         "lxc": "set security.nesting=true for the container (lxc config set)",
     }.get(
-        maker, "start it with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN, no seccomp filter)"
+        runtime,
+        "start it with the right to create namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN, no seccomp filter)",
     )
     yield Limit("container", text, remedy)
 
@@ -112,13 +115,13 @@ def _compiled_out(contents: Mapping[str, str]) -> Iterator[Limit]:
         yield Limit(
             "user namespaces",
             "the kernel was built without user namespaces (CONFIG_USER_NS)",
-            "run as root, or take your distribution's own kernel",
+            "run as root, or use your distribution's kernel",
         )
     if _NET_NAMESPACE not in contents:
         yield Limit(
             "net namespaces",
             "the kernel was built without network namespaces (CONFIG_NET_NS)",
-            "take your distribution's own kernel",
+            "use your distribution's kernel",
         )
 
 

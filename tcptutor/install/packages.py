@@ -1,6 +1,6 @@
-"""The Debian packages that the lab needs: which are missing here, what for, and their installation with apt-get.
+"""Debian packages that the lab needs: which are missing, their purpose, and their installation with apt-get.
 
-Their names are the same on Ubuntu.
+Ubuntu uses the same names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tcptutor.install import system
 _REASONS = {
     "bridge-utils": "switches of the emulated network",
     "debian-archive-keyring": "proves that the guest's packages are Debian's",
-    "iperf3": "sends UDP, and what you type",
+    "iperf3": "sends UDP, and traffic you start by hand",
     "iproute2": "sets up the emulated network",
     "kmod": "lists the guest kernel's modules",
     "mininet": "starts programs on the emulated hosts",
@@ -33,7 +33,7 @@ _REASONS = {
     "qemu-system-arm": "runs the guest",
     "qemu-system-x86": "runs the guest",
     "squashfs-tools-ng": "packs the guest's files",
-    "util-linux": "gives the lab namespaces of its own",
+    "util-linux": "creates the lab's namespaces",
     "zstd": "packs the guest's snapshots",
 }
 
@@ -47,11 +47,11 @@ class MissingPackage(NamedTuple):
 
     name: str
     programs: tuple[str, ...]
-    """The missing programs (or the file) that it brings."""
+    """Missing programs (or the missing file) that it contains."""
 
     @property
     def reason(self) -> str:
-        """What the lab needs it for."""
+        """Purpose of the package in the lab."""
         return _REASONS[self.name]
 
 
@@ -63,7 +63,7 @@ def _by_package(missing: dict[str, str]) -> list[MissingPackage]:
 
 
 def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
-    """What the guest needs: to be built and to run, or to run only."""
+    """Return the packages missing to run the guest, and with `building` to build it."""
     if not architecture.possible():
         return []
     programs = tools.missing(
@@ -75,29 +75,29 @@ def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
 
 
 def missing(*, building: bool = True) -> list[MissingPackage]:
-    """What guest and host need, each package once; without `building`, of a guest whose image is there."""
+    """Return all missing packages of guest and host; without `building`, the guest's image needs no building."""
     packages = {package.name: package for package in missing_for_guest(building=building)}
     packages |= {package.name: package for package in _by_package(tools.missing(tools.HOST))}
     return sorted(packages.values())
 
 
 def _privilege() -> list[str] | None:
-    """What stands before apt-get so that it runs as root; None when nothing does."""
+    """Return the prefix that runs apt-get as root; None when there is none."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") is None:
         return None
-    # Without a terminal nobody can type a password: better a refusal than a wait.
+    # Without a terminal no password can be typed, so sudo must fail rather than wait.
     return ["sudo"] if sys.stdin.isatty() else ["sudo", "-n"]
 
 
 def installable() -> bool:
-    """Whether we can try to install packages: on Debian or Ubuntu, as root or with sudo."""
+    """Check whether packages can be installed: on Debian or Ubuntu, as root or with sudo."""
     return _privilege() is not None and shutil.which("apt-get") is not None and system.here().debian
 
 
 def known(package: str) -> bool:
-    """Whether apt can install the package here."""
+    """Check whether apt knows the package."""
     try:
         done = subprocess.run(["apt-cache", "show", package], capture_output=True, check=False)
     except OSError:
@@ -106,24 +106,24 @@ def known(package: str) -> bool:
 
 
 def install_command(packages: Sequence[str]) -> str:
-    """The line to type as root."""
+    """Return the command line to type as root."""
     return f"apt-get update; {' '.join([*_INSTALL, *packages])}"
 
 
 def install(packages: Sequence[str], log: Path) -> None:
-    """Install `packages`, with all that apt says in `log`. Raises SetupError: one line with apt's last error."""
+    """Install `packages` with apt's output in `log`. Raises SetupError with apt's last error."""
     before = _privilege()
     if before is None or not installable():
-        raise SetupError(f"this user cannot install packages: type as root: {install_command(packages)}")
+        raise SetupError(f"this user cannot install packages: run as root: {install_command(packages)}")
     before = [*before, "env", "DEBIAN_FRONTEND=noninteractive"]
     with log.open("wb") as output:
-        # A source that does not answer is not fatal: what counts is whether the packages can be had.
+        # An unreachable source is not fatal as long as the packages can be installed.
         _run([*before, "apt-get", "update"], output.fileno())
         code = _run([*before, *_INSTALL, *_PATIENCE, *packages], output.fileno())
     if code:
         by_hand = install_command(packages)
         raise SetupError(
-            f"apt-get failed: {last_error(log)} (all of it: {log}); to try by hand, as root: {by_hand}"
+            f"apt-get failed: {last_error(log)} (full log: {log}); to retry by hand, as root: {by_hand}"
         )
 
 
@@ -132,7 +132,7 @@ def _run(words: list[str], output: int) -> int:
     try:
         return process.wait()
     except KeyboardInterrupt:
-        # apt-get ends by itself where that does no harm; killing it could leave a package half-installed.
+        # Let apt-get stop at a safe point; killing it could leave a package half-installed.
         with contextlib.suppress(OSError):
             process.send_signal(signal.SIGINT)
         process.wait()
@@ -140,7 +140,7 @@ def _run(words: list[str], output: int) -> int:
 
 
 def last_error(log: Path) -> str:
-    """apt's last error in `log`, else its last line."""
+    """Return apt's last error in `log`, else its last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E:", "sudo:"))] or lines
-    return errors[-1].removeprefix("E: ") if errors else "it said nothing"
+    return errors[-1].removeprefix("E: ") if errors else "no message"

@@ -1,4 +1,4 @@
-"""The guest's parts, its image and a snapshot for each clock: which are missing, room for them, their building."""
+"""Parts of the guest, its image and a snapshot per clock: which are missing, disk space, and their building."""
 
 from __future__ import annotations
 
@@ -20,49 +20,48 @@ from tcptutor.install.report import MEGABYTE, megabytes
 
 IMAGE = "image"
 TITLES = {IMAGE: "guest image", **{clock: f"snapshot, {clock} clock" for clock in CLOCKS}}
-"""The parts in the order in which they are built, and their names for the user."""
+"""Titles of the parts, in the order of building."""
 
 _SIZES = {IMAGE: 63, **dict.fromkeys(CLOCKS, 99)}
-"""About how large each part becomes, MB."""
+"""Approximate size of each part, MB."""
 
 _SECONDS = {IMAGE: 40, **dict.fromkeys(CLOCKS, 60)}
-"""About how long building each takes on two cores without hardware virtualisation."""
+"""Approximate time to build each part on two cores without hardware virtualization, seconds."""
 
 _IMAGE_PEAK, _IMAGE_LEFT = 560, 85
+"""Disk space that building the image needs at its peak, and keeps, MB. Peak and image measured 446 and 63 MB for
+amd64, 518 and 80 MB for arm64."""
 _SNAPSHOT_PEAK = {"virtual": 340, "real": 170}
-"""MB: what building the image takes, what it leaves, and what building each snapshot takes.
-
-Measured: 446, 63, 301 and 150 for amd64; 518, 80 and 133 on the real clock for arm64, whose kernel is not compressed.
-"""
+"""Peak disk space for building each snapshot, MB. Measured 301 and 150 MB for amd64, and 133 MB on the real clock for
+arm64, whose kernel is not compressed."""
 
 NO_ROOM = f"free some space, or {ELSEWHERE}"
-"""What to do when the disk is too full."""
+"""Remedy for a full disk."""
 
 _FULL = 4 * MEGABYTE
-"""A disk with less room than this is full."""
+"""Free space below which a disk counts as full."""
 
-_LOOK_EVERY = 0.05
-"""Seconds between two looks at the disk while the parts are built."""
+_CHECK_S = 0.05
+"""Seconds between two checks of the disk during a build."""
 
 
 def snapshots_here() -> Snapshots | None:
-    """The guest's parts on this machine, or None when there is no guest for its architecture.
+    """Return the guest's parts on this machine, or None when its architecture has no guest.
 
-    Raises LabUnavailable when another architecture's is asked for that there is none of.
+    Raises LabUnavailable for an unknown TCPTUTOR_GUEST_ARCH.
     """
     return Snapshots() if architecture.possible() else None
 
 
 def missing(snapshots: Snapshots, again: bool = False, *, whole: bool = True) -> list[str]:
-    """The parts that have to be built; all of them `again`. Without an image no snapshot is valid.
+    """Return the parts to build, all of them with `again`; without an image every snapshot is invalid.
 
-    Damage is looked for in a few places of each, or in the `whole`, which takes a second.
+    With `whole` every byte is checked for damage, which takes a second; otherwise a few places of each file.
     """
     return [part for part in TITLES if again or not _valid(snapshots, part, whole)]
 
 
 def _valid(snapshots: Snapshots, part: str, whole: bool) -> bool:
-    """Whether `part` is undamaged and of this version."""
     try:
         if part == IMAGE:
             snapshots.image.check(whole=whole)
@@ -74,52 +73,51 @@ def _valid(snapshots: Snapshots, part: str, whole: bool) -> bool:
 
 
 def size(snapshots: Snapshots, part: str) -> int:
-    """Bytes of a part that is there."""
+    """Return the size of an existing part, bytes."""
     return snapshots.image.size() if part == IMAGE else snapshots.size(part)
 
 
 def file(snapshots: Snapshots, part: str) -> Path:
-    """Where a part is."""
+    """Return the path of a part."""
     return snapshots.image.folder if part == IMAGE else snapshots.file(part)
 
 
 def expected_size(part: str) -> int:
-    """About how many MB `part` will have."""
+    """Return the approximate size of `part`, MB."""
     return _SIZES[part]
 
 
 def expected_seconds(parts: list[str]) -> int:
-    """About how long it takes to build `parts`, the snapshots side by side."""
+    """Return the approximate time to build `parts`, with the snapshots in parallel."""
     return sum(_SECONDS[part] for part in parts if part == IMAGE) + max(
         (_SECONDS[part] for part in parts if part != IMAGE), default=0
     )
 
 
 def free(folder: Path) -> int:
-    """Bytes that an ordinary user can still write in `folder`, or in the nearest one above it that exists."""
-    return shutil.disk_usage(_nearest(folder)).free
+    """Return the free space for ordinary users in `folder` or its nearest existing parent, bytes."""
+    return shutil.disk_usage(_nearest_existing(folder)).free
 
 
 def unwritable(folder: Path) -> str:
-    """Why nothing can be written in `folder`, there already or to be made, in the system's words; empty if it can."""
+    """Return the system's reason why `folder` cannot be created or written; empty if it can."""
     try:
         folder.stat()
     except FileNotFoundError:
         pass
     except OSError as error:
         return error.strerror or str(error)
-    return "" if os.access(_nearest(folder), os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
+    return "" if os.access(_nearest_existing(folder), os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
 
 
-def _nearest(folder: Path) -> Path:
-    """`folder`, or the first of its parents that exists."""
+def _nearest_existing(folder: Path) -> Path:
     while not os.path.exists(folder):  # noqa: PTH110  # Path raises where it may not look
         folder = folder.parent
     return folder
 
 
 def room_needed(parts: Collection[str]) -> int:
-    """Bytes that building `parts` takes at its height."""
+    """Return the peak disk space for building `parts`, bytes."""
     snapshots = sum(_SNAPSHOT_PEAK[part] for part in parts if part != IMAGE)
     return (max(_IMAGE_PEAK, _IMAGE_LEFT + snapshots) if IMAGE in parts else snapshots) * MEGABYTE
 
@@ -130,17 +128,16 @@ def build(
     bar: Callable[[str], Progress],
     versions: Mapping[str, str] | None = None,
 ) -> None:
-    """Build `parts`, each beside its place until it is whole; what is finished stays. `versions`: of the image's
-    packages, where these are to be others than today's.
+    """Build `parts`, each replacing an old one only when complete; finished parts stay after a failure.
 
-    `bar` gives what shows the progress of a part of that title. Raises TutorError for the first part that fails,
-    SetupError when there is no room for them.
+    `bar` returns the progress callback for a title. `versions` pins Debian packages of the image to other versions
+    than today's. Raises TutorError for the first part that fails, SetupError when the disk is too small.
     """
     folder = snapshots.folder
-    if (there := free(folder)) < room_needed(parts):
+    if (available := free(folder)) < room_needed(parts):
         raise SetupError(
             f"the disk is too full: setup needs {megabytes(room_needed(parts))} in {folder}, "
-            f"{megabytes(there)} are free: {NO_ROOM}"
+            f"{megabytes(available)} are free: {NO_ROOM}"
         )
     clocks = [part for part in parts if part != IMAGE]
     with _watched(folder):
@@ -151,7 +148,7 @@ def build(
 
 
 async def _boot(snapshots: Snapshots, clocks: list[str], bar: Callable[[str], Progress]) -> None:
-    """Build the snapshots for `clocks` side by side; one that fails leaves the others to finish."""
+    """Build the snapshots for `clocks` in parallel; a failure lets the others finish."""
     outcomes = await asyncio.gather(
         *(snapshots.build(clock, bar(TITLES[clock])) for clock in clocks), return_exceptions=True
     )
@@ -162,11 +159,11 @@ async def _boot(snapshots: Snapshots, clocks: list[str], bar: Callable[[str], Pr
 
 @contextmanager
 def _watched(folder: Path) -> Iterator[None]:
-    """Raise a SetupError of its own when the disk of `folder` has filled up: the tools' own words seldom say so."""
+    """Replace a SetupError by a clearer one when the disk of `folder` has filled up, which the tools seldom report."""
     ended, full = threading.Event(), threading.Event()
 
     def look() -> None:
-        while not ended.wait(_LOOK_EVERY):
+        while not ended.wait(_CHECK_S):
             if free(folder) < _FULL:
                 full.set()
 

@@ -1,49 +1,87 @@
-"""What setup will do, found before anything is done, and said in words."""
+"""Plan of a setup: the missing packages and parts, and their description for the user."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
+from tcptutor.base.errors import ImageDamaged
 from tcptutor.install import packages, parts
 from tcptutor.install.packages import MissingPackage
 from tcptutor.install.report import megabytes
-from tcptutor.install.wanted import ANY_LAB, WantedLab
+from tcptutor.run import lab_parts
+
+
+class TargetLab(msgspec.Struct, frozen=True):
+    """The lab to set up; without fields, whatever Debian's current packages give."""
+
+    file: Path | None = None
+    """Packed lab that contains the image."""
+    composition: Mapping[str, str] = {}
+    """Parts of a lab to rebuild, named as in `run.lab_parts`."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of its Debian packages."""
+        return {
+            name.removeprefix(lab_parts.PACKAGE): version
+            for name, version in self.composition.items()
+            if name.startswith(lab_parts.PACKAGE)
+        }
+
+    def has_same_image_as(self, snapshots: Snapshots) -> bool:
+        """Check whether the image of `snapshots` is that of this lab."""
+        if not self.composition:
+            return True
+        try:
+            here = snapshots.image.composition()
+        except ImageDamaged:
+            return False
+        return all(
+            here.get(name) == value
+            for name, value in self.composition.items()
+            if name.startswith(lab_parts.IMAGE)
+        )
+
+
+ANY_LAB = TargetLab()
 
 
 class Plan(NamedTuple):
-    """What is missing."""
+    """Missing packages and parts."""
 
     packages: list[MissingPackage]
     parts: list[str]
-    """Parts of the guest to build, of `parts.TITLES`."""
+    """Parts of the guest to build, keys of `parts.TITLES`."""
 
     @property
     def names(self) -> list[str]:
-        """The packages' names."""
         return [package.name for package in self.packages]
 
 
-def make(
-    snapshots: Snapshots | None, again: bool, *, whole: bool = True, wanted: WantedLab = ANY_LAB
+def make_plan(
+    snapshots: Snapshots | None, again: bool, *, whole: bool = True, target: TargetLab = ANY_LAB
 ) -> Plan:
-    """What is missing here, of the guest only if there can be `snapshots`; `again`, all parts of it, as where the image
-    is not that of the lab that is `wanted`.
+    """Return what is missing here; no part of a guest when `snapshots` is None.
 
-    `whole`: its files are read, for what is damaged in them; else a few places of each are.
+    All parts are rebuilt with `again`, or when the present image is not that of the `target` lab. With `whole` every
+    byte is checked for damage, otherwise a few places of each file.
     """
     if snapshots is None:
         return Plan(packages.missing(), [])
-    missing = parts.missing(snapshots, again or not wanted.is_image_of(snapshots), whole=whole)
-    if wanted.file is not None:  # its image is there by then
+    missing = parts.missing(snapshots, again or not target.has_same_image_as(snapshots), whole=whole)
+    if target.file is not None:  # its image is installed before the parts are built
         missing = [part for part in missing if part != parts.IMAGE]
-    return Plan(packages.missing(building=wanted.file is None), missing)
+    return Plan(packages.missing(building=target.file is None), missing)
 
 
-def already_there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:
-    """The lines about what stays as it is."""
+def describe_present_parts(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:
+    """Yield the lines about parts that stay as they are."""
     if snapshots is None:
         yield "there is no guest for this machine's architecture: the lab will run on its own kernel"
         return
@@ -52,26 +90,22 @@ def already_there(plan: Plan, snapshots: Snapshots | None) -> Iterator[str]:
             yield f"already there: {title}, {megabytes(parts.size(snapshots, part))}"
 
 
-def to_do(plan: Plan) -> Iterator[str]:
-    """The lines about what will be done."""
+def describe_work(plan: Plan) -> Iterator[str]:
+    """Yield the lines about the work to do."""
     yield "setup will"
     if plan.packages:
-        how = (
-            "with apt-get"
-            if packages.installable()
-            else "nothing of this by itself, for it may not: please do"
-        )
-        yield f"  install {counted(plan.packages, 'package')} {how}"
+        how = "with apt-get" if packages.installable() else "by hand, as this user may not install packages"
+        yield f"  install {count_with_name(plan.packages, 'package')} {how}"
     for package in plan.packages:
         yield f"    {package.name:<24}{package.reason}"
     for part in plan.parts:
-        what = "a small Debian system" if part == parts.IMAGE else "the guest booted, ready to go on"
-        yield f"  build   {parts.TITLES[part]:<24}{what}, about {parts.expected_size(part)} MB"
+        content = "a small Debian system" if part == parts.IMAGE else "the booted guest, ready to run"
+        yield f"  build   {parts.TITLES[part]:<24}{content}, about {parts.expected_size(part)} MB"
     if plan.parts:
         minutes = max(1, round(parts.expected_seconds(plan.parts) / 60))
         yield f"  in      {places.cache()}, in about {minutes} minute{'s' * (minutes > 1)}"
 
 
-def counted(things: list[MissingPackage], name: str) -> str:
-    """How many `things` there are, such as "3 packages" or "1 package"."""
+def count_with_name(things: list[MissingPackage], name: str) -> str:
+    """Return the number of `things` with their name, such as "3 packages" or "1 package"."""
     return f"{len(things)} {name}{'s' * (len(things) != 1)}"

@@ -1,4 +1,4 @@
-"""`python -m tcptutor.install.ready`: exit code 0 when setup has nothing to do. For `tcptutor/start`, used daily."""
+"""`python -m tcptutor.install.ready`: exit code 0 when setup has nothing to do, for `tcptutor/start`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 from tcptutor.install import parts, plan
 
 
-def ready() -> bool:
-    """Whether all packages and all parts of the guest are there."""
-    return not any(plan.make(parts.snapshots_here(), again=False, whole=False))
+def is_ready() -> bool:
+    """Check whether all packages and all parts of the guest are installed."""
+    return not any(plan.make_plan(parts.snapshots_here(), again=False, whole=False))
 
 
 if __name__ == "__main__":
-    sys.exit(not ready())
+    sys.exit(not is_ready())

@@ -1,4 +1,4 @@
-"""What setup and doctor tell: a finding, sizes, and progress."""
+"""Output of setup and doctor: findings, sizes, and progress bars."""
 
 from __future__ import annotations
 
@@ -18,38 +18,44 @@ Status = Literal["ok", "warn", "fail"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One line of the doctor's report."""
+    """A line of the doctor's report."""
 
     name: str
-    """What was looked at, in a word or two; the same on every machine."""
+    """Subject of the check in a word or two; the same on every machine."""
     status: Status
-    """ok; warn: something works less well or not at all, the course goes on; fail: the course cannot go on."""
+    """ok; warn: a feature is limited or missing and the course works; fail: the course cannot run."""
     text: str
-    """What was seen."""
+    """Result of the check."""
     remedy: str = ""
-    """What to do about it; empty when there is nothing to do."""
+    """Action to take; empty when none is needed."""
 
 
 def ok(name: str, text: str) -> Finding:
+    """Return a finding without a problem."""
     return Finding(name, "ok", text)
 
 
 def warn(name: str, text: str, remedy: str = "") -> Finding:
+    """Return a finding that limits the lab."""
     return Finding(name, "warn", text, remedy)
 
 
 def fail(name: str, text: str, remedy: str) -> Finding:
+    """Return a finding that prevents the course."""
     return Finding(name, "fail", text, remedy)
 
 
 def megabytes(size: float) -> str:
-    """`size` in bytes as "99 MB"."""
+    """Format `size` in bytes as "99 MB"."""
     return f"{size / MEGABYTE:.0f} MB"
 
 
 @contextmanager
 def bars(say: Callable[[str], None]) -> Iterator[Callable[[str], image_build.Progress]]:
-    """Gives what shows the progress of a part by its name: a bar on a terminal, elsewhere lines for `say`."""
+    """Yield a function that returns the progress callback of a part by title.
+
+    Progress is a bar on a terminal, and lines for `say` elsewhere.
+    """
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     live = console.is_terminal and not console.is_dumb_terminal
     progress = Progress(

@@ -1,4 +1,4 @@
-"""`tcptutor setup`: the packages, the guest and a proof that they work. What is there already is left as it is."""
+"""`tcptutor setup`: install packages, build the guest and try it. Existing valid parts are left alone."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from tcptutor.backends.guest.image import WAITING
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
 from tcptutor.install import packages, parts, plan
-from tcptutor.install.plan import Plan
+from tcptutor.install.plan import ANY_LAB, Plan, TargetLab
 from tcptutor.install.report import bars, megabytes
 from tcptutor.install.verify import verify
-from tcptutor.install.wanted import ANY_LAB, WantedLab
 from tcptutor.run import lab_parts
 
 
-class Teller(Protocol):
-    """Who tells the user what setup does."""
+class SetupDialog(Protocol):
+    """Interaction with the user during setup."""
 
     def say(self, line: str) -> None:
-        """A line about what is done."""
+        """Print a line about progress."""
         ...
 
     def fail(self, line: str) -> None:
-        """A line about what went wrong."""
+        """Print a line about a failure."""
         ...
 
     def ask(self, question: str) -> str:
-        """The answer, as it was typed. Raises EOFError when nobody is there any more."""
+        """Return the typed answer to `question`. Raises EOFError at the end of input."""
         ...
 
 
 def run_setup(
-    tell: Teller, assume_yes: bool = False, again: bool = False, wanted: WantedLab | None = None
+    tell: SetupDialog, assume_yes: bool = False, again: bool = False, target: TargetLab | None = None
 ) -> int:
-    """Make this machine ready, and give the exit code. `assume_yes` does not ask; `again` builds what is whole as well.
-    With `wanted` the guest is of that lab, and the code is 1 where it cannot be.
+    """Set up this machine and return the exit code; 1 if a part failed.
 
-    A part that fails is told, and the others go on. Raises TutorError when nothing more can be done.
+    `assume_yes` skips the question, `again` rebuilds valid parts as well. With `target` the guest becomes that lab,
+    and the code is 1 when it cannot. A failed part is reported and the others continue. Raises TutorError when
+    nothing more can be done.
     """
     try:
         with ending.terminate_like_ctrl_c():
-            return _Setup(tell, assume_yes, again, wanted or ANY_LAB).run()
+            return _Setup(tell, assume_yes, again, target or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
 
 
 @contextmanager
-def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold setup's lock in the cache folder, which is made. When another holds it, call `waiting` and wait.
+def _setup_lock(waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold setup's lock in the cache folder; call `waiting` before waiting for another setup.
 
     Raises SetupError when the folder cannot be written.
     """
@@ -70,66 +70,65 @@ def _only_setup(waiting: Callable[[], None]) -> Iterator[None]:
 
 
 class _Setup:
-    """One run of it. Owns the exit code: 1 once a part has failed."""
+    """A run of setup. Owns the exit code, which becomes 1 once a part has failed."""
 
-    def __init__(self, tell: Teller, assume_yes: bool, again: bool, wanted: WantedLab) -> None:
-        self._tell, self._assume_yes, self._again, self._wanted = tell, assume_yes, again, wanted
+    def __init__(self, tell: SetupDialog, assume_yes: bool, again: bool, target: TargetLab) -> None:
+        self._tell, self._assume_yes, self._again, self._target = tell, assume_yes, again, target
         self._snapshots = parts.snapshots_here()
         self._code = 0
 
     def run(self) -> int:
         def waiting() -> None:
-            self._say("another setup is at work: waiting for it to end")
+            self._say("another setup is running: waiting for it to end")
 
-        with _only_setup(waiting):
+        with _setup_lock(waiting):
             if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
-                self._say(f"removed {removed} leftover{'s' * (removed > 1)} of a setup that was ended")
-            self._take_packed()
-            what = plan.make(self._snapshots, self._again, wanted=self._wanted)
-            self._say(*plan.already_there(what, self._snapshots))
-            if what.packages or what.parts:
-                self._say(*plan.to_do(what))
+                self._say(f"removed {removed} leftover{'s' * (removed > 1)} of an interrupted setup")
+            self._install_packed_image()
+            work = plan.make_plan(self._snapshots, self._again, target=self._target)
+            self._say(*plan.describe_present_parts(work, self._snapshots))
+            if work.packages or work.parts:
+                self._say(*plan.describe_work(work))
                 self._ask()
-            if what.packages:
-                self._install(what)
-            if what.parts:
-                self._build(what.parts)
+            if work.packages:
+                self._install(work)
+            if work.parts:
+                self._build(work.parts)
             self._verify()
-            if self._wanted != ANY_LAB:
-                self._compare()
+            if self._target != ANY_LAB:
+                self._report_lab()
         return self._code
 
-    def _take_packed(self) -> None:
-        """The image of the packed lab, where there is one."""
-        if (file := self._wanted.file) is None:
+    def _install_packed_image(self) -> None:
+        if (file := self._target.file) is None:
             return
         if self._snapshots is None:
-            raise SetupError(
-                "there is no guest for this machine's architecture: a packed lab is of no use here"
-            )
+            raise SetupError("this machine's architecture has no guest: a packed lab cannot be used here")
         lab_file.install(file, self._snapshots.image, lambda: self._say(WAITING))
-        self._say(f"took the guest image from {file}")
+        self._say(f"installed the guest image from {file}")
 
-    def _compare(self) -> None:
-        """Say which lab this is; where another one was wanted, in what it differs."""
+    def _report_lab(self) -> None:
+        """Report which lab this is, and how it differs from the target lab."""
         if self._snapshots is None:
             return
         here = self._snapshots.composition("virtual")
         self._say(f"this lab is {lab_parts.fingerprint(here)}")
-        if there := self._wanted.composition:
-            if lab_parts.fingerprint(here) == lab_parts.fingerprint(there):
+        if target := self._target.composition:
+            if lab_parts.fingerprint(here) == lab_parts.fingerprint(target):
                 repeats = self._snapshots.manifest("virtual").repeats
-                again = (
-                    "its runs are equal to the byte" if repeats else "with this QEMU no other has equal runs"
+                note = (
+                    "its runs are byte-identical"
+                    if repeats
+                    else "with this QEMU no other lab has identical runs"
                 )
-                self._say(f"it is the one that was asked for: {again}")
+                self._say(f"it is the requested lab: {note}")
                 return
             self._fail(
                 SetupError(
-                    f"it is not {lab_parts.fingerprint(there)}: equal runs will agree within chance, not to the byte"
+                    f"it is not {lab_parts.fingerprint(target)}: equal runs will agree within chance, not to the byte"
                 )
             )
-            self._say("they differ in", *(f"  {part}" for part in lab_parts.differences(here, there)))
+            self._say("they differ in", *(f"  {part}" for part in lab_parts.differences(here, target)))
 
     def _say(self, *lines: str) -> None:
         for line in lines:
@@ -140,13 +139,11 @@ class _Setup:
         self._code = 1
 
     def _ask(self) -> None:
-        """Return to go on. Raises UsageError when nobody can be asked, SetupError when the answer is no."""
+        """Ask whether to continue. Raises UsageError without a terminal, SetupError for a no."""
         if self._assume_yes:
             return
         if not sys.stdin.isatty():
-            raise UsageError(
-                "setup asks before it begins, and there is no terminal here: run `tcptutor setup --yes`"
-            )
+            raise UsageError("setup needs a terminal for its question: run `tcptutor setup --yes`")
         try:
             answer = self._tell.ask("Go on? [Y/n] ").strip().lower()
         except EOFError:
@@ -154,16 +151,16 @@ class _Setup:
         if answer not in ("", "y", "yes"):
             raise SetupError("nothing was changed: run `tcptutor setup` when you want the lab")
 
-    def _install(self, what: Plan) -> None:
+    def _install(self, work: Plan) -> None:
         if not packages.installable():
-            line = packages.install_command(what.names)
-            self._say(f"the packages need an administrator; type as root: {line}")
+            line = packages.install_command(work.names)
+            self._say(f"the packages need an administrator; run as root: {line}")
             return
-        count = plan.counted(what.packages, "package")
+        count = plan.count_with_name(work.packages, "package")
         self._say(f"installing {count} with apt-get ...")
         began = time.monotonic()
         try:
-            packages.install(what.names, places.cache() / "setup.log")
+            packages.install(work.names, places.cache() / "setup.log")
         except SetupError as error:
             self._fail(error)
         else:
@@ -178,7 +175,7 @@ class _Setup:
         began = time.monotonic()
         try:
             with bars(self._tell.say) as bar:
-                parts.build(self._snapshots, missing, bar, self._wanted.versions)
+                parts.build(self._snapshots, missing, bar, self._target.versions)
         except TutorError as error:
             self._fail(error)
             return
@@ -191,7 +188,7 @@ class _Setup:
         self._say("trying the lab with a short run ...")
         began = time.monotonic()
         try:
-            # When a part of the guest has failed, this machine's own kernel may still do.
+            # After a failure of the guest this machine's own kernel may still work.
             measured = verify("host" if self._code else "auto")
         except LabUnavailable:
             if not self._code:

@@ -1,4 +1,4 @@
-"""Which Linux this is."""
+"""Identification of this Linux system."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ class System(NamedTuple):
     """A Linux system."""
 
     name: str
-    """As the distribution writes itself: "Debian GNU/Linux 12 (bookworm)"."""
+    """Distribution as it names itself, e.g. "Debian GNU/Linux 12 (bookworm)"."""
     family: frozenset[str]
-    """Its own short name and those of what it derives from: {"ubuntu", "debian"}."""
+    """Short names of the distribution and those it derives from, e.g. {"ubuntu", "debian"}."""
     kernel: str
-    """Its release, as `uname -r` gives it."""
+    """Kernel release as printed by `uname -r`."""
     machine: str
-    """The architecture, as `uname -m` gives it."""
+    """Architecture as printed by `uname -m`."""
     wsl: int
-    """1 or 2 for the Windows Subsystem for Linux of that version, 0 elsewhere."""
+    """Version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere."""
 
     @property
     def debian(self) -> bool:
-        """Whether its packages are Debian's, by name and tool."""
+        """Whether packages are Debian's in name and tool."""
         return bool(self.family & {"debian", "ubuntu"})
 
 
-def recognise(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
-    """The system of an os-release(5) file's fields, the kernel's release, and what /proc/version says of its build."""
+def recognize(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
+    """Return the system described by os-release(5) fields, kernel release, and /proc/version (`build`)."""
     family = frozenset([release.get("ID", "linux"), *release.get("ID_LIKE", "").split()])
     name = release.get("PRETTY_NAME") or "unknown Linux"
     return System(name, family, kernel, machine, wsl_version(kernel, build))
 
 
 def wsl_version(release: str, build: str) -> int:
-    """Version 1 or 2 of the Windows Subsystem for Linux, 0 elsewhere.
+    """Return the version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere.
 
-    release, build: the contents of /proc/sys/kernel/osrelease and /proc/version.
+    WSL 1 is not a Linux kernel and says so: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has
+    Microsoft's build of Linux: "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
 
-    WSL 1 is no Linux kernel and says so in both: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has one of
-    Microsoft's build, "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
+    Args:
+        release: Content of /proc/sys/kernel/osrelease.
+        build: Content of /proc/version.
     """
     if release.endswith("-Microsoft") or "Microsoft@Microsoft.com" in build:
         return 1
@@ -49,10 +51,10 @@ def wsl_version(release: str, build: str) -> int:
 
 
 def here() -> System:
-    """This machine."""
+    """Return this machine's system."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
         release = {}
     build = Path("/proc/version").read_text()
-    return recognise(release, platform.release(), platform.machine(), build)
+    return recognize(release, platform.release(), platform.machine(), build)

@@ -1,4 +1,4 @@
-"""Proves a finished setup by a short real run: an empty path's ping and the throughput of one flow."""
+"""Final test of a setup by a short run: the ping of an empty path and the throughput of one flow."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from tcptutor.spec import Experiment, build
 from tcptutor.theory import goodput_ratio
 
 RATE, DELAY = 20e6, 0.010
-"""The path of the short run: bit/s and seconds."""
+"""Rate and delay of the short run's path, bit/s and seconds."""
 
 TOLERANCE = 0.05
-"""Largest difference from the expected throughput, over the expected one."""
+"""Largest relative difference from the expected throughput."""
 
 
 def experiment() -> Experiment:
-    """One flow that fills 20 Mbit/s, 10 ms away, without loss, for 2 s."""
+    """Return the test experiment: one flow that fills 20 Mbit/s at 10 ms without loss for 2 s."""
     values = {"rate": "20 Mbit/s", "delay": "10 ms", "algorithm": "cubic", "duration": "2 s", "warmup": "1 s"}
     return build("setup/verify", {"parameters": values})
 
 
 def verify(backend: str = "auto") -> str:
-    """What was measured, as one line. Raises SetupError when that is wrong, LabUnavailable without a lab."""
+    """Run the test and return its result as one line.
+
+    Raises SetupError for a wrong result, LabUnavailable without a lab.
+    """
     return asyncio.run(_verify(backend))
 
 
@@ -39,7 +42,7 @@ async def _verify(backend: str) -> str:
 
 
 def judge(run: Run) -> str:
-    """The line for what came out of the run. Raises SetupError when it is not what it must be."""
+    """Return the line for the result of `run`. Raises SetupError when the result is wrong."""
     place = f"{run.environment.backend}, {run.environment.clock} clock, Linux {run.environment.kernel}"
     expected = RATE * goodput_ratio(1500)
     measured = sum(flow.throughput_bps for flow in run.flows)
@@ -48,9 +51,9 @@ def judge(run: Run) -> str:
         f"{measured / 1e6:.2f} of {expected / 1e6:.2f} Mbit/s, ping {ping * 1e3:.2f} of {DELAY * 1e3:.0f} ms"
     )
     if run.fidelity.status in ("invalid", "unchecked"):
-        why = next(iter(run.fidelity.reasons), "it did not check itself")
+        why = next(iter(run.fidelity.reasons), "the run was not checked")
         raise SetupError(
-            f"the lab runs, but wrongly: {why} ({place}: {result}): run `tcptutor setup --again`"
+            f"the lab gives wrong results: {why} ({place}: {result}): run `tcptutor setup --again`"
         )
     if abs(measured / expected - 1) > TOLERANCE or abs(ping / DELAY - 1) > 0.5:
         raise SetupError(

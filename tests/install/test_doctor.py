@@ -17,7 +17,7 @@ from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.exchange import drawing
-from tcptutor.install import check_extras, check_guest, kvm, parts, system
+from tcptutor.install import check_guest, doctor, kvm, parts, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -49,7 +49,7 @@ def test_json_on_this_machine(mark: str, snapshots: Snapshots) -> None:
     assert set(document["backends"]) == {"host", "guest"}
     assert (code, document["ok"], document["backends"]["guest"]) == (0, True, True)
     assert {
-        "system", "programs", "namespaces", "host kernel", "qemu", "virtualisation", "image", "snapshot virtual",
+        "system", "programs", "namespaces", "host kernel", "qemu", "virtualization", "image", "snapshot virtual",
         "snapshot real", "disk", "terminal", "locale", "plots", "tmux", "lab",
     } == set(findings) - ONLY_WHERE_RECOGNISED  # fmt: skip
     for finding in document["findings"]:
@@ -84,7 +84,7 @@ def test_a_machine_without_programs_and_guest(cache: Cache, tmp_path: Path) -> N
     )
     assert (findings["lab"]["status"], findings["lab"]["remedy"]) == (
         "fail",
-        "run `tcptutor setup`, then this again",
+        "run `tcptutor setup`, then `tcptutor doctor`",
     )
 
 
@@ -137,7 +137,7 @@ def test_damage_is_told_from_what_is_missing_or_old(snapshots: Snapshots, cache:
         ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor", "unprivileged_userns=0"),
         ("proc/sys/kernel/unprivileged_userns_clone", "0", "ordinary users", "unprivileged_userns_clone=1"),
         ("proc/sys/user/max_user_namespaces", "0", "no user namespaces", "sysctl -w user.max_user_namespaces="),
-        ("proc/sys/kernel/other", "1", "this user may not make them (unshare: ", "run as root"),
+        ("proc/sys/kernel/other", "1", "this user may not create them (unshare: ", "run as root"),
     ],
 )  # fmt: skip
 def test_what_forbids_namespaces_is_named(
@@ -173,7 +173,7 @@ def test_a_limit_of_this_kernel_is_found_with_its_remedy(cache: Cache) -> None:
     _, document, findings = _doctor(*ROOT, "sh", "-c", NO_NETWORKS, "-")
     assert document["backends"]["host"] is False
     assert findings["namespaces"]["status"] == "warn"
-    assert "root may not make them (unshare: " in findings["namespaces"]["text"]
+    assert "root may not create them (unshare: " in findings["namespaces"]["text"]
     assert findings["net namespaces"] == {
         "name": "net namespaces",
         "status": "warn",
@@ -212,7 +212,7 @@ def test_where_namespaces_are_forbidden_an_experiment_runs_in_the_guest(
     ],
 )
 def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bool) -> None:
-    found = system.recognise(release, kernel, "x86_64")
+    found = system.recognize(release, kernel, "x86_64")
     assert (found.debian, found.wsl) == (debian, 0)
     assert found.name == release.get("PRETTY_NAME", "unknown Linux")
 
@@ -220,7 +220,7 @@ def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bo
 @pytest.mark.parametrize(
     ("machine", "text", "remedy"),
     [
-        ("riscv64", "there is no guest for riscv64 machines", "own kernel only"),
+        ("riscv64", "there is no guest for riscv64 machines", "own kernel"),
         ("aarch64", "qemu-system-aarch64 is missing: there is no guest (arm64)", "qemu-system-arm"),
         ("x86_64", "qemu-system-x86_64 is missing: there is no guest (amd64)", "qemu-system-x86"),
     ],
@@ -241,12 +241,12 @@ def test_another_architectures_guest_is_said_to_be_emulated(
 ) -> None:
     foreign = next(one for one in architecture.ALL if not one.native)
     monkeypatch.setenv(architecture.VARIABLE, foreign.name)
-    finding = check_guest.check_virtualisation(Snapshots())
+    finding = check_guest.check_virtualization(Snapshots())
     assert finding.status == "warn"
     assert f"the guest is {foreign.name}, this machine is not" in finding.text
     monkeypatch.setenv(architecture.VARIABLE, "vax")
     code, shown = in_terminal(DOCTOR)
-    assert (code, shown) == (3, "tcptutor: TCPTUTOR_GUEST_ARCH is 'vax': take amd64 or arm64, or unset it\n")
+    assert (code, shown) == (3, "tcptutor: TCPTUTOR_GUEST_ARCH is 'vax': use amd64 or arm64, or unset it\n")
 
 
 def test_virtualisation_that_does_not_boot_is_remembered(
@@ -266,26 +266,26 @@ def test_virtualisation_that_is_not_there(
     tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kvm, "DEVICE", tmp_path / "kvm")
-    finding = check_guest.check_virtualisation(Snapshots())
+    finding = check_guest.check_virtualization(Snapshots())
     assert (finding.status, finding.text) == (
         "warn",
-        f"no {tmp_path}/kvm: the guest is emulated: right, and slower",
+        f"no {tmp_path}/kvm: the guest is emulated: accurate but slower",
     )
 
 
 @pytest.mark.parametrize(
     ("size", "term", "status", "text"),
     [
-        ((120, 40), "xterm-256color", "ok", "xterm-256color, 120 x 40, 256 colours"),
-        ((80, 24), "xterm", "ok", "xterm, 80 x 24, 16 colours"),
-        ((79, 24), "xterm", "warn", "xterm, 79 x 24, 16 colours"),
-        ((120, 40), "vt100", "warn", "vt100, 120 x 40, no colours"),
+        ((120, 40), "xterm-256color", "ok", "xterm-256color, 120 x 40, 256 colors"),
+        ((80, 24), "xterm", "ok", "xterm, 80 x 24, 16 colors"),
+        ((79, 24), "xterm", "warn", "xterm, 79 x 24, 16 colors"),
+        ((120, 40), "vt100", "warn", "vt100, 120 x 40, no colors"),
         ((120, 40), "dumb", "warn", "TERM is dumb"),
         (
             (120, 40),
             "linux",
             "warn",
-            "linux, 120 x 40, 16 colours: the console's font has no dots for charts, blocks stand for them",
+            "linux, 120 x 40, 16 colors: the console's font has no fine dots, so charts are drawn in blocks",
         ),
     ],
 )
@@ -294,16 +294,16 @@ def test_terminals(size: tuple[int, int], term: str, status: str, text: str) -> 
     assert shown.strip() == f"{status}|{text}"
 
 
-def test_colours_that_are_turned_off_are_told() -> None:
+def test_colors_that_are_turned_off_are_told() -> None:
     _, shown = in_terminal([*LOOK, "0"], size=(120, 40), TERM="xterm-256color", COLORTERM="", NO_COLOR="1")
-    assert shown.strip() == "ok|xterm-256color, 120 x 40, 256 colours, turned off (NO_COLOR)"
+    assert shown.strip() == "ok|xterm-256color, 120 x 40, 256 colors, turned off (NO_COLOR)"
 
 
 def test_what_the_readme_shows_and_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_extras.check_extras()[0].status == "ok"
+    assert doctor.check_extras()[0].status == "ok"
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setenv("PATH", "/nowhere")
-    plots, tmux = check_extras.check_extras()
+    plots, tmux = doctor.check_extras()
     assert (plots.status, tmux.status) == ("warn", "warn")
     assert plots.remedy.endswith("-m pip install 'matplotlib>=3.8,<4'")
     assert "tmux" in tmux.remedy
@@ -315,14 +315,14 @@ def test_matplotlib_is_asked_for_as_the_package_does() -> None:
 
 
 def test_a_pipe_is_no_terminal() -> None:
-    assert run([*LOOK, "0"]).stdout == "warn|none here\n"
+    assert run([*LOOK, "0"]).stdout == "warn|none\n"
 
 
 @pytest.mark.parametrize(
     ("name", "status", "text"),
     [
         ("C.UTF-8", "ok", "C.UTF-8, UTF-8"),
-        ("C", "warn", "C: letters are ascii"),
+        ("C", "warn", "C: the encoding is ascii"),
         ("xx_YY.UTF-8", "warn", "xx_YY.UTF-8 is not installed here"),
     ],
 )

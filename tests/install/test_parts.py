@@ -64,7 +64,7 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
         "as root: apt-get update; apt-get install --yes --no-install-recommends tcptutor-no-such-package"
     )
     reported = line.removeprefix("tcptutor.base.errors.SetupError: apt-get failed: ").partition(
-        f" (all of it: {log})"
+        f" (full log: {log})"
     )[0]
     assert f"E: {reported}" in log.read_text().splitlines()
 
@@ -75,7 +75,7 @@ def test_apt_that_fails_is_one_line_with_its_last_error(tmp_path: Path) -> None:
         ("Reading package lists...\nE: Unable to locate package x\n", "Unable to locate package x"),
         ("Err:1 http://x\nE: one\nE: two\nW: three\n", "two"),
         ("sudo: a password is required\n", "sudo: a password is required"),
-        ("", "it said nothing"),
+        ("", "no message"),
     ],
 )
 def test_the_last_error_is_found(tmp_path: Path, said: str, told: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.install import limits, packages
 from tcptutor.install.check_host import check_kernel
-from tcptutor.install.system import recognise
+from tcptutor.install.system import recognize
 from tcptutor.run import Environment
 from tests.install.command import ROOT, needs_user_namespaces
 from tests.install.test_remedies import TEXTS
@@ -54,7 +54,7 @@ def test_a_program_is_of_the_package_that_is_named_for_it(program: str) -> None:
 @pytest.mark.parametrize("file", OF_NAMESPACES)
 def test_a_sysctl_takes_away_the_limit_that_it_is_told_for(file: str) -> None:
     """In a namespace of its own, whose root may write what is of namespaces."""
-    (limit,) = limits.recognise({file: "0", **NAMESPACES})
+    (limit,) = limits.recognize({file: "0", **NAMESPACES})
     command, comma, _ = limit.remedy.partition(", then")
     assert comma
     words = shlex.split(command)
@@ -66,7 +66,7 @@ def test_a_sysctl_takes_away_the_limit_that_it_is_told_for(file: str) -> None:
     assert done.returncode == 0, done.stderr
     before, *_, after = done.stdout.split()
     assert before == "0"
-    assert not limits.recognise({file: after, **NAMESPACES})
+    assert not limits.recognize({file: after, **NAMESPACES})
 
 
 @pytest.mark.host
@@ -82,7 +82,7 @@ def test_dask_starts_a_cluster_as_it_is_told(name: str) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_a_kernels_package_is_named_where_apt_has_it(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container has another system's kernel, and nobody has the modules of one that was built by hand."""
-    ubuntu = recognise({"ID": "ubuntu", "ID_LIKE": "debian"}, "6.8.0-45-generic", "x86_64")
+    ubuntu = recognize({"ID": "ubuntu", "ID_LIKE": "debian"}, "6.8.0-45-generic", "x86_64")
     asked = []
 
     def known(package: str) -> bool:

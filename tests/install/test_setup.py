@@ -98,7 +98,7 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     assert "built snapshot, virtual clock" in out
     out, errors = second.communicate(timeout=patience.seconds(300))
     assert (second.returncode, errors) == (0, "")
-    assert out.startswith("another setup is at work")
+    assert out.startswith("another setup is running")
     assert out.count("already there") == 3
     assert cache.unfinished() == []
     assert (
@@ -160,9 +160,7 @@ def test_a_kill_while_packages_are_fetched_leaves_no_process_and_no_mount(mark: 
 def test_without_a_terminal_and_yes_nothing_begins(cache: Cache) -> None:
     done = run(SETUP)
     assert done.returncode == 2
-    assert done.stderr == (
-        "tcptutor: setup asks before it begins, and there is no terminal here: run `tcptutor setup --yes`\n"
-    )
+    assert done.stderr == ("tcptutor: setup needs a terminal for its question: run `tcptutor setup --yes`\n")
     assert "build   guest image" in done.stdout
     assert not cache.guest.exists()
 
@@ -179,7 +177,7 @@ def test_no_is_an_answer(cache: Cache) -> None:
 def test_who_cannot_become_root_reads_what_to_type(cache: Cache, tmp_path: Path) -> None:
     path = programs(tmp_path / "bin", "apt-get", "unshare", "setpriv", "ip")
     done = run([*NOBODY, *SETUP, "--yes"], PATH=path)
-    assert "the packages need an administrator; type as root: apt-get update; apt-get install" in done.stdout
+    assert "the packages need an administrator; run as root: apt-get update; apt-get install" in done.stdout
     typed = next(line for line in done.stdout.splitlines() if "as root" in line).split()
     assert {"iperf3", "mininet", "mmdebstrap", "qemu-system-x86", "zstd"} <= set(typed)
     assert done.returncode == 3

@@ -175,7 +175,7 @@ class Snapshots:
         self.image.check(whole=True)
         leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
-            progress(0.0, "trying hardware virtualisation")
+            progress(0.0, "trying hardware virtualization")
             with contextlib.suppress(SetupError):
                 return await self._build(self.mode(clock, kvm=True), progress, _KVM_TIMEOUT)
         if clock == "virtual":
