@@ -1,4 +1,4 @@
-"""What happens in the kernel: network, shaping, hosts, traffic and sampler, driven by one agent program.
+"""Privileged side of the lab: network, shaping, hosts, traffic and sampling, driven by one agent program.
 
-Runs beside the kernel it measures, with the privileges that needs, and knows neither interface nor models.
+The agent runs on the kernel that it measures and depends on neither the interface nor the models.
 """

@@ -1,7 +1,6 @@
-"""The agent's side of the protocol: lines in and out on file descriptors, and a pause that notices a Stop.
+"""Agent's end of the protocol: messages on file descriptors, and a pause that notices a Stop.
 
-Synchronous on purpose: one thread, one order of events, so that a run on the virtual clock is the same each time
-(and pyroute2's calls do not work inside an asyncio loop).
+Synchronous on purpose: with one thread there is one order of events, and a run on the virtual clock is repeatable.
 """
 
 from __future__ import annotations
@@ -18,36 +17,39 @@ from tcptutor.wire.protocol import Event, Failed, Quit, Request, Stop
 
 
 class Stopped(Exception):
-    """The running experiment is to end now; what was measured is kept."""
+    """Request to end the running experiment now and keep its measurements."""
 
 
 class Channel:
-    """Requests from the file descriptor `read_fd`, events to `write`."""
+    """Requests from a file descriptor, and events to a `write` function."""
 
     def __init__(self, read_fd: int, write: Callable[[bytes], None]) -> None:
         self._read_fd, self._write = read_fd, write
         self._buffer = b""
         self.closed = False
-        """Whether the input has ended, or Quit has come: the agent then ends."""
+        """True after the end of the input or a Quit: the agent then exits."""
         self.deferred = DeferredChanges()
-        """Of the path, beside those that stand in the request of the run."""
+        """Path changes that the run's request does not contain."""
 
     def send(self, event: Event) -> None:
         self._write(protocol.line(event))
 
     def receive(self, timeout: float | None = None) -> Request | None:
-        """The next request; None after `timeout` seconds or when the input has ended."""
+        """Return the next request; None after `timeout` seconds or at the end of the input."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             request, _ = self.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
-            over = self.closed or (deadline is not None and time.monotonic() >= deadline)
-            if request is not None or over:
+            done = self.closed or (deadline is not None and time.monotonic() >= deadline)
+            if request is not None or done:
                 return request
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
-        """The next request, if one has come, and those of the file descriptors `others` that can be read.
+        """Wait for a request or for input on one of the file descriptors `others`.
 
-        Returns when there is either, after `timeout` seconds, or when something came that was no whole request.
+        Returns early, with neither, after an incomplete request.
+
+        Returns:
+            The request or None, and the readable descriptors among `others`.
         """
         if (request := self._next()) is not None:
             return request, []
@@ -63,7 +65,7 @@ class Channel:
         return self._next(), ready
 
     def _next(self) -> Request | None:
-        """The first whole request that is waiting here."""
+        """Return the first complete request in the buffer."""
         while b"\n" in self._buffer:
             line, self._buffer = self._buffer.split(b"\n", 1)
             if (request := self._decode(line)) is not None:
@@ -82,7 +84,7 @@ class Channel:
         return request
 
     def pause(self, seconds: float) -> None:
-        """Wait that long. Raises Stopped when a Stop or the end of the input comes meanwhile."""
+        """Sleep. Raises Stopped if a Stop or the end of the input arrives meanwhile."""
         deadline = time.monotonic() + seconds
         while True:
             request = self.receive(max(0.0, deadline - time.monotonic()))
@@ -94,7 +96,7 @@ class Channel:
 
 
 def to_descriptor(write_fd: int) -> Callable[[bytes], None]:
-    """Writes all of what it is given to `write_fd`, however little the other side takes at a time."""
+    """Return a function that writes all its data to `write_fd`, in as many parts as the reader takes."""
 
     def write(data: bytes) -> None:
         rest = memoryview(data)

@@ -1,8 +1,8 @@
-"""The time in which flows connect, where the path would lose too much for that.
+"""Loss-free connection phase for paths that would lose too many handshakes.
 
-iperf3 sends the datagram of a UDP flow's handshake once, and gives up where it is lost. TCP's SYN is sent again, after
-twice the time each: of a path that loses most of them some flows never connect. What is measured begins afterwards, so
-there the path loses nothing until all flows are connected.
+iperf3 sends a UDP flow's handshake datagram once and gives up if it is lost. TCP retransmits its SYN after doubling
+timeouts, so on a path that loses most of them some flows never connect. The measurement begins after the handshakes,
+so such a path drops nothing until all flows are connected.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tcptutor.agent import shaping
-from tcptutor.agent.hosts import Setup
+from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.network import Interface
 from tcptutor.spec import Experiment
 from tcptutor.wire.plan import Chain, Qdisc
 
-_ARRIVES = 0.5
-"""The share of packets whose answer comes back with which TCP connects within seconds."""
+_MIN_ANSWERED = 0.5
+"""Smallest share of answered packets with which TCP connects within seconds."""
 _NO_LOSS = {"loss": 0.0, "burst": 1.0, "loss_correlation": 0.0}
 
 
-def spared(experiment: Experiment) -> bool:
-    """Whether its flows connect on a path that loses nothing yet."""
-    arrives = (1 - experiment.path.loss) * (1 - experiment.path.reverse_loss)
-    return arrives < _ARRIVES or (arrives < 1 and experiment.flows.udp_streams > 0)
+def connects_without_loss(experiment: Experiment) -> bool:
+    """Return whether the flows connect before the path begins to lose packets."""
+    answered = (1 - experiment.path.loss) * (1 - experiment.path.reverse_loss)
+    return answered < _MIN_ANSWERED or (answered < 1 and experiment.flows.udp_streams > 0)
 
 
 @contextmanager
 def without_loss(setup: Setup, wanted: dict[Interface, Chain]) -> Iterator[None]:
-    """Nothing is lost at random while the block lasts; what `wanted` and `setup` have for it comes back after it."""
+    """Suspend random loss for the length of the block, in `wanted` and in the firewalls of `setup`."""
     lossy = {interface: chain for interface, chain in wanted.items() if any(map(_lossy, chain))}
     for interface, chain in lossy.items():
         shaping.change(interface, tuple(map(_lossless, chain)))
-    setup.spare()
+    setup.suspend_loss()
     yield
-    setup.drop()
+    setup.resume_loss()
     for interface, chain in lossy.items():
         shaping.change(interface, chain)
 

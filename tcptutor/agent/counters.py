@@ -1,7 +1,7 @@
-"""What the kernel of a lab host had to throw away or hold back for want of room, from its own counters.
+"""Kernel counters of segments that a lab host discarded or held back for lack of memory or time.
 
-Each is of the host's namespace (/proc/net/netstat and /proc/net/snmp; include/uapi/linux/snmp.h names them), and none
-of what they count is done by the path: a run in which one of them moves is not what its models describe.
+Each belongs to the host's namespace (/proc/net/netstat and /proc/net/snmp; names in include/uapi/linux/snmp.h). The
+path causes none of them, so a run in which one increases is not the run that the models describe.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tcptutor.agent.network import Host
 
-WRONG = {
+INVALIDATING = {
     "TcpExt TCPMemoryPressures": "the kernel had no more memory for TCP (net.ipv4.tcp_mem): receivers advertise next to"
     " nothing from then on",
     "TcpExt TCPAbortOnMemory": "the kernel ended {count} connection{s} for want of memory (net.ipv4.tcp_mem)",
 }
-"""Nothing that was measured then is true. `count` is how often it happened, `s` makes a plural of it."""
+"""Counters that make a run invalid. `count` is the increase and `s` the plural ending."""
 DOUBTFUL = {
     "TcpExt RcvPruned": "the kernel threw {count} segment{s} away that had arrived: the receive buffer was too small",
     "TcpExt OfoPruned": "the kernel threw away {count} times what had arrived out of order: the receive buffer was"
@@ -30,27 +30,24 @@ DOUBTFUL = {
     "Udp RcvbufErrors": "the kernel dropped {count} datagram{s} that had arrived: the program did not take them in"
     " time",
 }
-"""Segments were lost, or held up, where no model has them lost."""
+"""Counters of segments lost or delayed where no model expects it."""
 WITHHELD = "TcpExt TCPSpuriousRtxHostQueues"
 DOUBTFUL[WITHHELD] = (
     "the kernel withheld {count} retransmission{s}: it saw the first copy in the lab's queues, which no sender on a"
     " real path can"
 )
-"""Recorded for every host, none as well: `agent.netlink.netfilter` is there to keep it at 0."""
+"""Reported for every host even at 0, where `agent.netlink.netfilter` is to keep it."""
 
 
 class HostCounters:
-    """Those of some hosts, from when it is made on."""
+    """Counters of some hosts, relative to their values at construction."""
 
     def __init__(self, hosts: list[Host]) -> None:
         self._hosts = hosts
         self._before = {host.name: _read(host) for host in hosts}
 
-    def moved(self) -> dict[str, dict[str, int]]:
-        """Return how often each has happened since, by host and by name as in WRONG and DOUBTFUL.
-
-        Left out where it has not, but for WITHHELD.
-        """
+    def increases(self) -> dict[str, dict[str, int]]:
+        """Return the increases so far by host and counter; only WITHHELD is included at 0."""
         found = {}
         for host in self._hosts:
             before = self._before[host.name]
@@ -60,8 +57,7 @@ class HostCounters:
 
 
 def _read(host: Host) -> dict[str, int]:
-    """A line of names and one of values in turn, both with the protocol before them; names that are not known to us are
-    left out."""
+    # The files alternate a line of names and one of values, each led by the protocol.
     found = {}
     for file in ("netstat", "snmp"):
         lines = Path(f"/proc/{host.pid}/net/{file}").read_text().splitlines()
@@ -69,6 +65,6 @@ def _read(host: Host) -> dict[str, int]:
             protocol, *fields = names.split()
             for field, value in zip(fields, values.split()[1:], strict=True):
                 name = f"{protocol.rstrip(':')} {field}"
-                if name in WRONG or name in DOUBTFUL:
+                if name in INVALIDATING or name in DOUBTFUL:
                     found[name] = int(value)
     return found

@@ -1,4 +1,4 @@
-"""What this kernel can do for the lab, found by trying: algorithms, qdiscs, timer frequency, versions."""
+"""Abilities of this kernel, found by trial: algorithms, qdiscs, timer frequency and versions."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from tcptutor.spec import ALGORITHMS, Path
 from tcptutor.wire.plan import chain
 
 _CLOCK_MONOTONIC_COARSE = 6
-"""linux/time.h; it moves once a timer tick, so its resolution tells the kernel's HZ."""
+"""linux/time.h; this clock advances once per timer tick, so its resolution gives the kernel's HZ."""
 QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")
 
 
 def algorithms(network: Network) -> tuple[str, ...]:
-    """The congestion controls that a sender's socket takes, loading those that are modules.
+    """Return the congestion controls that a sender's socket accepts, loading those that are modules.
 
-    Asked of a socket, as iperf3 does: the sysctl refuses some of them outside the machine's first namespace.
+    A socket accepts more than the sysctl, which refuses some of them outside the machine's first namespace.
     """
-    there = []
+    found = []
     with network_of(network.host(1).pid), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         for name in ALGORITHMS:
             try:
                 probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
             except OSError:
                 continue
-            there.append(name)
-    return tuple(there)
+            found.append(name)
+    return tuple(found)
 
 
 def qdiscs(interface: Interface) -> tuple[str, ...]:
-    """The queue disciplines that can be put on `interface`; it is left without one."""
-    there = []
+    """Return the queue disciplines that `interface` accepts, and leave it without one."""
+    found = []
     with Route(interface.pid) as route:
         index = route.index(interface)
         for kind in QDISCS:
@@ -49,15 +49,15 @@ def qdiscs(interface: Interface) -> tuple[str, ...]:
                     index,
                     shaping.handle(0),
                     ROOT,
-                    next(one for one in chain(way, 1500, 1) if one.kind == kind),
+                    next(qdisc for qdisc in chain(way, 1500, 1) if qdisc.kind == kind),
                 )
             except NetlinkError as error:
-                # Anything but "no such qdisc" means that it is there and wants other settings.
+                # Any error but "no such qdisc" means that the kernel has it and wants other settings.
                 if error.code == errno.ENOENT:
                     continue
-            there.append(kind)
+            found.append(kind)
             route.clear(index)
-    return tuple(there)
+    return tuple(found)
 
 
 def _iperf3() -> str:
@@ -69,7 +69,7 @@ def _iperf3() -> str:
 
 
 def environment(network: Network, backend: str, clock: str) -> Environment:
-    """What is here, for the run's record."""
+    """Describe this lab for the run's record."""
     packages = {name: importlib.metadata.version(name) for name in ("mininet", "pyroute2", "msgspec")}
     return Environment(
         backend=backend,

@@ -1,4 +1,4 @@
-"""One run: set the network up, check it, send, sample, collect, and leave the network as it was."""
+"""One run: set up the network, check it, send, sample, collect, and restore the network."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from tcptutor.agent import connecting, shaping, window
 from tcptutor.agent.channel import Channel, Stopped
 from tcptutor.agent.counters import HostCounters
-from tcptutor.agent.fidelity import Watch
-from tcptutor.agent.hosts import Setup
+from tcptutor.agent.fidelity import FidelityChecks
+from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.network import Host, Interface, Network
-from tcptutor.agent.precedence import precedence
+from tcptutor.agent.processors import high_priority
 from tcptutor.agent.running_traffic import RunningTraffic
 from tcptutor.run import Environment
 from tcptutor.spec import HEADERS, Experiment
@@ -21,14 +21,14 @@ from tcptutor.wire.protocol import Phase
 
 
 def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
-    """Every interface with the queue disciplines that `experiment` puts there; those without any are left out."""
+    """Return the queue disciplines of `experiment` by interface, without interfaces that need none."""
     path, mtu, seed = experiment.path, experiment.hosts.mtu, experiment.seed
-    changed = {change.name for change in path.changes}
-    always = bool(changed & {"delay", "jitter", "loss"})
+    changing = {change.name for change in path.changes}
+    always_netem = bool(changing & {"delay", "jitter", "loss"})
     wanted = {
-        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always, experiment.packet),
-        # Another seed: losses on the way back must not be those of the way there.
-        network.way_back: plan.chain(plan.reverse(path), mtu, seed + (1 << 32), packet=HEADERS),
+        network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always_netem, experiment.packet),
+        # Another seed, so that losses on the reverse path are independent of those on the forward path.
+        network.reverse_bottleneck: plan.chain(plan.reverse(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
     for pair in range(experiment.pairs):
         wanted[network.access(pair)] = plan.chain(plan.access_link(path, pair), mtu, seed)
@@ -38,22 +38,24 @@ def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     return {interface: chain for interface, chain in wanted.items() if chain}
 
 
-def _ways(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host]]:
-    """Who sends to whom: each pair of hosts once for each direction of its flows, forward where it has none."""
+def _directions(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host]]:
+    """Yield (sender, receiver) once for each direction in which a pair has flows, forward if it has none."""
     for pair, hosts in enumerate(zip(network.senders, network.receivers, strict=True)):
         first = pair * experiment.flows.streams
-        ways = {experiment.reversed(flow) for flow in range(first, first + experiment.flows.streams)}
-        if ways != {True}:
+        reversed_flows = {
+            experiment.reversed(flow) for flow in range(first, first + experiment.flows.streams)
+        }
+        if reversed_flows != {True}:
             yield hosts
-        if True in ways:
+        if True in reversed_flows:
             yield hosts[1], hosts[0]
 
 
 @contextmanager
 def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, dict[Interface, Chain]]]:
-    """Hosts and path as `experiment` has them, for the length of the block. Raises LabError or KernelLacks."""
+    """Set up hosts and path for `experiment` for the length of the block. Raises LabError or KernelLacks."""
     setup, wanted = Setup(network, experiment), chains(network, experiment)
-    # Each step of the cleanup runs whatever became of the others; the last one listed here is the first.
+    # Every step of the cleanup runs even if others fail, in reverse order of registration.
     with ExitStack() as cleanup:
         cleanup.callback(setup.stop)
         for interface in wanted:
@@ -62,8 +64,8 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
             cleanup.callback(shaping.set_link, network.bottleneck, up=True)
         setup.start()
         if experiment.hosts.window is not None:
-            for sender, receiver in _ways(network, experiment):
-                window.bound(sender, receiver, experiment.hosts.window, experiment.hosts.mss)
+            for sender, receiver in _directions(network, experiment):
+                window.limit(sender, receiver, experiment.hosts.window, experiment.hosts.mss)
         for interface, chain in wanted.items():
             shaping.apply(interface, chain)
         yield setup, wanted
@@ -77,22 +79,33 @@ def run(
     sample_hz: float = 100.0,
     environment: Environment | None = None,
 ) -> None:
-    """Run `experiment`, sending its events; the last one is Ended. Raises LabError or KernelLacks.
+    """Run `experiment` and send its events up to Ended.
 
-    A Stop request ends the traffic, and Ended tells how far it has come, with `complete` false.
-    `environment` is where it takes place; None for the trial run that comes before it is known.
+    A Stop request ends the traffic early; Ended then reports the results so far with `complete` false.
+
+    Args:
+        network: Network with the pairs that the experiment needs.
+        experiment: What to run.
+        channel: Receiver of the events and source of a Stop.
+        first_port: First of the flows' source ports.
+        sample_hz: Samples per second of the lab's clock.
+        environment: Record of the lab; None for the trial run that comes before it is known.
+
+    Raises:
+        LabError: The lab fails.
+        KernelLacks: The kernel misses a feature.
     """
     with set_up(network, experiment) as (setup, wanted):
         running = RunningTraffic(network, experiment, setup, wanted, first_port, channel, sample_hz)
         try:
-            _follow(running, Watch(experiment), setup, wanted, environment)
+            _follow(running, FidelityChecks(experiment), setup, wanted, environment)
         finally:
             running.stop()
 
 
 def _follow(
     running: RunningTraffic,
-    watch: Watch,
+    checks: FidelityChecks,
     setup: Setup,
     wanted: dict[Interface, Chain],
     environment: Environment | None,
@@ -100,41 +113,44 @@ def _follow(
     network, channel, sampler = running.network, running.channel, running.sampler
     seconds, complete = 0.0, False
     channel.send(Phase("check", "checking the path"))
-    watch.settings(wanted)
-    watch.offloads(network)
-    watch.sockets(network, wanted)
-    watch.invalid += setup.problems()
+    checks.check_settings(wanted)
+    checks.check_offloads(network)
+    checks.check_sockets(network, wanted)
+    checks.invalid += setup.problems()
     if environment is not None:
-        watch.clock(environment.hz)
-    watch.path(network)
+        checks.check_clock(environment.hz)
+    checks.check_path(network)
     before = {interface: shaping.read(interface) for interface in wanted}
-    counted = HostCounters(network.hosts)
+    counters = HostCounters(network.hosts)
     channel.send(Phase("traffic", "connecting"))
     try:
-        running.load.begin()
+        running.processors.restart()
         running.start()
-        if connecting.spared(watch.experiment):
-            # What passed before was not to be lost.
+        if connecting.connects_without_loss(checks.experiment):
+            # Packets of the loss-free handshakes must not count.
             before = {interface: shaping.read(interface) for interface in wanted}
-        with precedence():
+        with high_priority():
             seconds = running.sample()
         complete = True
-        watch.experiment = running.experiment
-        watch.ended_early(running.missing)
-        watch.suspect += running.failures
-        watch.processors(running.load.busy(), alone=environment is None or environment.backend == "guest")
+        checks.experiment = running.experiment
+        checks.check_duration(running.missing)
+        checks.suspect += running.failures
+        shares = running.processors.shares()
+        checks.check_processors(shares, alone=environment is None or environment.backend == "guest")
         channel.send(Phase("collect", "collecting the results"))
         running.finish(seconds)
     except Stopped:
         if not seconds:
             seconds = sampler.timing.last
             sampler.send(seconds, at_once=True)
-        watch.stopped(seconds)
-    watch.drops(before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck)
-    watch.kernel(counted.moved())
+        checks.record_stop(seconds)
+    checks.check_drops(
+        before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck
+    )
+    checks.check_kernel(counters.increases())
     if (dropped := setup.firewall_drops()) is not None:
-        watch.checks["firewall drops"] = dropped
-    warmup = watch.experiment.flows.warmup
-    datagrams = [result for one in running.udp for result in one.results(warmup, seconds)]
-    kept = running.captured()
-    channel.send(sampler.ended(watch, seconds, complete, planned=True, udp=datagrams, captured=kept))
+        checks.checks["firewall drops"] = dropped
+    warmup = checks.experiment.flows.warmup
+    datagrams = [result for reports in running.udp for result in reports.results(warmup, seconds)]
+    captured = running.send_captured()
+    channel.send(sampler.ended(checks, seconds, complete, planned=True, udp=datagrams, captured=captured))

@@ -1,7 +1,7 @@
-"""Whether a run may be believed, by its network: what was read back, and what was measured beside it.
+"""Checks whether a run is credible: settings read back from the network, and measurements taken alongside.
 
-Each rule is a method that looks at one thing and adds a sentence. A setting that the kernel does not hold makes a
-run invalid; a measurement that may be off makes it suspect.
+Each check is a method that adds a sentence for each problem. A setting that the kernel does not hold makes a run
+invalid; a measurement that may be off makes it suspect.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tcptutor.agent import counters, hosts, ping, shaping
+from tcptutor.agent import counters, host_settings, ping, shaping
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface, Network
 from tcptutor.agent.timeliness import Timeliness
@@ -18,46 +18,46 @@ from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
 
 _RTT_SLACK = 0.001
-"""What a real clock and a busy machine may add to an idle path's RTT, s."""
+"""Extra RTT of an idle path that a real clock and a busy machine may cause, s."""
 _SUPER_PACKET = 65536
-"""Bytes of payload that offloads put into one packet at most."""
+"""Largest payload that offloads put into one packet, bytes."""
 _SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
-"""Disciplines that a netem may be above or below, whose drops are their queue's."""
+"""Disciplines whose drops happen in their queue; a netem can be above or below them."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
-"""What the kernel holds, and has counted, on each interface."""
+"""Settings and counters of the disciplines on each interface."""
 
 
-class Watch(Timeliness):
-    """What a run is asked of its network and its traffic, beside what `Timeliness` asks of the machine it runs on."""
+class FidelityChecks(Timeliness):
+    """Checks of a run's network and traffic, in addition to those of the machine in `Timeliness`."""
 
-    # Before
+    # Before the traffic
 
-    def settings(self, wanted: dict[Interface, Chain]) -> None:
-        """Does the kernel hold what was asked for?"""
+    def check_settings(self, wanted: dict[Interface, Chain]) -> None:
+        """Check that the kernel holds the requested qdisc settings."""
         for interface, chain in wanted.items():
             self.invalid += [
                 f"{interface.name}: {problem}"
                 for problem in shaping.differences(chain, shaping.read(interface))
             ]
-        self._bucket()
+        self._check_bucket()
 
-    def offloads(self, network: Network) -> None:
-        """Are the offloads as they should be?"""
-        asked = self.experiment.hosts.offloads
+    def check_offloads(self, network: Network) -> None:
+        """Check that the offloads are switched as requested."""
+        expected = self.experiment.hosts.offloads
         wrong = [
             f"{interface.name} {name}"
             for interface in network.interfaces
-            for name, on in hosts.offloads(interface).items()
-            if on != asked
+            for name, on in host_settings.offloads(interface).items()
+            if on != expected
         ]
-        self.checks["offloads"] = ", ".join(wrong) or ("on" if asked else "off")
-        if wrong and not asked:
+        self.checks["offloads"] = ", ".join(wrong) or ("on" if expected else "off")
+        if wrong and not expected:
             self.suspect.append(
                 f"offloads are on ({self.checks['offloads']}): one loss may take 45 segments at once"
             )
 
-    def _bucket(self) -> None:
-        """Does a full frame fit into the bottleneck's bucket? tbf drops what never will."""
+    def _check_bucket(self) -> None:
+        """Check that a full frame fits into the bottleneck's bucket; tbf drops a larger one."""
         path = self.experiment.path
         if path.rate is not None and path.burst is not None and path.burst < self.frame:
             self.invalid.append(
@@ -65,16 +65,17 @@ class Watch(Timeliness):
                 " and is dropped: take a larger burst, or a smaller mtu"
             )
 
-    def sockets(self, network: Network, wanted: dict[Interface, Chain]) -> None:
-        """Does the data lose its sender's socket before it waits in the bottleneck?
+    def check_sockets(self, network: Network, wanted: dict[Interface, Chain]) -> None:
+        """Check that data is detached from its sender's socket before it queues at the bottleneck.
 
-        Else TCP Small Queues counts what waits there as the host's own; netem hides it where it delays the data.
+        Otherwise TCP Small Queues counts the queue as the host's own. A netem that delays the data detaches it.
         """
         if network.sends_copies:
             return
         flows = range(self.experiment.total_streams)
-        ways = {self.experiment.reversed(flow) for flow in flows}
-        for interface in [network.way_back if backward else network.bottleneck for backward in sorted(ways)]:
+        reversed_flows = {self.experiment.reversed(flow) for flow in flows}
+        for is_reversed in sorted(reversed_flows):
+            interface = network.reverse_bottleneck if is_reversed else network.bottleneck
             chain = {qdisc.kind: qdisc.settings for qdisc in wanted.get(interface, ())}
             delays = chain.get("netem", {})
             if "tbf" in chain and not (delays.get("latency") or delays.get("jitter")):
@@ -83,17 +84,17 @@ class Watch(Timeliness):
                     " sender holds back: give that direction a delay, or take --backend guest"
                 )
 
-    def path(self, network: Network) -> None:
-        """Is the RTT of the empty path what the experiment says?"""
+    def check_path(self, network: Network) -> None:
+        """Check that the RTT of the idle path matches the experiment."""
         path = self.experiment.path
         for pair, (sender, receiver) in enumerate(zip(network.senders, network.receivers, strict=True)):
             if path.loss_by == "firewall" and path.loss > 0:
                 break
             expected = self.experiment.pair_delay(pair)
-            # The first echo waits for ARP and the bridges' learning.
+            # The first echo waits for ARP and the bridges' address learning.
             times = ping.ping(sender, receiver, count=6, timeout=2.0 + 2 * expected)[1:]
             if not times:
-                # At a third of loss and more, six echoes may well all be lost.
+                # At a loss of a third or more, all six echoes may well be lost.
                 if max(path.loss, path.reverse_loss) < 0.3:
                     self.invalid.append(f"no answer from {receiver.name}: the path does not work")
                 continue
@@ -101,9 +102,9 @@ class Watch(Timeliness):
             self.checks[f"ping {sender.name}"] = round(rtt, 7)
             slack = max(0.01 * expected, _RTT_SLACK) + 3 * path.jitter
             if path.reorder:
-                slack += expected  # an echo may be among those that overtake
+                slack += expected  # an echo may be one of the reordered packets
             maxrate = self.experiment.hosts.maxrate
-            # fq holds an echo back until the one before has had its time.
+            # fq delays an echo until the one before has used up its time.
             longest = expected if maxrate is None else max(expected, 8 * ping.FRAME / maxrate)
             if not expected - slack <= rtt <= longest + slack:
                 why = "the machine is too busy" if rtt > longest else "a part of the delay is missing"
@@ -111,10 +112,10 @@ class Watch(Timeliness):
                     f"the empty path takes {rtt * 1e3:.2f} ms, not {expected * 1e3:g} ms: {why}"
                 )
 
-    # After
+    # After the traffic
 
-    def drops(self, before: Counted, after: Counted, bottleneck: Interface) -> None:
-        """Drops that nobody planned, at the bottleneck's netem or at a sender's own interface."""
+    def check_drops(self, before: Counted, after: Counted, bottleneck: Interface) -> None:
+        """Check for unplanned drops, at the bottleneck's netem and at the senders' own interfaces."""
         counted = {
             interface: {
                 late.kind: (late.drops - early.drops, late.packets - early.packets)
@@ -127,13 +128,13 @@ class Watch(Timeliness):
         for kind, (drops, packets) in here.items():
             self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
         if "netem" in here:
-            # A netem counts what its child drops as well, and what is above it what it could not take.
+            # A netem also counts its child's drops, and a shaper above it counts what the netem refused.
             drops, packets = here["netem"]
-            # So does a shaper, of those inside it: the outermost has them all.
+            # A shaper also counts those of its children, so the outermost has them all.
             queue = next((lost for kind, (lost, _) in here.items() if kind in _SHAPERS), 0)
             random = most = drops - queue
             if self.experiment.hosts.offloads:
-                # A shaper that cuts a packet of many segments counts each that it drops, and netem above it none.
+                # A shaper that splits a super-packet counts each dropped segment, the netem above it none.
                 random, most = max(0, random), drops
             self._netem_drops(random, packets + queue, most)
         for interface, kinds in counted.items():
@@ -143,14 +144,14 @@ class Watch(Timeliness):
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
 
-    def not_read(self) -> None:
-        """Is every discipline on the path one that is read?"""
+    def check_unread(self) -> None:
+        """Check that the agent can decode every discipline on the path."""
         if names := ", ".join(self.experiment.path.unread):
             self.checks["not read"] = names
             self.suspect.append(f"not read: {names}, so nothing is concluded about what the path can carry")
 
-    def unshaped(self, disciplines: Sequence[str]) -> None:
-        """Do these disciplines ("htb on s1-eth2") let the packets pass, for want of a class?"""
+    def check_unshaped(self, disciplines: Sequence[str]) -> None:
+        """Check for disciplines ("htb on s1-eth2") that send the packets unshaped because no class takes them."""
         if names := ", ".join(disciplines):
             self.checks["unshaped"] = names
             self.suspect.append(
@@ -158,21 +159,21 @@ class Watch(Timeliness):
                 " the number of one of its classes (default 10 for class 1:10), or add a filter"
             )
 
-    def _netem_drops(self, random: int, kept: int, most: int | None = None) -> None:
-        """Check that netem dropped as many packets as it should.
+    def _netem_drops(self, random: int, passed: int, most: int | None = None) -> None:
+        """Check that netem dropped the planned share of packets.
 
         Args:
-            random: packets that it dropped by chance, at least.
-            kept: packets that it kept.
-            most: packets that it dropped by chance, at most; None for as many as at least.
+            random: Random drops, lower bound.
+            passed: Packets that passed.
+            most: Random drops, upper bound; None for the lower bound.
         """
         path = self.experiment.path
         self.checks["random drops"] = random
         loss = capacity.netem_drop_rate(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
         if any(change.name == "loss" for change in path.changes):
             return
-        expected = loss * (kept + random)
-        # Losses in bursts and correlated losses vary more than independent ones.
+        expected = loss * (passed + random)
+        # Bursty and correlated losses vary more than independent ones.
         spread = math.sqrt(expected * (1 - loss) * (2 * path.loss_burst - 1) / (1 - path.loss_correlation))
         if random > expected + 6 * spread and random > expected + (5 if loss else 0):
             why = "its queue is too short"
@@ -182,26 +183,26 @@ class Watch(Timeliness):
             if offered > (path.rate or plan.UNSHAPED):
                 why = "the UDP flows send more than it holds while it delays them, take a smaller udp_rate"
             self.invalid.append(f"netem dropped {random} packets, {expected:.0f} were planned: {why}")
-        # With offloads what is kept is counted in segments, and what is dropped in packets of many.
+        # With offloads, passed packets are counted in segments and drops in super-packets.
         hosts = self.experiment.hosts
         fewest = expected / math.ceil(_SUPER_PACKET / self.experiment.segment) if hosts.offloads else expected
-        # Correlated draws are seldom extreme: small losses become rarer than they are asked for.
+        # Correlated draws are seldom extreme, so small losses become rarer than requested.
         if (random if most is None else most) < fewest - 6 * spread - 5 and not path.loss_correlation:
             self.invalid.append(f"netem dropped only {random} packets, {expected:.0f} were planned")
 
-    def kernel(self, moved: dict[str, dict[str, int]]) -> None:
-        """Did a host's kernel throw away or hold back, for want of room, what the path had carried?"""
-        for host, counted in moved.items():
+    def check_kernel(self, increases: dict[str, dict[str, int]]) -> None:
+        """Check for segments that a host's kernel discarded or held back although the path had carried them."""
+        for host, counted in increases.items():
             for name, count in counted.items():
                 self.checks[f"{host} {name.partition(' ')[2]}"] = count
                 if not count:
                     continue
-                reasons = self.invalid if name in counters.WRONG else self.suspect
-                sentence = (counters.WRONG | counters.DOUBTFUL)[name]
+                reasons = self.invalid if name in counters.INVALIDATING else self.suspect
+                sentence = (counters.INVALIDATING | counters.DOUBTFUL)[name]
                 reasons.append(f"{host}: " + sentence.format(count=count, s="s" * (count > 1)))
 
-    def stopped(self, seconds: float) -> None:
-        """Somebody stopped it after so long."""
+    def record_stop(self, seconds: float) -> None:
+        """Record that the run was stopped after `seconds`."""
         warmup = self.experiment.flows.warmup
         if seconds > warmup:
             self.suspect.append(

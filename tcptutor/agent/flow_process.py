@@ -1,9 +1,8 @@
-"""One process whose threads are the ends of a run's TCP flows.
+"""Process whose threads are the ends of a run's TCP flows.
 
-A process of its own, as the agent's main thread would wait for Python's lock after each of its calls: 16 flows that
-have always something to send would let it take a sample in seconds. One for all flows, for the sake of an emulated
-processor: each change of process empties what it knows of the memory, and a flow's sender and receiver take turns at
-every segment.
+The flows need a process of their own: in the agent's process each call of its main thread would wait for Python's lock,
+and with 16 busy flows a sample would take seconds. All flows share one process because each process switch flushes an
+emulated processor's address translations, and a flow's sender and receiver alternate at every segment.
 """
 
 from __future__ import annotations
@@ -16,29 +15,29 @@ from typing import NoReturn
 
 
 class Gate:
-    """Where the flows' threads wait until the agent lets them go on, once and for all."""
+    """Barrier at which the flows' threads wait until the agent opens it for good."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
 
     def wait(self) -> None:
-        """Called by a thread."""
+        """Wait, in a thread of a flow."""
         os.read(self._read, 1)
 
     def open(self) -> None:
-        """Called by the agent; safe to call twice."""
+        """Let all threads pass, from the agent; safe to call twice."""
         if self._write >= 0:
             os.close(self._write)
             self._write = -1
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Release the pipe."""
         self.open()
         os.close(self._read)
 
 
 class FlowProcess:
-    """Owns the process and its gates. What it shares with the agent, sockets and memory, is made before it starts."""
+    """Owner of the process and its gates. Shared sockets and memory must exist before it starts."""
 
     def __init__(self) -> None:
         self._work: list[Callable[[], None]] = []
@@ -47,25 +46,24 @@ class FlowProcess:
         self._ended = False
 
     def add(self, work: Callable[[], None]) -> None:
-        """One more thread, which does this."""
+        """Add a thread that runs `work`."""
         self._work.append(work)
 
     def gate(self) -> Gate:
-        """A gate that opens when the agent ends, too."""
+        """Return a new gate, which also opens when the agent exits."""
         gate = Gate()
         self._gates.append(gate)
         return gate
 
     def start(self) -> None:
-        """Start the process and its threads; without any work there is none."""
+        """Start the process and its threads, if there is any work."""
         if self._work:
             self._pid = os.fork()
             if not self._pid:
-                self._be()
+                self._run()
 
-    def _be(self) -> NoReturn:
-        """The process, from its first to its last instruction. Its threads end before it does, and it holds their ends
-        of the connections until it is stopped."""
+    def _run(self) -> NoReturn:
+        """Run the process. It outlives its threads, and so keeps the connections open until it is stopped."""
         try:
             for gate in self._gates:
                 gate.open()
@@ -78,13 +76,13 @@ class FlowProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended although nobody stopped it."""
+        """True if the process has exited by itself."""
         if self._pid and not self._ended:
             self._ended = os.waitpid(self._pid, os.WNOHANG)[0] != 0
         return self._ended
 
     def stop(self) -> None:
-        """End it and all its threads; safe to call twice."""
+        """Kill the process and its threads; safe to call twice."""
         if self._pid and not self.ended:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)

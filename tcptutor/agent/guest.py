@@ -1,7 +1,7 @@
-"""The agent's start inside the QEMU guest: bring the kernel up, build the network, make one run, then serve the port.
+"""Start of the agent inside the QEMU guest: prepare the kernel, build the network, make a trial run, then serve.
 
-What happens here happens once, before the snapshot is taken: every module is loaded, every program that a run
-starts has been read, and the network stands.
+All of this happens once, before the snapshot: every module is loaded, every program of a run is in the page cache, and
+the network is up.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tcptutor.agent import entropy, pause
 from tcptutor.agent import experiment as runner
+from tcptutor.agent import guest_machine
 from tcptutor.agent.agent import Agent
 from tcptutor.agent.channel import Channel
-from tcptutor.agent.names import HostNames
+from tcptutor.agent.host_names import HostNames
 from tcptutor.agent.session import bounds
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
@@ -61,12 +61,12 @@ _MODULES = (
 
 _IPV4 = Path("/proc/sys/net/ipv4")
 _TCP_MEM = _IPV4 / "tcp_mem"
-_USED = 512 << 20
-"""What the start of a guest has used of its memory at one time or another, bytes; with room."""
+_START_MEMORY = 512 << 20
+"""Memory that the start of a guest touches at most, bytes; with a margin."""
 
 
-def _port() -> int:
-    """The virtio port, opened once, for reading and writing: a second open is refused."""
+def _open_port() -> int:
+    """Open the virtio port for reading and writing; a second open would be refused."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         for name in Path("/sys/class/virtio-ports").glob("*/name"):
@@ -77,13 +77,13 @@ def _port() -> int:
 
 
 def _allow_algorithms() -> None:
-    """Let every lab host make any algorithm its own, by `sysctl -w` as the manuals print it."""
+    """Let every lab host use any algorithm through `sysctl -w`, as in the manuals."""
     known = (_IPV4 / "tcp_available_congestion_control").read_text()
     (_IPV4 / "tcp_allowed_congestion_control").write_text(known)
 
 
-def _free() -> int:
-    """Memory that nothing uses, bytes."""
+def _free_memory() -> int:
+    """Return the unused memory, bytes."""
     return next(
         int(line.split()[1]) << 10
         for line in Path("/proc/meminfo").read_text().splitlines()
@@ -92,18 +92,18 @@ def _free() -> int:
 
 
 def _give_memory_to_tcp() -> None:
-    """Let TCP have its share of what is free, and a quarter of that again before nothing more is given."""
-    pressure = round(memory.SHARE * _free() / mmap.PAGESIZE)
+    """Give TCP its share of the free memory before pressure begins, and a quarter more before allocations fail."""
+    pressure = round(memory.SHARE * _free_memory() / mmap.PAGESIZE)
     _TCP_MEM.write_text(f"{pressure * 3 // 4} {pressure} {pressure * 5 // 4}")
 
 
 def _zero_free_memory() -> None:
-    """Take free memory and give it back as zeros: the snapshot leaves zero pages out.
+    """Fill free memory with zeros, because the snapshot leaves out zero pages.
 
-    Nearly all of it; of a large guest's, what the start can have used: the kernel takes that before what was never
-    used, unless it may take whole large pages.
+    In a large guest only what the start can have touched: the kernel reuses those pages before untouched ones, unless
+    it may allocate huge pages.
     """
-    size = min(max(0, _free() - (24 << 20)), _USED) & ~(mmap.PAGESIZE - 1)
+    size = min(max(0, _free_memory() - (24 << 20)), _START_MEMORY) & ~(mmap.PAGESIZE - 1)
     if size:
         with mmap.mmap(-1, size) as taken:
             taken.madvise(mmap.MADV_NOHUGEPAGE)
@@ -112,45 +112,45 @@ def _zero_free_memory() -> None:
 
 
 _HOME_SIZE = "48m"
-"""Of what is in `~`, for mount: what is carried out is less, and the rest of the memory is the experiments'."""
+"""Size of the home folder, for mount: more than a session copies out, and the rest is for experiments."""
 
-_ROOM = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
-"""Of what is in memory elsewhere: all of them full leave enough to the experiments and to what runs in the shells.
-iperf3, typed there, has a file in /tmp a stream."""
+_FOLDER_SIZES = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
+"""Sizes of the other folders in memory. Even when all are full, experiments and shells have enough. iperf3 keeps a file
+per stream in /tmp."""
 
 _ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",
     "group": "root:x:0:\n",
     "nsswitch.conf": "hosts: files\n",
 }
-"""Files that Debian's packages would make when they are configured. tcpdump leaves root for the user of its name, which
-is root again here: whoever types in the guest may do everything there."""
+"""Files that Debian's packages create when configured. tcpdump drops root for the user of its name, which here is root
+again: the guest's users may do everything."""
 
 
-def _writable() -> None:
-    """An /etc and a home that can be written, in memory, beside a root that cannot."""
-    etc, beside = Path("/etc"), Path("/run/etc")
-    shutil.copytree(etc, beside, symlinks=True)
+def _make_writable() -> None:
+    """Mount a writable /etc and home in memory over the read-only root."""
+    etc, copy = Path("/etc"), Path("/run/etc")
+    shutil.copytree(etc, copy, symlinks=True)
     for name, text in _ETC.items():
-        (beside / name).write_text(text)
-    for folder, size in _ROOM.items():
+        (copy / name).write_text(text)
+    for folder, size in _FOLDER_SIZES.items():
         subprocess.run(["mount", "-o", f"remount,size={size}", f"/{folder}"], check=True)
     for mount in (
         ["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"],
-        ["mount", "--bind", str(beside), str(etc)],
+        ["mount", "--bind", str(copy), str(etc)],
         ["mount", "-t", "tmpfs", "-o", f"size={_HOME_SIZE},mode=700", "home", str(home_files.FOLDER)],
     ):
         subprocess.run(mount, check=True)
-    # What Debian's alternatives would link.
+    # Links that Debian's alternatives would create.
     for name in ("iptables", "iptables-save"):
         Path("/agent/bin", name).symlink_to("/usr/sbin/xtables-nft-multi")
 
 
-class _Guest(Channel):
-    """Takes the first request out of the shared memory, where it is before the guest moves; all others off the port.
+class _GuestChannel(Channel):
+    """Channel that takes the first request from shared memory and all others from the virtio port.
 
-    Until it is there the guest does not sleep: its snapshot is taken at a count of instructions that an idle guest
-    would be long to reach. Where it can stop its machine, it does so again and again, for whoever takes the snapshot.
+    Until the first request the guest does not sleep: its snapshot is taken at an instruction count that an idle guest
+    would take long to reach. With the watchdog it pauses its machine again and again, so that a snapshot can be taken.
     """
 
     def __init__(self, port: int, ring: Ring, pause: Callable[[], None] | None = None) -> None:
@@ -170,8 +170,8 @@ class _Guest(Channel):
         return super().wait(timeout, others)
 
 
-class _Silent(Channel):
-    """Takes a run's events to nowhere."""
+class _SilentChannel(Channel):
+    """Channel that discards a run's events."""
 
     def send(self, event: Event) -> None:
         pass
@@ -182,18 +182,18 @@ class _Silent(Channel):
 
 
 def main() -> None:
-    """`python -m tcptutor.agent.guest CLOCK`, started by the image's init."""
+    """Run the agent; the image's init starts `python -m tcptutor.agent.guest CLOCK`."""
     clock = sys.argv[1]
     subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
     _allow_algorithms()
-    port = _port()
+    port = _open_port()
     ring = in_guest()
     if ring is None:
         raise SystemExit("no shared memory: the guest has no way to answer")
-    channel = _Guest(port, ring, pause.in_guest())
-    _writable()
+    channel = _GuestChannel(port, ring, guest_machine.find_pause())
+    _make_writable()
     bounds.make()
-    agent = Agent(channel, "guest", clock, names=HostNames(), reseed=entropy.reseed)
+    agent = Agent(channel, "guest", clock, names=HostNames(), reseed=guest_machine.reseed)
     environment = agent.start()
     trial = Experiment(
         name="start",
@@ -201,7 +201,7 @@ def main() -> None:
         hosts=Hosts(algorithm="reno"),
         flows=Flows(duration=1.0, warmup=0.0, udp_streams=1),
     )
-    runner.run(agent.network, trial, _Silent(port, ring.write), 39000)
+    runner.run(agent.network, trial, _SilentChannel(port, ring.write), 39000)
     _zero_free_memory()
     _give_memory_to_tcp()
     agent.channel.send(Ready(protocol.VERSION, environment))

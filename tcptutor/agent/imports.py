@@ -1,7 +1,7 @@
-"""Import parts of libraries whose other parts take several times as long: the agent starts in half the time.
+"""Partial imports of slow libraries, which halve the agent's start.
 
-pyroute2 imports every protocol that it knows when any module of it is imported. Mininet imports distutils, and with it
-all of setuptools, to compare versions of Open vSwitch.
+Importing any module of pyroute2 imports all its protocols. Mininet imports distutils, and with it all of setuptools, to
+compare versions of Open vSwitch.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ def bare_package(name: str) -> Iterator[None]:
         return
     package = ModuleType(name)
     package.__path__ = found.submodule_search_locations or []
-    with _registered({name: package}):
+    with _temporary({name: package}):
         yield
 
 
 @contextmanager
 def no_distutils() -> Iterator[None]:
-    """Let modules import `distutils.version.StrictVersion` within the block, which they then cannot use."""
+    """Let a module import `distutils.version.StrictVersion` within the block; the imported class is unusable."""
     if "distutils" in sys.modules:
         yield
         return
     package, version = ModuleType("distutils"), ModuleType("distutils.version")
     package.__path__, version.__dict__["StrictVersion"] = [], None
-    with _registered({"distutils": package, "distutils.version": version}):
+    with _temporary({"distutils": package, "distutils.version": version}):
         yield
 
 
 @contextmanager
-def _registered(modules: dict[str, ModuleType]) -> Iterator[None]:
+def _temporary(modules: dict[str, ModuleType]) -> Iterator[None]:
     sys.modules.update(modules)
     try:
         yield

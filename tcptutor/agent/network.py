@@ -1,7 +1,7 @@
-"""The lab's network as the manuals have it, built by Mininet: h1 ... h8, switches s1 and s2.
+"""Network of the lab as in the manuals, built by Mininet: h1 ... h8, switches s1 and s2.
 
-One pair: `s1-eth1` faces h1, `s1-eth2` faces s2. Several pairs: `s1-eth1` faces s2, the hosts follow.
-Odd hosts send to the even host after them. Addresses are 10.0.0.N/8.
+With one pair, `s1-eth1` faces h1 and `s1-eth2` faces s2. With several pairs, `s1-eth1` faces s2 and the hosts follow.
+Odd hosts send to the next even host. Addresses are 10.0.0.N/8.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ with no_distutils():
     from mininet.topo import Topo
 
 _LINK_LOCAL_REPORTS = Path("/proc/sys/net/ipv4/igmp_link_local_mcast_reports")
-"""Whether a bridge tells everybody of a group that no host is in: such packets would count as those that a host's own
-rules drop."""
+"""Whether a bridge announces groups without members. The hosts' filters would drop these packets and count them as
+dropped by a rule."""
 
 
 class _Pairs(Topo):  # type: ignore[misc]
-    """A description only; Mininet builds it."""
+    """Topology for Mininet to build."""
 
     def build(self, pairs: int = 1) -> None:
         s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
@@ -52,7 +52,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _setns(fd: int) -> None:
-    # os.setns exists from Python 3.12 on; we start at 3.11.
+    # os.setns exists from Python 3.12 on; we support 3.11.
     if _libc.setns(fd, _CLONE_NEWNET):
         code = ctypes.get_errno()
         raise LabError(f"cannot enter a lab host's network namespace: {os.strerror(code)}")
@@ -60,20 +60,20 @@ def _setns(fd: int) -> None:
 
 @contextmanager
 def network_of(pid: int | None) -> Iterator[None]:
-    """This thread in the network namespace of process `pid` (None: where it is) for the length of the block.
+    """Switch this thread to the network namespace of process `pid` for the length of the block; None stays.
 
-    A socket belongs for good to the namespace that it was opened in.
+    A socket keeps the namespace in which it was opened.
     """
     if pid is None:
         yield
         return
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        there = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _setns(there)
+            _setns(target)
         finally:
-            os.close(there)
+            os.close(target)
         try:
             yield
         finally:
@@ -84,7 +84,7 @@ def network_of(pid: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interface:
-    """One end of a link: its name and the process whose namespace it is in (None: the agent's own)."""
+    """One end of a link: its name and a process in its namespace (None: the agent's own)."""
 
     name: str
     pid: int | None
@@ -92,7 +92,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Host:
-    """A lab host: its name, address, first process, and interface."""
+    """Lab host: its name, address, first process and interface."""
 
     name: str
     address: str
@@ -101,39 +101,39 @@ class Host:
 
 
 class Network:
-    """The running network. Owns Mininet; `stop` takes down what `start` made."""
+    """Running network. Owns Mininet; `stop` takes down what `start` has built."""
 
     def __init__(self, pairs: int = 1) -> None:
         self.pairs = pairs
         self.sends_copies = False
-        """Whether packets lose their sender's socket at the first switch (`netlink.Netfilter`), as on a real path."""
+        """Whether packets lose their sender's socket at the first switch, as on a real path (`netlink.Netfilter`)."""
         self._net: Any = None
 
     def start(self) -> None:
-        """Build it. Raises LabError when Mininet cannot."""
+        """Build the network. Raises LabError if Mininet cannot."""
         setLogLevel("critical")
         with contextlib.suppress(OSError):
             _LINK_LOCAL_REPORTS.write_text("0")
-        # Mininet would raise limits and sysctls of the whole machine on first use; the lab needs none of them.
+        # Mininet would raise limits and sysctls of the whole machine on first use, which the lab does not need.
         Mininet.inited = True
         try:
             self._net = Mininet(
                 topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False
             )
             self._net.start()
-        except SystemExit as error:  # what Mininet does when a tool is missing
+        except SystemExit as error:  # Mininet exits when a tool is missing
             raise LabError("Mininet cannot start: run `tcptutor setup` to install what it needs") from error
         except Exception as error:
             raise LabError(f"Mininet cannot build the network: {error}") from error
 
     def stop(self) -> None:
-        """Take it down; safe to call twice."""
+        """Take the network down; safe to call twice."""
         if self._net is not None:
             self._net.stop()
             self._net = None
 
     def host(self, number: int) -> Host:
-        """Host h`number`."""
+        """Return host h`number`."""
         node = self._net.get(f"h{number}")
         return Host(node.name, f"10.0.0.{number}", node.pid, Interface(f"{node.name}-eth0", node.pid))
 
@@ -151,31 +151,35 @@ class Network:
 
     @property
     def bottleneck(self) -> Interface:
-        """The first switch's interface that faces the second: delay, loss and rate sit here, on the data direction."""
+        """Interface of the first switch that faces the second: shapes the data's direction."""
         return Interface("s1-eth2" if self.pairs == 1 else "s1-eth1", None)
 
     @property
-    def way_back(self) -> Interface:
-        """The second switch's interface that faces the first: what acknowledgements go through."""
+    def reverse_bottleneck(self) -> Interface:
+        """Interface of the second switch that faces the first: shapes the acknowledgments' direction."""
         return Interface("s2-eth1", None)
 
     def access(self, pair: int) -> Interface:
-        """The second switch's interface that faces the receiver of `pair`."""
+        """Return the second switch's interface that faces the receiver of `pair`."""
         return Interface("s2-eth2" if self.pairs == 1 else f"s2-eth{pair + 2}", None)
 
-    def near(self, pair: int) -> Interface:
-        """The first switch's interface that faces the sender of `pair`."""
+    def sender_access(self, pair: int) -> Interface:
+        """Return the first switch's interface that faces the sender of `pair`."""
         return Interface("s1-eth1" if self.pairs == 1 else f"s1-eth{pair + 2}", None)
 
     @property
     def shaped(self) -> list[Interface]:
-        """Every interface on which the lab puts queue disciplines."""
-        between = [self.bottleneck, self.way_back, *(self.access(pair) for pair in range(self.pairs))]
-        return between + [host.interface for host in self.hosts]
+        """All interfaces on which the lab puts queue disciplines."""
+        switches = [
+            self.bottleneck,
+            self.reverse_bottleneck,
+            *(self.access(pair) for pair in range(self.pairs)),
+        ]
+        return switches + [host.interface for host in self.hosts]
 
     @property
     def interfaces(self) -> list[Interface]:
-        """Every interface of hosts and switches; a switch's own, that of its bridge, is in `bridges`."""
+        """All interfaces of hosts and switches, without the switches' bridge devices (`bridges`)."""
         ports = [
             Interface(str(name), None)
             for switch in ("s1", "s2")
@@ -186,7 +190,7 @@ class Network:
 
     @property
     def ports(self) -> list[Interface]:
-        """Every interface of the switches."""
+        """All interfaces of the switches, without their bridge devices."""
         return [interface for interface in self.interfaces if interface.pid is None]
 
     @property
@@ -195,12 +199,12 @@ class Network:
         return [Interface("s1", None), Interface("s2", None)]
 
     def process(self, name: str) -> int:
-        """A process that is in the network namespace of host or switch `name` as long as the network stands.
+        """Return a process in the network namespace of host or switch `name` that lives as long as the network.
 
-        The agent is not always in the switches' own: it enters a host's to ask for its flows.
+        For the switches it is not the agent's own, which temporarily enters other namespaces.
         """
         return int(self._net.get(name).pid)
 
-    def popen(self, host: Host, *command: str, **how: Any) -> Any:
-        """Start `command` on `host`; a subprocess.Popen."""
-        return self._net.get(host.name).popen(list(command), **how)
+    def popen(self, host: Host, *command: str, **options: Any) -> Any:
+        """Start `command` on `host` and return its subprocess.Popen."""
+        return self._net.get(host.name).popen(list(command), **options)

@@ -1,4 +1,4 @@
-"""Round-trip times by ICMP echo, from inside a lab host: what `ping` does, without a process and its text."""
+"""Round-trip times by ICMP echo from inside a lab host, without a `ping` process and its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ECHO = struct.Struct("!BBHHH")
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 _PAYLOAD = 48
 FRAME = 14 + 20 + _ECHO.size + _PAYLOAD
-"""Bytes of an echo on the link."""
+"""Bytes of an echo's Ethernet frame."""
 
 
 def _checksum(data: bytes) -> int:
@@ -26,32 +26,32 @@ def _checksum(data: bytes) -> int:
 def ping(
     source: Host, destination: Host, count: int = 5, interval: float = 0.0, timeout: float = 2.0
 ) -> list[float]:
-    """Round-trip times in seconds of the echoes that came back, at most `count`."""
+    """Return the round-trip times of the answered echoes, s."""
     times: list[float] = []
-    identity = os.getpid() & 0xFFFF
+    identifier = os.getpid() & 0xFFFF
     with network_of(source.pid):
         sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     with sock:
         for sequence in range(1, count + 1):
-            header = _ECHO.pack(_ECHO_REQUEST, 0, 0, identity, sequence)
+            header = _ECHO.pack(_ECHO_REQUEST, 0, 0, identifier, sequence)
             payload = b"\0" * _PAYLOAD
-            packet = _ECHO.pack(_ECHO_REQUEST, 0, _checksum(header + payload), identity, sequence) + payload
+            packet = _ECHO.pack(_ECHO_REQUEST, 0, _checksum(header + payload), identifier, sequence) + payload
             sent = time.monotonic()
             sock.sendto(packet, (destination.address, 0))
-            if _answered(sock, identity, sequence, sent + timeout):
+            if _answered(sock, identifier, sequence, sent + timeout):
                 times.append(time.monotonic() - sent)
             if interval:
                 time.sleep(interval)
     return times
 
 
-def _answered(sock: socket.socket, identity: int, sequence: int, deadline: float) -> bool:
+def _answered(sock: socket.socket, identifier: int, sequence: int, deadline: float) -> bool:
     while (left := deadline - time.monotonic()) > 0:
         if not select.select([sock], [], [], left)[0]:
             return False
         data = sock.recv(2048)
         start = (data[0] & 0x0F) * 4
-        kind, _, _, got_identity, got_sequence = _ECHO.unpack_from(data, start)
-        if (kind, got_identity, got_sequence) == (_ECHO_REPLY, identity, sequence):
+        kind, _, _, reply_identifier, reply_sequence = _ECHO.unpack_from(data, start)
+        if (kind, reply_identifier, reply_sequence) == (_ECHO_REPLY, identifier, sequence):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The flows of a run while it lasts, with their samples, changes of the path and captured packets."""
+"""Traffic of a run while it lasts, with its samples, path changes and captured packets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 from tcptutor.agent import connecting, shaping, traffic
 from tcptutor.agent.capture import Capture
 from tcptutor.agent.channel import Channel
+from tcptutor.agent.flow_group import Group
 from tcptutor.agent.flow_process import FlowProcess
-from tcptutor.agent.group import Group
-from tcptutor.agent.hosts import Setup
-from tcptutor.agent.load import Load
+from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.netlink import QueueLength
 from tcptutor.agent.network import Interface, Network
+from tcptutor.agent.processors import Processors
 from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.tracing import Tracing
 from tcptutor.agent.udp import UdpReports
@@ -29,17 +29,17 @@ from tcptutor.wire.plan import Chain
 from tcptutor.wire.protocol import RawSamples
 
 _EARLY = 0.5
-"""How much before our time iperf3 may end, s: its own began before we saw its flows, on a busy machine long before."""
-_ENOUGH = 0.5
-"""The share of the measured time that a run must have where they ended still earlier."""
+"""Time by which iperf3 may end early, s: on a busy machine it begins long before its flows are detected."""
+_MIN_SHARE = 0.5
+"""Smallest share of the measured time that a run must have if its flows end still earlier."""
 _CONNECT_TIMEOUT = 15.0
-"""Longest wait for the connections, s of the lab's clock; a lossy path may need several SYNs."""
-_LONGEST_TIMEOUT = 120.0
-"""Longest wait on a path that loses most of them, s: the kernel itself gives one up after some two minutes."""
+"""Timeout for the connections, s of the lab's clock; a lossy path may need several SYNs."""
+_MAX_CONNECT_TIMEOUT = 120.0
+"""Timeout on a path that loses most SYNs, s: the kernel gives up after about two minutes."""
 
 
 class RunningTraffic:
-    """The running traffic and its samples. Owns its flows; `stop` ends them."""
+    """Flows of a run and their sampling. Owns the flows; `stop` ends them."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RunningTraffic:
         self.network, self.channel = network, channel
         self._setup, self._wanted = setup, wanted
         self.experiment = experiment
-        """With every change that has happened."""
+        """Experiment with all path changes so far."""
         self.process = FlowProcess()
         self.groups = traffic.groups(network, experiment, first_port, self.process)
         self.sampler = Sampler(channel, sample_hz)
@@ -73,12 +73,11 @@ class RunningTraffic:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self.capture: Capture | None = None
-        """From the start on, where packets are to be kept."""
         self._path = experiment.path
-        self.load = Load()
-        """Of the measured time once the warm-up is over, of all before."""
+        self.processors = Processors()
+        """Load in the measured time; before that, since the start."""
         self.missing = 0.0
-        """How much before its time all of it had ended, s."""
+        """Time by which all flows ended early, s."""
 
     def stop(self) -> None:
         with ExitStack() as cleanup:
@@ -90,7 +89,7 @@ class RunningTraffic:
             cleanup.callback(self.process.stop)
 
     def start(self) -> None:
-        """Receivers, then the flows that begin at once: time begins when they are connected, and may send."""
+        """Start receivers and the first flows; time begins when these are connected and may send."""
         for group in self.groups:
             group.prepare()
         self.process.start()
@@ -100,11 +99,11 @@ class RunningTraffic:
         if self.experiment.flows.capture:
             self.capture = Capture(self.network, self.experiment)
         now = [group for group in self.groups if group.start == 0]
-        if connecting.spared(self.experiment):
+        if connecting.connects_without_loss(self.experiment):
             with connecting.without_loss(self._setup, self._wanted):
                 self._connect(now)
                 if self.udp:
-                    # The last answer to a handshake may be on its way.
+                    # The last answer to a handshake may still be in flight.
                     self.channel.pause(max(map(self.experiment.pair_delay, range(self.experiment.pairs))))
         else:
             self._connect(now)
@@ -113,14 +112,14 @@ class RunningTraffic:
             group.send()
 
     def _connect(self, now: list[Group]) -> None:
-        """Connect the groups `now`, and wait until their flows are there. Raises LabError."""
+        """Connect the groups `now` and wait until their flows are established. Raises LabError."""
         waits = traffic.waits(self.experiment, now)
         began = time.monotonic()
-        todo = sorted(zip(waits, now, strict=True), key=lambda one: one[0])
+        pending = sorted(zip(waits, now, strict=True), key=lambda item: item[0])
         deadline = began + max(waits, default=0.0) + self._timeout + traffic.connect_seconds(self.experiment)
         while True:
-            while todo and began + todo[0][0] <= time.monotonic():
-                todo.pop(0)[1].connect()
+            while pending and began + pending[0][0] <= time.monotonic():
+                pending.pop(0)[1].connect()
             if all(group.connected for group in now):
                 return
             self._check(now)
@@ -130,29 +129,29 @@ class RunningTraffic:
 
     @property
     def failures(self) -> list[str]:
-        """Why some of the flows ended before their time, a line each."""
+        """Reasons why flows ended early, one line each."""
         return [group.failure for group in self.groups if group.failure]
 
     @property
     def _timeout(self) -> float:
-        """How long the connections may take beside the path's own time, s: each attempt takes twice the one before."""
+        """Time for handshakes apart from the path's own delay, s; each retry doubles the timeout."""
         path = self.experiment.path
-        arrives = (1 - path.loss) * (1 - path.reverse_loss)
-        return min(_LONGEST_TIMEOUT, _CONNECT_TIMEOUT / arrives**2)
+        answered = (1 - path.loss) * (1 - path.reverse_loss)
+        return min(_MAX_CONNECT_TIMEOUT, _CONNECT_TIMEOUT / answered**2)
 
-    def _check(self, groups: list[Group], allowed: bool = False) -> None:
-        """Raises LabError, with the reason, when flows have ended that should not have; `allowed`: only when failed."""
+    def _check(self, groups: list[Group], may_end: bool = False) -> None:
+        """Raise LabError with the reason if flows have failed, or have ended unless they `may_end`."""
         for group in groups:
             if group.failure:
                 raise LabError(group.failure)
-            if group.ended and not allowed:
+            if group.ended and not may_end:
                 raise LabError(f"the flows of {group.sender.name} ended before their time: {group.remedy}")
 
     def _actions(self) -> list[tuple[float, Callable[[], None]]]:
-        """What happens while the traffic runs: (when, what), in order of time."""
+        """Return the scheduled actions of the run as (time, action), sorted by time."""
 
-        def change(one: Change) -> Callable[[], None]:
-            return lambda: self._change(one)
+        def change_path(change: Change) -> Callable[[], None]:
+            return lambda: self._change_path(change)
 
         def begin(group: Group) -> Callable[[], None]:
             def start() -> None:
@@ -161,19 +160,19 @@ class RunningTraffic:
 
             return start
 
-        actions = [(one.at, change(one)) for one in self.experiment.path.changes]
+        actions = [(change.at, change_path(change)) for change in self.experiment.path.changes]
         actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
-        actions.append((self.experiment.flows.warmup, self.load.begin))
+        actions.append((self.experiment.flows.warmup, self.processors.restart))
         return sorted(actions, key=lambda action: action[0])
 
-    def _take_change(self, change: Change) -> None:
-        """One that nobody here knew of."""
+    def _apply_deferred(self, change: Change) -> None:
+        """Apply a path change that the experiment did not contain."""
         path = self.experiment.path
         path = msgspec.structs.replace(path, changes=(*path.changes, change))
         self.experiment = msgspec.structs.replace(self.experiment, path=path)
-        self._change(change)
+        self._change_path(change)
 
-    def _change(self, change: Change) -> None:
+    def _change_path(self, change: Change) -> None:
         if change.name == "link":
             shaping.set_link(self.network.bottleneck, up=bool(change.value))
             return
@@ -185,36 +184,36 @@ class RunningTraffic:
         )
 
     def sample(self) -> float:
-        """Take and send samples for the length of the experiment; the time they cover, s."""
+        """Sample for the length of the experiment, apply its scheduled actions, and return the sampled time, s."""
         total = self.experiment.seconds
         actions = self._actions()
         while True:
-            # Before the sample: it is to have the last of what a flow sent.
+            # Checked before the sample, which must include the last data of a flow.
             ended = all(group.ended for group in self.groups)
             t, _ = self.sampler.take()
             while actions and actions[0][0] <= t:
                 actions.pop(0)[1]()
             while self.channel.deferred.due <= t:
-                self._take_change(self.channel.deferred.take())
-            over = t >= total or ended
-            self.sampler.send(t, at_once=over)
-            if over:
+                self._apply_deferred(self.channel.deferred.take())
+            is_over = t >= total or ended
+            self.sampler.send(t, at_once=is_over)
+            if is_over:
                 if t < total:
                     self._ended_early(total - t)
                 return t
             self.channel.pause(max(0.0, self.sampler.due - time.monotonic()))
 
     def _ended_early(self, missing: float) -> None:
-        """All flows are over, `missing` seconds before the run is. Raises LabError where little was measured."""
+        """Record that all flows ended `missing` seconds early. Raises LabError if little was measured."""
         fixed = self.experiment.flows.bytes is not None
-        few = missing > self.experiment.flows.duration * (1 - _ENOUGH)
-        if few:
-            self._check(self.groups, allowed=fixed or missing <= _EARLY)
+        too_short = missing > self.experiment.flows.duration * (1 - _MIN_SHARE)
+        if too_short:
+            self._check(self.groups, may_end=fixed or missing <= _EARLY)
         if not fixed and missing > _EARLY:
             self.missing = missing
 
     def finish(self, seconds: float) -> None:
-        """Wait for iperf3 to write what it counted of UDP; it may take a moment longer than the samples.
+        """Wait for iperf3 to write its UDP counts, which may take a moment longer than the samples.
 
         Raises LabError with iperf3's error.
         """
@@ -224,16 +223,16 @@ class RunningTraffic:
                 self.channel.pause(0.02)
             if group.failure:
                 raise LabError(group.failure)
-        if rows := [row for one in self.udp for row in one.end(seconds)]:
+        if rows := [row for reports in self.udp for row in reports.finish(seconds)]:
             self.channel.send(
                 RawSamples(round(seconds, 6), b"", udp=tuple(sorted(rows, key=lambda row: row.t)))
             )
 
-    def captured(self) -> list[CapturedAt]:
-        """Send the packets that were kept; how many, for each interface."""
+    def send_captured(self) -> list[CapturedAt]:
+        """Send the captured packets, and return their counts by interface."""
         if self.capture is None:
             return []
-        kept, packets = self.capture.end(self.sampler.began)
-        for piece in packets:
-            self.channel.send(piece)
-        return kept
+        counts, blocks = self.capture.end(self.sampler.began)
+        for block in blocks:
+            self.channel.send(block)
+        return counts

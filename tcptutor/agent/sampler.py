@@ -1,6 +1,6 @@
-"""Samples of a run: every flow's TCP state and the queues on its way, taken at a steady rate beside the traffic.
+"""Sampler of a run: every flow's TCP state and the queues on its path, at a steady rate during the traffic.
 
-The same for a run that an experiment describes and for one that somebody starts by hand.
+It serves planned experiments and manually started runs alike.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tcptutor.wire import rows
 from tcptutor.wire.protocol import RawSamples
 
 _BATCH = 0.2
-"""Lab time that one Samples event covers, s."""
+"""Lab time that one RawSamples event covers, s."""
 _SENDERS_HZ = 20.0
-"""How often the senders' own queues are asked for, at most: what waits there is a mean, no course of events."""
+"""Highest rate for the senders' own queues, of which only the mean matters."""
 
 
 class SampledFlow(NamedTuple):
-    """A data connection: its number in the run, its pair, and its addresses."""
+    """Data connection: its number in the run, its pair and its addresses."""
 
     number: int
     pair: int
@@ -36,77 +36,83 @@ class SampledFlow(NamedTuple):
 
 
 class Timing:
-    """How well the samples keep to their times, from the traffic's start on; told in order of time."""
+    """Punctuality of the samples since the traffic began."""
 
     def __init__(self, period: float) -> None:
         self.period = period
-        """Between two samples, s."""
+        """Time between two samples, s."""
         self.longest_gap = 0.0
-        """The longest time without a sample, s."""
+        """Longest time without a sample, s."""
         self.last = 0.0
-        """When the last sample was taken, s after the traffic began."""
-        self._taken = self._woken = self._late = 0
+        """Time of the last sample, s after the traffic began."""
+        self._samples = self._wakeups = self._late = 0
         self._lateness = 0.0
 
-    def woke(self, late: float) -> None:
-        """A timer went off, `late` seconds after its time."""
-        self._woken += 1
+    def record_wakeup(self, late: float) -> None:
+        """Record that a timer expired `late` seconds after its time."""
+        self._wakeups += 1
         self._late += late > LATE
         self._lateness += late
 
-    def took(self, t: float) -> None:
-        """A sample was taken, `t` seconds after the traffic began."""
+    def record_sample(self, t: float) -> None:
+        """Record a sample `t` seconds after the traffic began."""
         self.longest_gap = max(self.longest_gap, t - self.last)
         self.last = t
-        self._taken += 1
+        self._samples += 1
 
     @property
     def late(self) -> float:
-        """The share of the timers that were late, 0 to 1."""
-        return self._late / self._woken if self._woken else 0.0
+        """Share of late timers, 0 to 1."""
+        return self._late / self._wakeups if self._wakeups else 0.0
 
     @property
     def mean_late(self) -> float:
-        """The mean lateness of the timers, s."""
-        return self._lateness / self._woken if self._woken else 0.0
+        """Mean lateness of the timers, s."""
+        return self._lateness / self._wakeups if self._wakeups else 0.0
 
     @property
     def missing(self) -> float:
-        """The share of the samples that should have been taken until the last one and were not, 0 to 1.
+        """Share of samples missing up to the last one, 0 to 1.
 
-        Late timers do not tell of these: work that takes longer than a period leaves samples out, and the next one may
-        be in time.
+        Lateness does not show it: work that takes longer than a period skips samples, and the next may be punctual.
         """
-        if not self._taken:
+        if not self._samples:
             return 0.0
         due = int(self.last / self.period) + 1
-        return max(0.0, 1 - self._taken / due)
+        return max(0.0, 1 - self._samples / due)
 
     @property
     def counts(self) -> TimerCounts:
         return TimerCounts(self.period, self.longest_gap, self.late, self.missing, self.mean_late)
 
 
-class _Queue:
-    """A queue that is watched from now on: its length, and what has happened in it since. `close` it."""
+class _QueueCounter:
+    """Length of a queue, and its counters since construction; `close` it.
 
-    def __init__(self, asked: QueueLength, earlier: Length | None = None) -> None:
-        """`earlier`: what had been counted in the queue before it, in the same place. Raises LabError."""
-        self.close = asked.close
-        self._ask = asked.now
+    Args:
+        queue: Queue to ask for.
+        earlier: Counters of the queue that was in its place before.
+
+    Raises:
+        LabError: The queue is gone.
+    """
+
+    def __init__(self, queue: QueueLength, earlier: Length | None = None) -> None:
+        self.close = queue.close
+        self._read = queue.read
         self._drops, self._sent = (earlier.drops, earlier.sent) if earlier is not None else (0, 0)
-        self._before = self._ask()
+        self._before = self._read()
 
     @property
-    def counted(self) -> Length:
-        """What had happened when it was last asked for; nothing waits."""
+    def totals(self) -> Length:
+        """Counters at the last `read`, with an empty queue."""
         return Length(0, 0, self._drops, self._sent)
 
-    def now(self) -> Length:
-        """Raises LabError when it is gone."""
-        now, before = self._ask(), self._before
+    def read(self) -> Length:
+        """Read length and counters. Raises LabError if the queue is gone."""
+        now, before = self._read(), self._before
         if now.sent < before.sent or now.drops < before.drops:
-            before = Length(0, 0, 0, 0)  # another discipline, which counts from its own beginning
+            before = Length(0, 0, 0, 0)  # another discipline, whose counters began at 0
         self._drops += now.drops - before.drops
         self._sent += now.sent - before.sent
         self._before = now
@@ -114,67 +120,71 @@ class _Queue:
 
 
 class SampledPair:
-    """The flows from one host to another, which are asked for together."""
+    """Flows from one host to another, sampled with one request per host."""
 
     def __init__(self, sender: SockDiag, receiver: SockDiag) -> None:
         self._sender, self._receiver = sender, receiver
         self._numbers: list[int] = []
-        self._there: list[bytes] = []
-        self._back: list[bytes] = []
+        self._sender_requests: list[bytes] = []
+        self._receiver_requests: list[bytes] = []
 
     def add(self, flow: SampledFlow) -> None:
         self._numbers.append(flow.number)
-        self._there.append(tcp_request(flow.address))
-        self._back.append(tcp_request(flow.address.other_end))
+        self._sender_requests.append(tcp_request(flow.address))
+        self._receiver_requests.append(tcp_request(flow.address.other_end))
 
-    def ask(self, t: float) -> list[tuple[int, bytes]]:
-        """The number of each flow that is there, and its state as `wire.rows` has it."""
+    def sample(self, t: float) -> list[tuple[int, bytes]]:
+        """Return number and state, in the format of `wire.rows`, of each flow that exists at `t`."""
         answers = zip(
             self._numbers,
-            self._sender.infos(self._there),
-            self._receiver.bytes_received(self._back),
+            self._sender.infos(self._sender_requests),
+            self._receiver.bytes_received(self._receiver_requests),
             strict=True,
         )
         return [(number, rows.row(number, t, received, info)) for number, info, received in answers if info]
 
 
 class UdpSource(Protocol):
-    """What counts UDP flows."""
+    """Counter of UDP flows."""
 
-    def look(self, t: float) -> None:
-        """Called with every sample, `t` seconds after the traffic began."""
+    def poll(self, t: float) -> None:
+        """Update the counters, at every sample, `t` seconds after the traffic began."""
         ...
 
     def take(self, t: float) -> list[UdpSample]:
-        """What has come since the last call."""
+        """Return the samples since the last call."""
         ...
 
 
 class Sampler:
     """Takes the samples of one run and sends them in batches.
 
-    Owns the sockets that it asks with, and the trace; `close` it.
+    Owns its sockets and the trace; `close` it.
+
+    Args:
+        channel: Receiver of the samples.
+        sample_hz: Samples per second of the lab's clock.
+        queue_may_go: Whether the user may delete the bottleneck's queue during the run.
     """
 
     def __init__(self, channel: Channel, sample_hz: float, queue_may_go: bool = False) -> None:
-        """`queue_may_go`: whether somebody may take the queue away, which then ends nothing."""
         self._channel, self._queue_may_go = channel, queue_may_go
         self.timing = Timing(1 / sample_hz)
         self.flows: list[SampledFlow] = []
-        """In order of their numbers."""
+        """Flows sorted by number."""
         self.trace: Tracing | None = None
         self.udp: list[UdpSource] = []
         self.began = self.due = time.monotonic()
-        """When the traffic began, and when the next sample is to be taken; in the lab's clock."""
+        """Start of the traffic and time of the next sample, in the lab's clock."""
         self._diags: dict[str, SockDiag] = {}
         self._pairs: dict[tuple[str, str], SampledPair] = {}
-        """By the names of sender and receiver."""
-        self._bottleneck: _Queue | None = None
-        self._counted: Length | None = None
-        """What was counted at the bottleneck before its queue that is watched now."""
-        self._senders: dict[int, _Queue] = {}
-        self._every = max(1, round(sample_hz / _SENDERS_HZ))
-        """Samples of the flows to one of the senders' queues."""
+        """Flows by the names of sender and receiver."""
+        self._bottleneck: _QueueCounter | None = None
+        self._earlier: Length | None = None
+        """Counters of earlier queues at the bottleneck."""
+        self._senders: dict[int, _QueueCounter] = {}
+        self._sender_interval = max(1, round(sample_hz / _SENDERS_HZ))
+        """Samples of the flows per sample of the senders' queues."""
         self._rows: list[bytes] = []
         self._lengths: list[QueueSample] = []
         self._sender_lengths: list[SenderSample] = []
@@ -182,7 +192,7 @@ class Sampler:
         self._tick = -1
 
     def add(self, flow: SampledFlow, sender: Host, receiver: Host) -> None:
-        """Ask for this one as well."""
+        """Add a flow to the samples."""
         self.flows.append(flow)
         self.flows.sort()
         ends = sender.name, receiver.name
@@ -191,32 +201,34 @@ class Sampler:
         self._pairs[ends].add(flow)
 
     def watch(self, queue: QueueLength | None) -> None:
-        """Ask for this queue of the bottleneck from now on, and for no other."""
+        """Sample `queue` as the bottleneck's from now on; None for no queue."""
         if self._bottleneck is not None:
             if queue is not None:
-                with contextlib.suppress(LabError):  # it is gone: the last sample has all that is known of it
-                    self._bottleneck.now()
-            self._counted = self._bottleneck.counted
+                with contextlib.suppress(
+                    LabError
+                ):  # the queue is gone, and the last sample has its final counters
+                    self._bottleneck.read()
+            self._earlier = self._bottleneck.totals
             self._bottleneck.close()
             self._bottleneck = None
         if queue is not None:
             try:
-                self._bottleneck = _Queue(queue, self._counted)
+                self._bottleneck = _QueueCounter(queue, self._earlier)
             except LabError:
                 queue.close()
                 if not self._queue_may_go:
                     raise
 
     def watch_senders(self, hosts: Iterable[Host]) -> None:
-        """Ask for the queues of these hosts' own interfaces as well, of those that have one now."""
+        """Sample the interface queues of these hosts as well, if they have one now."""
         for host in hosts:
             number = int(host.name[1:])
             if number not in self._senders:
-                asked = QueueLength(host.interface)
-                if asked.now().waits:
-                    self._senders[number] = _Queue(asked)
+                queue = QueueLength(host.interface)
+                if queue.read().has_queue:
+                    self._senders[number] = _QueueCounter(queue)
                 else:
-                    asked.close()
+                    queue.close()
 
     def _diag(self, host: Host) -> SockDiag:
         if host.name not in self._diags:
@@ -224,7 +236,7 @@ class Sampler:
         return self._diags[host.name]
 
     def close(self) -> None:
-        """Let go of the sockets; safe to call twice."""
+        """Release sockets and trace; safe to call twice."""
         for diag in self._diags.values():
             diag.close()
         self.watch(None)
@@ -234,34 +246,41 @@ class Sampler:
             self.trace.close()
 
     def begin(self, at: float) -> None:
-        """The traffic began then, in the lab's clock."""
+        """Set the start of the traffic, in the lab's clock."""
         self.began = self.due = at
 
-    def _ask(self, t: float) -> list[bytes]:
-        """The state of every flow that is there, in order of their numbers, as `wire.rows` has it."""
-        found = [row for pair in self._pairs.values() for row in pair.ask(t)]
-        found.sort()
-        return [row for _, row in found]
+    def _sample_flows(self, t: float) -> list[bytes]:
+        """Return the state of every existing flow, sorted by number, in the format of `wire.rows`."""
+        states = [state for pair in self._pairs.values() for state in pair.sample(t)]
+        states.sort()
+        return [row for _, row in states]
 
     def take(self, waited: bool = True) -> tuple[float, list[bytes]]:
-        """One sample of everything: its time, s since the traffic began, and a row of each flow that is there.
+        """Take one sample of everything.
 
-        waited: until it was due. Else its lateness is of our own work, and says nothing of the machine's timers.
-        Raises LabError when the queue is gone.
+        Args:
+            waited: Whether the agent slept until the sample was due. Otherwise its own work made it late, which says
+                nothing about the machine's timers.
+
+        Returns:
+            The time, s since the traffic began, and a row for each existing flow.
+
+        Raises:
+            LabError: The bottleneck's queue is gone.
         """
         now = time.monotonic()
         t = now - self.began
         if self._tick >= 0 and waited:
-            self.timing.woke(now - self.due)
-        self.timing.took(t)
-        # A steady grid: a late sample does not make those after it late.
+            self.timing.record_wakeup(now - self.due)
+        self.timing.record_sample(t)
+        # A fixed grid: one late sample does not delay the next ones.
         self._tick = max(self._tick + 1, int(t / self.timing.period) + 1)
         self.due = self.began + self._tick * self.timing.period
-        taken = self._ask(round(t, 6))
+        taken = self._sample_flows(round(t, 6))
         self._rows += taken
         if self._bottleneck is not None:
             try:
-                length = self._bottleneck.now()
+                length = self._bottleneck.read()
             except LabError:
                 if not self._queue_may_go:
                     raise
@@ -270,20 +289,20 @@ class Sampler:
                 self._lengths.append(
                     QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
                 )
-        if self._tick % self._every == 1 % self._every:
-            self._take_senders(round(t, 6))
+        if self._tick % self._sender_interval == 1 % self._sender_interval:
+            self._sample_senders(round(t, 6))
         for source in self.udp:
-            source.look(t)
+            source.poll(t)
         return t, taken
 
-    def _take_senders(self, t: float) -> None:
+    def _sample_senders(self, t: float) -> None:
         for host, queue in self._senders.items():
-            length = queue.now()
-            if length.waits:
+            length = queue.read()
+            if length.has_queue:
                 self._sender_lengths.append(SenderSample(host, t, length.bytes, length.packets, length.drops))
 
     def send(self, t: float, at_once: bool) -> None:
-        """Send what was taken up to `t` when it is a batch, or `at_once`."""
+        """Send the samples up to `t` if they fill a batch, or `at_once`."""
         if t - self._sent < _BATCH and not at_once:
             return
         acks, resent = self.trace.take(self.began) if self.trace is not None else ([], [])
@@ -310,7 +329,7 @@ class Sampler:
         udp: Sequence[UdpResult] = (),
         captured: Sequence[CapturedAt] = (),
     ) -> Ended:
-        """What is to be told of the whole run, which took `seconds` of the lab's time."""
+        """Return the final report of the run, which took `seconds` of the lab's time."""
         return Ended(
             doubts.experiment,
             tuple((flow.number, flow.pair) for flow in self.flows),

@@ -1,4 +1,4 @@
-"""Sets the queue disciplines of an interface, reads back what the kernel holds, and compares."""
+"""Queue disciplines of an interface: set, read back and compare."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tcptutor.wire.plan import Chain, Qdisc
 
 _HANDLE_STEP = 0x10000
 _SLACK = {"latency": 1000, "jitter": 1000}
-"""What a setting may lose in the kernel's own units (netem's old clock ticks), by name."""
+"""Error that the kernel's units may cause (netem's old clock ticks), by setting."""
 _RELATIVE_SLACK = 1e-5
-"""What a probability or a rate may lose to 32 bits, relative."""
+"""Relative error of a probability or rate in 32 bits."""
 _UNREADABLE = {"shape", "frame", "rate"}
-"""Settings that some disciplines do not give back."""
+"""Settings that some disciplines do not report."""
 
 
 def apply(interface: Interface, chain: Chain) -> None:
-    """Put `chain` on `interface` in place of what is there. Raises KernelLacks when the kernel has no such qdisc."""
+    """Replace the disciplines of `interface` by `chain`. Raises KernelLacks if the kernel has no such qdisc."""
     with Route(interface.pid) as route:
         index = route.index(interface)
         route.clear(index)
@@ -31,13 +31,13 @@ def apply(interface: Interface, chain: Chain) -> None:
 
 
 def change(interface: Interface, chain: Chain) -> None:
-    """Give the disciplines that are on `interface` these settings; packets that wait in them stay."""
+    """Change the settings of the existing disciplines of `interface`, without losing queued packets."""
     with Route(interface.pid) as route:
         _put(route.change, route.index(interface), chain)
 
 
 def clear(interface: Interface) -> None:
-    """Take the qdiscs of `interface` away."""
+    """Delete the disciplines of `interface`."""
     with Route(interface.pid) as route:
         route.clear(route.index(interface))
 
@@ -49,13 +49,13 @@ def set_link(interface: Interface, up: bool) -> None:
 
 
 def handle(level: int) -> int:
-    """The handle of the discipline at that place of a chain: 1:, 2:, 3: ..."""
+    """Return the handle of the discipline at that level of a chain: 1:, 2:, 3: ..."""
     return _HANDLE_STEP * (level + 1)
 
 
 def _put(put: Callable[[int, int, int, Qdisc], None], index: int, chain: Chain) -> None:
     for level, qdisc in enumerate(chain):
-        # The only class of a discipline above is number 1: netem's and tbf's alike.
+        # netem and tbf have one class, with the number 1.
         parent = handle(level - 1) + 1 if level else ROOT
         try:
             put(index, handle(level), parent, qdisc)
@@ -70,62 +70,62 @@ def _put(put: Callable[[int, int, int, Qdisc], None], index: int, chain: Chain) 
 
 
 def read(interface: Interface) -> tuple[QdiscState, ...]:
-    """What the kernel holds on `interface`, as far as we know it, from the root down."""
+    """Return the known disciplines on `interface`, from the root down."""
     with Route(interface.pid) as route:
-        route.look()
-        return chain_of(known(route.qdiscs().get(route.index(interface), [])))
+        route.refresh()
+        return chain_of(known_kinds(route.qdiscs().get(route.index(interface), [])))
 
 
-def known(found: Iterable[QdiscState]) -> list[QdiscState]:
-    """Those of a kind whose settings we know."""
-    return [one for one in found if one.kind in KINDS]
+def known_kinds(qdiscs: Iterable[QdiscState]) -> list[QdiscState]:
+    """Return the disciplines of kinds that the agent can set up."""
+    return [qdisc for qdisc in qdiscs if qdisc.kind in KINDS]
 
 
-def chain_of(found: Iterable[QdiscState]) -> tuple[QdiscState, ...]:
-    """The disciplines of one interface, each after that which it is in; what hangs below no root is left out."""
-    there = list(found)
+def chain_of(qdiscs: Iterable[QdiscState]) -> tuple[QdiscState, ...]:
+    """Order the disciplines of one interface from the root down; those not connected to the root are left out."""
+    qdiscs = list(qdiscs)
 
     def below(parent: int) -> Iterator[QdiscState]:
-        for one in there:
-            # ROOT would pass for a class of the handle ffff:.
-            inside = one.parent != ROOT and one.parent & ~0xFFFF == parent
-            if one.parent == ROOT if parent == ROOT else inside:
-                yield one
-                if one.handle:
-                    yield from below(one.handle)
+        for qdisc in qdiscs:
+            # ROOT looks like a class of the handle ffff:.
+            is_child = qdisc.parent != ROOT and qdisc.parent & ~0xFFFF == parent
+            if qdisc.parent == ROOT if parent == ROOT else is_child:
+                yield qdisc
+                if qdisc.handle:
+                    yield from below(qdisc.handle)
 
     return tuple(below(ROOT))
 
 
 def steps(qdisc: Qdisc) -> dict[str, float]:
-    """How fine the kernel keeps the settings of `qdisc`, by name, in the settings' own units."""
+    """Return the kernel's resolution of the settings of `qdisc`, by name, in the settings' own units."""
     settings = qdisc.settings
     if qdisc.kind == "tbf":
-        # A bucket is kept in ticks of time.
+        # The kernel stores the bucket as a time in ticks.
         return {"burst": 1 + 2 * TICK * settings["rate"]}
     if qdisc.kind != "netem":
         return {}
     step = 1 / U32_MAX
-    found = dict.fromkeys(("loss", "loss_correlation", "duplicate", "reorder"), step)
+    resolution = dict.fromkeys(("loss", "loss_correlation", "duplicate", "reorder"), step)
     if settings["burst"] > 1:
-        # Two probabilities: that of a burst's begin, and that of its end.
-        found |= {"loss": 2 * step * settings["burst"], "burst": step * settings["burst"] ** 2}
-    return found
+        # The kernel stores two probabilities, of a burst's start and of its end.
+        resolution |= {"loss": 2 * step * settings["burst"], "burst": step * settings["burst"] ** 2}
+    return resolution
 
 
 def differences(wanted: Chain, found: tuple[QdiscState, ...]) -> list[str]:
-    """A sentence for each setting that the kernel does not hold as asked; empty when all is well."""
-    kinds = tuple(one.kind for one in found)
+    """Return a sentence for each setting that the kernel does not hold as requested."""
+    kinds = tuple(qdisc.kind for qdisc in found)
     if kinds != tuple(qdisc.kind for qdisc in wanted):
         asked = ", ".join(qdisc.kind for qdisc in wanted) or "nothing"
         return [f"queue disciplines: asked for {asked}, the kernel holds {', '.join(kinds) or 'nothing'}"]
     problems = []
-    for qdisc, one in zip(wanted, found, strict=True):
+    for qdisc, state in zip(wanted, found, strict=True):
         slack = _SLACK | steps(qdisc)
         for name, asked in qdisc.settings.items():
-            got = one.settings.get(name)
-            if got is None and name in _UNREADABLE:
+            actual = state.settings.get(name)
+            if actual is None and name in _UNREADABLE:
                 continue
-            if got is None or abs(got - asked) > max(slack.get(name, 0), _RELATIVE_SLACK * abs(asked)):
-                problems.append(f"{qdisc.kind} {name}: asked for {asked}, the kernel holds {got}")
+            if actual is None or abs(actual - asked) > max(slack.get(name, 0), _RELATIVE_SLACK * abs(asked)):
+                problems.append(f"{qdisc.kind} {name}: asked for {asked}, the kernel holds {actual}")
     return problems

@@ -1,4 +1,4 @@
-"""TCP flows as threads of one process: each writes as iperf3 does, and its receiver takes in all that comes."""
+"""TCP flows as threads of one process: each sender writes as iperf3 does, each receiver reads everything."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 
+from tcptutor.agent.flow_group import Group
 from tcptutor.agent.flow_process import FlowProcess, Gate
-from tcptutor.agent.group import Group
 from tcptutor.agent.network import Host, network_of
 from tcptutor.base.errors import LabError
 from tcptutor.spec import LENGTH
@@ -25,68 +25,71 @@ _SO_MAX_PACING_RATE = 47
 _PACING_RATE = struct.Struct("@L")
 """An unsigned long, bytes/s."""
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER: what was not sent yet is thrown away."""
-_NEVER_READ = mmap.mmap(-1, 1 << 26)
-"""Where received data would go; the kernel throws it away instead (MSG_TRUNC). Its size is what one call takes in: a
-receiver leaves the kernel once in 64 MiB."""
-_TAKEN = socket.MSG_WAITALL | socket.MSG_TRUNC
+"""SO_LINGER: discard unsent data."""
+_SINK = mmap.mmap(-1, 1 << 26)
+"""Nominal buffer for received data, which the kernel discards (MSG_TRUNC). Its size lets a receiver return from the
+kernel only once per 64 MiB."""
+_DISCARD = socket.MSG_WAITALL | socket.MSG_TRUNC
 
 
 class _Stage(IntEnum):
-    """How far a flow has come."""
+    """Progress of a flow."""
 
-    BEGUN = 0
+    NEW = 0
     CONNECTED = 1
     SENT = 2
-    """All of a fixed amount has been written."""
+    """All of a fixed amount of data has been written."""
 
 
 class _Flow:
-    """A connection's sending end, and what its thread tells the agent of it."""
+    """Sending end of a connection, and the status that its thread shares with the agent.
+
+    Args:
+        end: Socket of the sender.
+        status: NUMBERS integers of shared memory.
+    """
 
     NUMBERS = 2
-    """Shared by both processes: its stage, and the number of the error that ended it before its time, or 0."""
+    """Shared integers: the stage, and the errno of a failure or 0."""
 
-    def __init__(self, end: socket.socket, told: memoryview) -> None:
-        """`told`: NUMBERS integers of shared memory."""
-        self.socket, self._told = end, told
+    def __init__(self, end: socket.socket, status: memoryview) -> None:
+        self.socket, self._status = end, status
 
     def reach(self, stage: _Stage) -> None:
-        """Called by its thread."""
-        self._told[0] = stage
+        """Record the stage, in the flow's thread."""
+        self._status[0] = stage
 
     def fail(self, error: OSError) -> None:
-        """Called by its thread."""
-        self._told[1] = error.errno or 0
+        """Record a failure, in the flow's thread."""
+        self._status[1] = error.errno or 0
 
     @property
     def connected(self) -> bool:
-        return self._told[0] >= _Stage.CONNECTED
+        return self._status[0] >= _Stage.CONNECTED
 
     @property
     def error(self) -> str:
-        """What ended it before its time; empty for nothing."""
-        return os.strerror(self._told[1]) if self._told[1] else ""
+        """Failure that ended the flow; empty for none."""
+        return os.strerror(self._status[1]) if self._status[1] else ""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes of it: it failed, or the other end has acknowledged all."""
-        return bool(self.error) or (self._told[0] == _Stage.SENT and not self._unacknowledged())
+        """True once the flow has failed, or its receiver has acknowledged all data."""
+        return bool(self.error) or (self._status[0] == _Stage.SENT and not self._unacknowledged_bytes())
 
-    def _unacknowledged(self) -> int:
-        """Bytes."""
+    def _unacknowledged_bytes(self) -> int:
         count = array.array("i", [0])
-        # SIOCOUTQ of linux/sockios.h has the number of the terminals' TIOCOUTQ.
+        # SIOCOUTQ (linux/sockios.h) is the same number as the terminals' TIOCOUTQ.
         fcntl.ioctl(self.socket, termios.TIOCOUTQ, count)
         return count[0]
 
 
 @dataclass
 class StreamGroup(Group):
-    """TCP flows. Owns their sending sockets, and the one at which the receiving ends connect."""
+    """TCP flows. Owns their sending sockets and the listening socket of their receiver."""
 
     process: FlowProcess = field(kw_only=True)
-    """Where their threads are, with those of other groups."""
+    """Process of the threads, shared with other groups."""
     _flows: list[_Flow] = field(default_factory=list)
     _listener: socket.socket | None = None
     _may_connect: Gate = field(init=False)
@@ -110,14 +113,14 @@ class StreamGroup(Group):
         for _ in self.flows:
             self.process.add(partial(self._receive, listener))
         size = _Flow.NUMBERS
-        told = memoryview(mmap.mmap(-1, 4 * size * len(self.flows))).cast("i")
+        status = memoryview(mmap.mmap(-1, 4 * size * len(self.flows))).cast("i")
         for place, (_, address) in enumerate(self.addresses):
             try:
-                flow = _Flow(self._socket(self.sender), told[size * place : size * (place + 1)])
+                flow = _Flow(self._socket(self.sender), status[size * place : size * (place + 1)])
                 self._flows.append(flow)
                 if (rate := self.experiment.flows.pacing) is not None:
-                    paced = _PACING_RATE.pack(round(rate) // 8)
-                    flow.socket.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, paced)
+                    pacing_rate = _PACING_RATE.pack(round(rate) // 8)
+                    flow.socket.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, pacing_rate)
                 flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"
@@ -157,25 +160,25 @@ class StreamGroup(Group):
             self._listener.close()
 
     def _socket(self, host: Host) -> socket.socket:
-        """Return a socket of `host` with every option that a handshake agrees on or a listener hands down.
+        """Return a socket of `host` with all options that a handshake negotiates or a listener passes on.
 
-        A listener needs them before the SYN comes: without DCTCP it refuses ECN, and both ends do without.
+        A listener needs them before the SYN arrives: without DCTCP it declines ECN, and both ends go without.
         """
         with network_of(host.pid):
-            made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # What a listener has, each of its connections has as well.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
+            new = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # A listener passes these options on to its connections.
+        new.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+        new.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
         if (size := self.experiment.flows.buffer) is not None:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+            new.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+            new.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
         if (mss := self.experiment.hosts.mss) is not None:
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
-        return made
+            new.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
+        return new
 
     def _send(self, flow: _Flow) -> None:
-        """A sender's thread: wait for the word, connect, wait once more, and write until it is over."""
+        """Run a sender's thread: connect and send when the gates open."""
         try:
             self._may_connect.wait()
             flow.socket.connect((self.receiver.address, self.port))
@@ -187,7 +190,7 @@ class StreamGroup(Group):
             flow.fail(error)
 
     def _write(self, end: socket.socket) -> None:
-        """All that a flow has to send; without a fixed amount it ends by an OSError."""
+        """Send all data of a flow; without a fixed amount, until an OSError."""
         data = memoryview(bytes(self.experiment.write or LENGTH))
         left = self.experiment.flows.bytes
         if left is None:
@@ -197,9 +200,9 @@ class StreamGroup(Group):
             left -= end.send(data[: min(left, len(data))])
 
     def _receive(self, listener: socket.socket) -> None:
-        """A receiver's thread: one connection, all that comes."""
+        """Run a receiver's thread: accept one connection and read everything."""
         with contextlib.suppress(OSError):
             end, _ = listener.accept()
-            size = self.experiment.flows.length or len(_NEVER_READ)
-            while end.recv_into(_NEVER_READ, size, _TAKEN):
+            size = self.experiment.flows.length or len(_SINK)
+            while end.recv_into(_SINK, size, _DISCARD):
                 pass

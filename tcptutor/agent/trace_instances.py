@@ -1,8 +1,8 @@
-"""Trace buffers (instances) and events that are one program's own among all that the kernel has, and gone with it.
+"""Trace buffers (instances) and events of one program among those of the whole kernel, with cleanup after crashes.
 
-They are the whole machine's, and stay when who made them is killed; process ids do not tell whose they are, for each
-lab counts its own. So whoever makes an instance holds a lock on its folder, which the kernel takes back however that
-program ends, and the next one removes those that nobody holds.
+They are global and survive the program that created them; a process id does not identify the owner, because each lab
+has its own process numbers. So the owner of an instance holds a lock on its folder, which the kernel releases when the
+program ends in any way, and the next program removes unlocked instances.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ _TRIES = 5
 
 
 class TraceInstance:
-    """Owns an instance of the kernel's trace buffers, and its lock; `close` it."""
+    """Instance of the kernel's trace buffers, and its lock; `close` it. Raises OSError if it cannot be created."""
 
     def __init__(self) -> None:
-        """Raises OSError where there can be none. What was left by programs that were killed is removed first."""
         remove_dead()
         self._lock = -1
         for _ in range(_TRIES):
             self._token = os.urandom(6).hex()
             self.folder = TRACEFS / "instances" / f"{_PREFIX}{self._token}"
             self.folder.mkdir()
-            # Until it is locked another program may take it for one that was left.
+            # Until the folder is locked, another program may remove it as abandoned.
             with contextlib.suppress(OSError):
                 self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 try:
@@ -47,19 +46,19 @@ class TraceInstance:
 
     @property
     def event(self) -> str:
-        """The name of an event of its own, below `events`."""
+        """Name of the instance's own event, below `events`."""
         return f"{_GROUP}/{_EVENT}{self._token}"
 
     def define(self, event: str) -> None:
-        """Make `event`, such as "tcp.tcp_retransmit_skb state=$state:s32", its own. Raises OSError."""
+        """Define the instance's event, such as "tcp.tcp_retransmit_skb state=$state:s32". Raises OSError."""
         _define(f"e:{self.event} {event}")
 
     def write(self, name: str, value: str) -> None:
-        """Write `value` to its file `name`. Raises OSError."""
+        """Write `value` to the instance's file `name`. Raises OSError."""
         (self.folder / name).write_text(value)
 
     def close(self) -> None:
-        """Give the buffers back; safe to call twice. Whatever was opened in it is to be closed before."""
+        """Release the buffers; safe to call twice. Close all files opened in the instance first."""
         if self._lock >= 0:
             _remove(self.folder)
             os.close(self._lock)
@@ -67,23 +66,23 @@ class TraceInstance:
 
 
 def mount() -> None:
-    """Have the kernel's tracing files in this mount namespace; nothing where that is not allowed."""
+    """Mount the kernel's tracing files in this mount namespace, if permitted."""
     try:
-        there = (TRACEFS / "events").exists()
+        is_mounted = (TRACEFS / "events").exists()
     except PermissionError:
-        return  # mounted, and root's alone
-    if not there:
+        return  # mounted, but readable by root only
+    if not is_mounted:
         ctypes.CDLL(None).mount(b"tracefs", str(TRACEFS).encode(), b"tracefs", 0, None)
 
 
 def remove_dead() -> int:
-    """Remove what programs that were killed have left, and give how many instances there were. Never raises."""
+    """Remove the instances and events of killed programs, and return the number of instances. Never raises."""
     removed = 0
     mount()
     with contextlib.suppress(OSError):
         for folder in TRACEFS.glob(f"instances/{_PREFIX}*"):
-            removed += _removed_if_dead(folder)
-        # An event goes before its instance: one without is nobody's.
+            removed += _remove_if_unlocked(folder)
+        # An event is removed before its instance, so one without an instance is abandoned.
         for event in TRACEFS.glob(f"events/{_GROUP}/{_EVENT}*"):
             if not (TRACEFS / "instances" / f"{_PREFIX}{event.name.removeprefix(_EVENT)}").exists():
                 with contextlib.suppress(OSError):
@@ -91,22 +90,22 @@ def remove_dead() -> int:
     return removed
 
 
-def _removed_if_dead(folder: Path) -> bool:
+def _remove_if_unlocked(folder: Path) -> bool:
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return False  # it has just gone
+        return False  # just removed
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return _remove(folder)
     except OSError:
-        return False  # it is somebody's
+        return False  # in use
     finally:
         os.close(lock)
 
 
 def _remove(folder: Path) -> bool:
-    """Whether the instance is gone. An event that is enabled, or a file that is open, would hold it."""
+    """Remove an instance, and return whether it is gone. An enabled event or an open file would hold it."""
     event = f"{_GROUP}/{_EVENT}{folder.name.removeprefix(_PREFIX)}"
     with contextlib.suppress(OSError):
         (folder / "events" / "enable").write_text("0")
@@ -119,8 +118,8 @@ def _remove(folder: Path) -> bool:
 
 
 def _define(event: str) -> None:
-    """Add an event to the kernel's, or take one away, and leave the others. Raises OSError."""
-    # Python's own append mode seeks first, which the kernel refuses here.
+    """Add or remove one of the kernel's dynamic events. Raises OSError."""
+    # Python's append mode seeks first, which the kernel refuses here.
     events = os.open(TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     try:
         os.write(events, event.encode())

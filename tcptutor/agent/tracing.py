@@ -1,8 +1,7 @@
-"""A flow's window at every arriving packet, and what it sends again: from the kernel's tracepoints tcp:tcp_probe and
-tcp:tcp_retransmit_skb.
+"""Per-packet trace of flows: congestion window and retransmissions from the kernel's tracepoints.
 
-The tracepoints are the whole machine's, not a namespace's: they need root, and a buffer (instance) of our own keeps
-them apart from other tracing.
+The tracepoints tcp:tcp_probe and tcp:tcp_retransmit_skb belong to the whole machine, not to a namespace. They need
+root, and an own buffer (instance) separates them from other tracing.
 """
 
 from __future__ import annotations
@@ -29,21 +28,27 @@ _LINE = re.compile(
 _RESENT = re.compile(rb"\s(\d+\.\d+): resent_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
 _TIME = re.compile(rb"\s(\d+\.\d+): ")
 _LINES = 2048
-"""So many bytes have the last line's time in them."""
+"""Bytes at the end of a read that contain the last line's time."""
 _RESENT_EVENT = (
     "tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
     " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
 )
-"""An event of our own on the tracepoint, which has no sequence numbers: they begin struct tcp_skb_cb (net/tcp.h), and
-that stands 40 bytes into struct sk_buff (linux/skbuff.h: five pointers, or what is as long, come before `cb`)."""
+"""Own event on the tracepoint, which lacks sequence numbers. They begin struct tcp_skb_cb (net/tcp.h), 40 bytes into
+struct sk_buff (linux/skbuff.h: five pointers, or fields of the same size, precede `cb`)."""
 _ESTABLISHED = 1
 
 
 class Tracing:
-    """Owns an instance of the kernel's trace buffers; `close` it."""
+    """Trace of some flows, in its own instance of the kernel's trace buffers; `close` it.
+
+    Args:
+        flows: Flow numbers by address.
+
+    Raises:
+        KernelLacks: The tracepoint cannot be used, with the reason.
+    """
 
     def __init__(self, flows: dict[Address, int]) -> None:
-        """`flows`: their numbers. Raises KernelLacks, with the reason, where the tracepoint cannot be used."""
         self._flows = {address[:2]: number for address, number in flows.items()}
         self._flow_bytes: dict[int, FlowBytes] = {}
         self._rest = b""
@@ -56,7 +61,7 @@ class Tracing:
             ports = [address.source_port for address in flows] or [0]
             instance.write("events/tcp/tcp_probe/filter", f"sport >= {min(ports)} && sport <= {max(ports)}")
             instance.write("events/tcp/tcp_probe/enable", "1")
-            self._trace_resent(instance, min(ports), max(ports))
+            self._trace_retransmissions(instance, min(ports), max(ports))
             self._pipe = os.open(instance.folder / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             self.close()
@@ -64,8 +69,8 @@ class Tracing:
                 f"this kernel's tcp_probe cannot be traced here ({error.strerror}): take acks=off, or --backend guest"
             ) from error
 
-    def _trace_resent(self, instance: TraceInstance, first: int, last: int) -> None:
-        """From the ports `first` to `last`. A kernel without such events (CONFIG_PROBE_EVENTS) tells of none."""
+    def _trace_retransmissions(self, instance: TraceInstance, first: int, last: int) -> None:
+        """Trace the ports `first` to `last`; without effect in a kernel without CONFIG_PROBE_EVENTS."""
         with contextlib.suppress(OSError):
             instance.define(_RESENT_EVENT)
             wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
@@ -73,10 +78,10 @@ class Tracing:
             instance.write(f"events/{instance.event}/enable", "1")
 
     def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
-        """What has come since the last call; `began` is the monotonic time of the traffic's start."""
-        whole, _, self._rest = self._read(time.monotonic()).rpartition(b"\n")
+        """Return the records since the last call; `began` is the traffic's start on the monotonic clock."""
+        lines, _, self._rest = self._read(time.monotonic()).rpartition(b"\n")
         acks, resent = list[AckSample](), list[ResentSample]()
-        for line in whole.splitlines():
+        for line in lines.splitlines():
             if match := _LINE.search(line):
                 flow = self._flows.get((match[2].decode(), int(match[3])))
                 if flow is not None:
@@ -92,8 +97,10 @@ class Tracing:
         return acks, resent
 
     def _read(self, until: float) -> bytes:
-        """The text that was left, all that was traced until then, and some of what came meanwhile: where flows trace
-        faster than this reads, there is always more."""
+        """Read the trace up to time `until`, and some of the newer records.
+
+        Flows may trace faster than this reads, so there may always be more.
+        """
         text = bytearray(self._rest)
         while True:
             try:
@@ -103,14 +110,14 @@ class Tracing:
                     break
                 raise
             text += more
-            # A read is of whole lines, as long as one fits.
+            # A read returns whole lines if at least one fits.
             times = _TIME.findall(more[-_LINES:])
             if not more or (times and float(times[-1]) >= until):
                 break
         return bytes(text)
 
     def _bytes(self, flow: int, number: int) -> FlowBytes:
-        """Of `flow`, whose first byte is `number` where nothing was traced of it yet."""
+        """Return the byte counter of `flow`, starting at the sequence number `number` for a new flow."""
         return self._flow_bytes.setdefault(flow, FlowBytes(number))
 
     def _ack(self, flow: int, began: float, match: re.Match[bytes]) -> AckSample:
@@ -130,19 +137,19 @@ class Tracing:
 
     @property
     def lost(self) -> int:
-        """Events that the buffer had no room for."""
-        found = 0
+        """Events that did not fit into the buffer."""
+        lost = 0
         if self._instance is None:
-            return found
+            return lost
         with contextlib.suppress(OSError):
             for cpu in self._instance.folder.glob("per_cpu/cpu*/stats"):
                 for line in cpu.read_text().splitlines():
                     if line.startswith(("overrun:", "dropped events:")):
-                        found += int(line.rpartition(":")[2])
-        return found
+                        lost += int(line.rpartition(":")[2])
+        return lost
 
     def close(self) -> None:
-        """Stop tracing and give the buffers back; safe to call twice."""
+        """Stop tracing and release the buffers; safe to call twice."""
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1

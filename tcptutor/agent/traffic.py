@@ -1,67 +1,71 @@
-"""The traffic of an experiment: which flows go together, and when they connect."""
+"""Traffic of an experiment: the groups of flows and their connection times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tcptutor.agent.flow_group import RUN_AGAIN, Group
 from tcptutor.agent.flow_process import FlowProcess
-from tcptutor.agent.group import RUN_AGAIN, Group
 from tcptutor.agent.network import Network
 from tcptutor.agent.streams import StreamGroup
 from tcptutor.agent.udp_flows import UdpGroup
 from tcptutor.base import units
 from tcptutor.spec import Experiment
 
-_ROUND_TRIPS = 10
-"""Round trips below which an iperf3 may fail for want of time."""
-_SETTING_UP = 6
-"""Round trips of an iperf3 client before its first flow: its control connection, and what both tell each other."""
+_MIN_ROUND_TRIPS = 10
+"""Round trips below which iperf3 may fail for lack of time."""
+_SETUP_ROUND_TRIPS = 6
+"""Round trips of an iperf3 client before its first flow: control connection and exchange of parameters."""
 
 
 def groups(network: Network, experiment: Experiment, first_port: int, process: FlowProcess) -> list[Group]:
-    """Who sends to whom: TCP flows that differ in nothing are one group, and so are the UDP flows of each pair.
+    """Group the flows that differ in nothing: TCP flows with equal settings, and the UDP flows of each pair.
 
-    `process` gets the ends of the TCP flows; whoever made it starts and stops it.
+    Args:
+        network: Running network.
+        experiment: Description of the flows.
+        first_port: First of the flows' source ports.
+        process: Process for the ends of the TCP flows; the caller starts and stops it.
     """
     members: dict[tuple[int, bool, str, float], list[int]] = {}
     for flow in range(experiment.total_streams):
         settings = (experiment.reversed(flow), experiment.algorithm(flow), experiment.start(flow))
         members.setdefault((flow // experiment.flows.streams, *settings), []).append(flow)
-    found: list[Group] = []
-    for (pair, backward, _, start), flows in members.items():
+    result: list[Group] = []
+    for (pair, is_reversed, _, start), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
-        sender, receiver = reversed(hosts) if backward else hosts
-        # Flows of one group need not have numbers in a row, and their ports are.
-        port = first_port + sum(len(group.flows) for group in found)
-        found.append(
+        sender, receiver = reversed(hosts) if is_reversed else hosts
+        # The flows of a group need not have consecutive numbers, but their ports are consecutive.
+        port = first_port + sum(len(group.flows) for group in result)
+        result.append(
             StreamGroup(
-                network, experiment, len(found), pair, sender, receiver, start, port,
+                network, experiment, len(result), pair, sender, receiver, start, port,
                 flows=tuple(flows), process=process,
             )
         )  # fmt: skip
     streams, remedy = experiment.flows.udp_streams, RUN_AGAIN
     longest = max(map(experiment.pair_delay, range(experiment.pairs)))
-    if experiment.flows.duration < _ROUND_TRIPS * longest:
-        # iperf3's own messages before and after the data take several.
-        trips = units.seconds(_ROUND_TRIPS * longest)
-        remedy = f"take a longer duration, {_ROUND_TRIPS} round trips ({trips}) or more"
+    if experiment.flows.duration < _MIN_ROUND_TRIPS * longest:
+        # iperf3's own messages before and after the data take several round trips.
+        trips = units.seconds(_MIN_ROUND_TRIPS * longest)
+        remedy = f"take a longer duration, {_MIN_ROUND_TRIPS} round trips ({trips}) or more"
     for pair in range(experiment.pairs if streams else 0):
         sender, receiver = network.senders[pair], network.receivers[pair]
         port = first_port + experiment.total_streams + pair * streams
-        found.append(
+        result.append(
             UdpGroup(
-                network, experiment, len(found), pair, sender, receiver, 0.0, port,
+                network, experiment, len(result), pair, sender, receiver, 0.0, port,
                 udp_streams=streams, remedy=remedy,
             )
         )  # fmt: skip
-    return found
+    return result
 
 
 def connect_seconds(experiment: Experiment) -> float:
-    """How long it may take until all flows are connected, on a path that loses nothing, s.
+    """Return the longest time until all flows are connected on a loss-free path, s.
 
-    TCP's connect at once; iperf3 connects UDP flows one after the other, a round trip each, and some of the pairs may
-    send while others connect, whose round trips then go through their queue.
+    TCP flows connect at once. iperf3 connects UDP flows one after the other, in one round trip each, and pairs that
+    already send may fill the queue that other handshakes pass.
     """
     path, flows = experiment.path, experiment.flows
     trip = max(map(experiment.pair_delay, range(experiment.pairs)))
@@ -71,13 +75,14 @@ def connect_seconds(experiment: Experiment) -> float:
 
 
 def waits(experiment: Experiment, chosen: Sequence[Group]) -> list[float]:
-    """How long each of the groups `chosen` waits before it connects, s, so that all have their flows at one time.
+    """Return how long each of the groups waits before it connects, s, so that all finish at the same time.
 
-    iperf3 sends a UDP flow's one datagram of a handshake once: where a queue drops it the flow never begins. So
-    nobody sends before all of these are through.
+    iperf3 sends a UDP flow's handshake datagram once: if a queue drops it, the flow never starts. So no flow sends
+    before all of them are connected.
     """
     needs = [
-        (_SETTING_UP + group.udp_streams if group.udp_streams else 1) * experiment.pair_delay(group.pair)
+        (_SETUP_ROUND_TRIPS + group.udp_streams if group.udp_streams else 1)
+        * experiment.pair_delay(group.pair)
         for group in chosen
     ]
     if not any(group.flows for group in chosen) or not any(group.udp_streams for group in chosen):

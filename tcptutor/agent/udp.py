@@ -1,6 +1,6 @@
-"""UDP flows as iperf3's server counts them: what arrived, what is missing, how evenly, while it goes on and in the end.
+"""UDP flows as iperf3's server counts them, during the run and at its end: arrivals, losses and jitter.
 
-A server that knows `--json-stream` (iperf3 3.17) tells it as it happens, an older one when it has ended.
+A server with `--json-stream` (iperf3 3.17) reports as it goes, an older one only at its end.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tcptutor.run import UdpResult, UdpSample
 from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, udp_sample
 
 
-class _Whole(msgspec.Struct, frozen=True):
-    """All that a server says that tells nothing before."""
+class _Report(msgspec.Struct, frozen=True):
+    """Report of a server without `--json-stream`."""
 
     intervals: list[StreamInterval] = []
     end: EndOfTest = EndOfTest()
@@ -30,17 +30,17 @@ class _Line(msgspec.Struct, frozen=True):
     data: msgspec.Raw
 
 
-_line, _whole = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Whole)
+_line, _report = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Report)
 _interval, _end = msgspec.json.Decoder(StreamInterval), msgspec.json.Decoder(EndOfTest)
 
 
 class UdpReports:
-    """The UDP flows of one group; their numbers begin with `first`."""
+    """Counters of the UDP flows of one group, numbered from `first`."""
 
     def __init__(self, group: UdpGroup, first: int) -> None:
         self._group, self._first = group, first
         self._began: float | None = None
-        """When the server's own time began, s after the traffic; known with its first words."""
+        """Start of the server's clock, s after the traffic began; known from its first report."""
         self._read = 0
         self._rest = b""
         self._rows: list[UdpSample] = []
@@ -48,32 +48,32 @@ class UdpReports:
         self._overruns: list[tuple[float, tuple[int, ...]]] = []
         self._end = EndOfTest()
 
-    def look(self, t: float) -> None:
-        """Called with every sample, until the server's first words say when its time began."""
+    def poll(self, t: float) -> None:
+        """Read the server's output until its first report tells when its clock started."""
         if self._began is None and streams_json():
             self._follow(t)
 
     def take(self, t: float) -> list[UdpSample]:
-        """What has come since the last call."""
+        """Return the samples since the last call."""
         if streams_json():
             self._follow(t)
         self._overruns.append((t, self._socket_drops()))
         rows, self._rows = self._rows, []
         return rows
 
-    def end(self, seconds: float) -> list[UdpSample]:
-        """What the server said in the end, of the first `seconds`."""
+    def finish(self, seconds: float) -> list[UdpSample]:
+        """Return the server's last samples, within the first `seconds`."""
         if streams_json():
             self._follow(seconds)
         else:
             self._began = 0.0
             try:
-                whole = _whole.decode(self._output())
+                report = _report.decode(self._output())
             except msgspec.MsgspecError:
-                whole = _Whole()
-            for interval in whole.intervals:
+                report = _Report()
+            for interval in report.intervals:
                 self._add(interval)
-            self._end = whole.end
+            self._end = report.end
         rows, self._rows = self._rows, []
         return [row for row in rows if row.t <= seconds + INTERVAL / 2]
 
@@ -94,19 +94,19 @@ class UdpReports:
                 elif line.event == "end":
                     self._end = _end.decode(line.data)
             except msgspec.MsgspecError:
-                continue  # a warning that is no JSON
+                continue  # a warning instead of JSON
 
     def _add(self, interval: StreamInterval, t: float = 0.0) -> None:
         if interval.streams and self._began is None:
             self._began = max(0.0, t - interval.streams[0].end)
         for place, row in enumerate(interval.streams[: len(self._all)]):
-            told = self._all[place]
-            before = told[-1] if told else UdpSample(self._first + place, 0.0, 0, 0, 0, None)
-            told.append(udp_sample(before, row, round((self._began or 0.0) + row.end, 6)))
-            self._rows.append(told[-1])
+            samples = self._all[place]
+            before = samples[-1] if samples else UdpSample(self._first + place, 0.0, 0, 0, 0, None)
+            samples.append(udp_sample(before, row, round((self._began or 0.0) + row.end, 6)))
+            self._rows.append(samples[-1])
 
     def _socket_drops(self) -> tuple[int, ...]:
-        """Datagrams that each flow's receiving socket has had no room for, as far as its socket is there."""
+        """Return the datagrams that each flow's receiving socket has dropped so far, if the socket exists."""
         drops = [0] * len(self._all)
         for local, remote, dropped in udp_sockets(self._group.receiver.pid):
             place = remote - self._group.first_port
@@ -116,23 +116,23 @@ class UdpReports:
         return tuple(map(max, drops, before))
 
     def results(self, warmup: float, seconds: float) -> Iterator[UdpResult]:
-        """Each flow from `warmup` to `seconds`; those that were not measured are left out."""
+        """Yield the result of each measured flow from `warmup` to `seconds`."""
         sent = self._sent(warmup)
-        for place, told in enumerate(self._all):
-            times = [row.t for row in told]
+        for place, samples in enumerate(self._all):
+            times = [row.t for row in samples]
             last = bisect_right(times, seconds + INTERVAL / 2) - 1
             first = bisect_right(times, warmup) - 1
             zero = UdpSample(self._first + place, self._began or 0.0, 0, 0, 0, None)
-            start = told[first] if first >= 0 else zero
-            if last <= max(first, -1) or told[last].t <= start.t:
+            start = samples[first] if first >= 0 else zero
+            if last <= max(first, -1) or samples[last].t <= start.t:
                 continue
-            at = [t for t, _ in self._overruns]
-            late, early = bisect_right(at, seconds + INTERVAL), bisect_left(at, start.t)
+            times = [t for t, _ in self._overruns]
+            late, early = bisect_right(times, seconds + INTERVAL), bisect_left(times, start.t)
             overruns = (
                 self._overruns[late - 1][1][place] - self._overruns[early][1][place] if late > early else 0
             )
             yield replace(
-                UdpResult.counted(start, told[first + 1 : last + 1], self._group.pair, sent.get(place)),
+                UdpResult.counted(start, samples[first + 1 : last + 1], self._group.pair, sent.get(place)),
                 out_of_order=self._out_of_order(place),
                 overruns=overruns,
             )
@@ -142,7 +142,7 @@ class UdpReports:
         return udp.out_of_order if udp is not None else None
 
     def _sent(self, warmup: float) -> dict[int, float]:
-        """What the client says that each flow sent from `warmup` on, bit/s; nothing when it was cut off."""
+        """Return each flow's sending rate from `warmup` on by iperf3's client, bit/s; empty if it was cut off."""
         bits: dict[int, float] = {}
         seconds: dict[int, float] = {}
         for interval in self._group.result().get("intervals", ()):
@@ -154,7 +154,7 @@ class UdpReports:
 
 
 def udp_sockets(pid: int) -> Iterator[tuple[int, int, int]]:
-    """Local port, remote port and datagrams dropped, of each UDP socket (IPv4) where process `pid` is."""
+    """Yield local port, remote port and dropped datagrams of each UDP socket (IPv4) in the namespace of `pid`."""
     for row in Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]:
         words = row.split()
         local, remote = (int(words[column].rpartition(":")[2], 16) for column in (1, 2))

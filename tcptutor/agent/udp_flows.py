@@ -1,4 +1,4 @@
-"""UDP flows: one iperf3 server and one client that sends them all."""
+"""UDP flows of a group: one iperf3 server, and one client that sends them all."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from tcptutor.agent.group import Group
+from tcptutor.agent.flow_group import Group
 from tcptutor.base.errors import LabError
 
 INTERVAL = 0.2
-"""Between two of a server's reports, s."""
+"""Time between two reports of a server, s."""
 
 
 @functools.cache
 def streams_json() -> bool:
-    """Whether iperf3 here tells its results while they come."""
-    told = subprocess.run(["iperf3", "--help"], capture_output=True, text=True, check=False)
-    return "--json-stream" in told.stdout + told.stderr
+    """Return whether the installed iperf3 can print its results as JSON lines during the test."""
+    done = subprocess.run(["iperf3", "--help"], capture_output=True, text=True, check=False)
+    return "--json-stream" in done.stdout + done.stderr
 
 
 @dataclass
 class UdpGroup(Group):
-    """UDP flows. Owns iperf3's two processes and the files that they write to."""
+    """UDP flows. Owns the two iperf3 processes and their output files."""
 
     server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
-    # No pipes, which would fill up while nobody reads.
+    # Files instead of pipes, which would fill up unread.
     server_output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     output: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
@@ -53,8 +53,8 @@ class UdpGroup(Group):
         if self.server.poll() is not None:
             self.server_output.seek(0)
             lines = self.server_output.read().decode(errors="replace").strip().splitlines()
-            why = lines[-1] if lines else "no reason given"
-            raise LabError(f"iperf3 does not start on {self.receiver.name}: {why}")
+            reason = lines[-1] if lines else "no reason given"
+            raise LabError(f"iperf3 does not start on {self.receiver.name}: {reason}")
         table = Path(f"/proc/{self.receiver.pid}/net/tcp").read_text()
         return any(f":{self.port:04X} " in row and " 0A " in row for row in table.splitlines())
 
@@ -75,7 +75,7 @@ class UdpGroup(Group):
         return sum(f":{self.port:04X} " in row for row in table.splitlines()) >= self.udp_streams
 
     def send(self) -> None:
-        """iperf3 does so by itself."""
+        """No-op: iperf3's client sends by itself."""
 
     @property
     def ended(self) -> bool:
@@ -83,11 +83,11 @@ class UdpGroup(Group):
 
     @property
     def served(self) -> bool:
-        """Whether the server is over."""
+        """True once the server has exited."""
         return self.server is not None and self.server.poll() is not None
 
     def result(self) -> dict[str, Any]:
-        """The client's JSON once it has ended; empty when it was cut off."""
+        """Return the client's JSON after its end; empty if it was cut off."""
         self.output.seek(0)
         try:
             document: dict[str, Any] = json.loads(self.output.read() or b"{}")
@@ -112,11 +112,11 @@ class UdpGroup(Group):
 
 
 def client_command(group: UdpGroup) -> list[str]:
-    """The iperf3 client's command line. Its flows take the ports from `first_port` on, in order."""
+    """Return the command line of iperf3's client; its flows use consecutive ports from `first_port`."""
     flows = group.experiment.flows
     command = ["iperf3", "-c", group.receiver.address, "-p", str(group.port), "-J", "-u"]
     command += ["--cport", str(group.first_port), "-P", str(group.udp_streams)]
-    # Whole seconds, rounded up: what is measured is cut from the samples, this only has to last long enough.
+    # Rounded up to whole seconds: results come from the samples, so the client only has to run long enough.
     command += ["-t", str(math.ceil(group.experiment.seconds)), "-b", str(round(flows.udp_rate))]
     if flows.length is not None:
         command += ["-l", str(flows.length)]

@@ -1,7 +1,7 @@
-"""The receive window: how large a buffer makes the kernel advertise a wanted number of bytes.
+"""Receive window: find the buffer with which the kernel advertises a wanted number of bytes.
 
-A window is a part of the buffer, and which part depends on the kernel and on how much memory a segment takes
-(tcp_input.c, scaling_ratio), so it is measured with a short transfer over the unshaped path instead of computed.
+A window is a share of the buffer that depends on the kernel and on the memory per segment (tcp_input.c, scaling_ratio).
+It is measured with a short transfer over the unshaped path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 import time
 from contextlib import ExitStack
 
-from tcptutor.agent.hosts import sysctl
+from tcptutor.agent.host_settings import sysctl
 from tcptutor.agent.netlink import Address, SockDiag, tcp_request
 from tcptutor.agent.network import Host, network_of
 from tcptutor.base.errors import LabError
@@ -27,25 +27,29 @@ _BUFFER = 262_144
 _TIMEOUT = 5.0
 
 
-def _drain(listener: socket.socket, done: threading.Event, found: list[int]) -> None:
+def _drain(listener: socket.socket, done: threading.Event, buffers: list[int]) -> None:
     connection, _ = listener.accept()
     with connection:
         connection.settimeout(_TIMEOUT)
-        found.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+        buffers.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
         with contextlib.suppress(ConnectionResetError):
             while not done.is_set() and connection.recv(65536):
                 pass
 
 
 def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> float:
-    """The advertised window over the receive buffer, once the window has settled; between 0 and 1.
+    """Measure the settled advertised window as a share of the receive buffer, 0 to 1.
 
-    `mss` bounds the segments that it is measured with, bytes: the smaller they are, the less of a buffer is payload.
+    Args:
+        sender: Host that sends.
+        receiver: Host that advertises the window.
+        mss: Largest segment, bytes: the smaller it is, the less of a buffer is payload. None for the default.
 
-    Raises LabError when the transfer does not work.
+    Raises:
+        LabError: The transfer does not work.
     """
     _fix_buffer(receiver, _BUFFER)
-    done, found = threading.Event(), list[int]()
+    done, buffers = threading.Event(), list[int]()
     try:
         with ExitStack() as stack:
             with network_of(receiver.pid):
@@ -54,11 +58,11 @@ def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> fl
             with network_of(sender.pid):
                 client = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
             client.settimeout(_TIMEOUT)
-            # Closed by a reset, so that no port waits in TIME_WAIT.
+            # Closed by a reset, to leave no port in TIME_WAIT.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             if mss is not None:
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
-            drain = threading.Thread(target=_drain, args=(listener, done, found))
+            drain = threading.Thread(target=_drain, args=(listener, done, buffers))
             drain.start()
             try:
                 client.connect((receiver.address, _PORT))
@@ -69,11 +73,11 @@ def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> fl
                 drain.join()
     except OSError as error:
         raise LabError(f"the receive window cannot be measured on {receiver.name}: {error}") from error
-    return window / found[0]
+    return window / buffers[0]
 
 
 def _settled_window(sender: Host, client: socket.socket) -> int:
-    """The largest window that the receiver advertises: in bulk it grows, and between small bursts it is all open."""
+    """Return the largest advertised window: it grows during a bulk transfer and is fully open between small bursts."""
     request = tcp_request(Address(*client.getsockname(), *client.getpeername()))
     sent = largest = 0
     with SockDiag(sender) as diag:
@@ -85,21 +89,21 @@ def _settled_window(sender: Host, client: socket.socket) -> int:
                 if info is None:
                     raise LabError("the receive window cannot be measured: the connection closed early")
                 largest = max(largest, info[AT["snd_wnd"]])
-                # The kernel counts the SYN as a byte.
+                # The kernel counts the SYN as one byte.
                 if info[AT["bytes_acked"]] > sent:
                     break
                 time.sleep(0.001)
-    return largest or _BUFFER // 2  # kernels before 5.4 do not tell
+    return largest or _BUFFER // 2  # kernels before 5.4 do not report it
 
 
 def _fix_buffer(receiver: Host, size: int) -> None:
-    """Receive buffers of `size` bytes for new connections, without autotuning."""
+    """Fix the receive buffers of new connections at `size` bytes, without autotuning."""
     sysctl(receiver, "net.ipv4.tcp_moderate_rcvbuf", "0")
     sysctl(receiver, "net.ipv4.tcp_rmem", f"4096 {size} {max(size, 6 << 20)}")
 
 
-def bound(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
-    """Let `receiver` advertise at most `window` bytes to `sender`."""
+def limit(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
+    """Limit the window that `receiver` advertises to `sender` to `window` bytes."""
     share = advertised_share(sender, receiver, mss)
-    # The rest of a window that no buffer gives is missing, and told: `fidelity.Watch.window`.
+    # If the largest buffer is too small, `run.plausible` reports the smaller window.
     _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))

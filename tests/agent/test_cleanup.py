@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tcptutor.agent import experiment as runner
-from tcptutor.agent import hosts, shaping
+from tcptutor.agent import host_settings, shaping
 from tcptutor.agent.network import Host, Interface
 from tcptutor.base.errors import LabError
 from tests.conftest import Build
@@ -18,14 +18,14 @@ class _Network:
     """Two hosts and two switches that are only names."""
 
     pairs = 1
-    bottleneck, way_back = Interface("s1-eth2", None), Interface("s2-eth1", None)
+    bottleneck, reverse_bottleneck = Interface("s1-eth2", None), Interface("s2-eth1", None)
 
     def __init__(self) -> None:
         self.hosts = [
             Host(f"h{number}", f"10.0.0.{number}", os.getpid(), Interface(f"h{number}-eth0", None))
             for number in (1, 2)
         ]
-        self.interfaces = [self.bottleneck, self.way_back]
+        self.interfaces = [self.bottleneck, self.reverse_bottleneck]
         self.senders, self.receivers = self.hosts[:1], self.hosts[1:]
 
     def access(self, _: int) -> Interface:
@@ -59,9 +59,9 @@ class _Kernel:
 @pytest.fixture(name="kernel")
 def _kernel(monkeypatch: pytest.MonkeyPatch) -> _Kernel:
     kernel = _Kernel()
-    monkeypatch.setattr(hosts, "sysctl", kernel.sysctl)
-    monkeypatch.setattr(hosts, "set_mtu", lambda *_: None)
-    monkeypatch.setattr(hosts, "offloads", lambda *_, **__: {})
+    monkeypatch.setattr(host_settings, "sysctl", kernel.sysctl)
+    monkeypatch.setattr(host_settings, "set_mtu", lambda *_: None)
+    monkeypatch.setattr(host_settings, "offloads", lambda *_, **__: {})
     monkeypatch.setattr(shaping, "apply", kernel.apply)
     monkeypatch.setattr(shaping, "clear", kernel.clear)
     return kernel

@@ -14,7 +14,7 @@ from tests.conftest import Build
 
 
 @pytest.mark.parametrize(
-    ("asked", "spared"),
+    ("asked", "expected"),
     [
         ({}, False),
         ({"loss": "10 %"}, False),
@@ -26,8 +26,10 @@ from tests.conftest import Build
         ({"udp_streams": "1", "loss": "1 %", "loss_by": "firewall"}, True),
     ],
 )
-def test_who_connects_on_a_path_that_loses_nothing(build: Build, asked: dict[str, str], spared: bool) -> None:
-    assert connecting.spared(build(**asked)) is spared
+def test_who_connects_on_a_path_that_loses_nothing(
+    build: Build, asked: dict[str, str], expected: bool
+) -> None:
+    assert connecting.connects_without_loss(build(**asked)) is expected
 
 
 def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,11 +40,11 @@ def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch
     said: list[str] = []
 
     class Hosts:
-        def spare(self) -> None:
-            said.append("spare")
+        def suspend_loss(self) -> None:
+            said.append("suspend")
 
-        def drop(self) -> None:
-            said.append("drop")
+        def resume_loss(self) -> None:
+            said.append("resume")
 
     def change(interface: Interface, chain: Chain) -> None:
         held.append((interface, chain))
@@ -52,9 +54,9 @@ def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch
     with connecting.without_loss(hosts, wanted):
         ((where, without),) = held
         assert where == lossy
-        assert said == ["spare"]
+        assert said == ["suspend"]
         asked = wanted[lossy][0].settings
         assert without[0].settings == asked | {"loss": 0.0, "burst": 1.0, "loss_correlation": 0.0}
         assert without[1:] == wanted[lossy][1:]
     assert held[1:] == [(lossy, wanted[lossy])]
-    assert said == ["spare", "drop"]
+    assert said == ["suspend", "resume"]

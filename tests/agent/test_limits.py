@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tcptutor.agent import shaping
-from tcptutor.agent.fidelity import Watch
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.qdiscs.attributes import U32_MAX, u32
 from tcptutor.base.errors import ParameterError
@@ -100,22 +100,22 @@ def test_a_bottleneck_that_carries_more_than_its_rate_is_told(
     build: Build, carried: float, told: int
 ) -> None:
     """Of the measured time: what goes through a full bucket before it does not count."""
-    watch = PlausibilityChecks(build(rate="10 Mbit/s", duration="4 s", warmup="1 s"))
+    checks = PlausibilityChecks(build(rate="10 Mbit/s", duration="4 s", warmup="1 s"))
     queue = [QueueSample(t / 10, 0, 0, 0, round(4e6 * (t >= 10) + carried * t / 80)) for t in range(10, 51)]
-    watch.check_excess(queue, [], [])
-    assert ["were carried, more than the 10" in reason for reason in watch.invalid] == [True] * told
+    checks.check_excess(queue, [], [])
+    assert ["were carried, more than the 10" in reason for reason in checks.invalid] == [True] * told
 
 
 def test_what_the_kernel_threw_away_is_told_by_host(build: Build) -> None:
-    watch = Watch(build(rate="10 Mbit/s"))
-    watch.kernel({"h1": {}, "h2": {"TcpExt TCPBacklogDrop": 1, "Udp RcvbufErrors": 12}})
-    assert watch.verdict().status == "suspect"
-    assert watch.suspect == [
+    checks = FidelityChecks(build(rate="10 Mbit/s"))
+    checks.check_kernel({"h1": {}, "h2": {"TcpExt TCPBacklogDrop": 1, "Udp RcvbufErrors": 12}})
+    assert checks.verdict().status == "suspect"
+    assert checks.suspect == [
         "h2: the kernel dropped 1 segment that had arrived: the processor was too slow to take them",
         "h2: the kernel dropped 12 datagrams that had arrived: the program did not take them in time",
     ]
-    watch.kernel({"h1": {"TcpExt TCPMemoryPressures": 1}})
-    found = watch.verdict()
+    checks.check_kernel({"h1": {"TcpExt TCPMemoryPressures": 1}})
+    found = checks.verdict()
     assert found.status == "invalid"
     assert found.reasons[0].startswith("h1: the kernel had no more memory for TCP (net.ipv4.tcp_mem): ")
     assert found.checks["h1 TCPMemoryPressures"] == 1
@@ -123,20 +123,24 @@ def test_what_the_kernel_threw_away_is_told_by_host(build: Build) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 105])
 def test_retransmissions_that_the_kernel_withheld_are_told(build: Build, count: int) -> None:
-    watch = Watch(build(rate="10 Mbit/s"))
-    watch.kernel({"h1": {"TcpExt TCPSpuriousRtxHostQueues": count}})
-    assert watch.checks["h1 TCPSpuriousRtxHostQueues"] == count
-    assert [f"withheld {count} retransmission" in reason for reason in watch.suspect] == [True] * (count > 0)
+    checks = FidelityChecks(build(rate="10 Mbit/s"))
+    checks.check_kernel({"h1": {"TcpExt TCPSpuriousRtxHostQueues": count}})
+    assert checks.checks["h1 TCPSpuriousRtxHostQueues"] == count
+    assert [f"withheld {count} retransmission" in reason for reason in checks.suspect] == [True] * (count > 0)
 
 
 def test_a_run_that_ends_early_is_doubted_and_one_that_measured_nothing_is_invalid(build: Build) -> None:
     experiment = build(rate="10 Mbit/s", duration="10 s", warmup="2 s")
-    early, stopped, nothing = Watch(experiment), Watch(experiment), Watch(experiment)
-    early.ended_early(0.0)
+    early, stopped, nothing = (
+        FidelityChecks(experiment),
+        FidelityChecks(experiment),
+        FidelityChecks(experiment),
+    )
+    early.check_duration(0.0)
     assert early.verdict().status == "valid"
-    early.ended_early(1.5)
+    early.check_duration(1.5)
     assert early.verdict().reasons == ("the traffic ended 1.5 s before its time: the machine is too busy",)
-    stopped.stopped(5.0)
+    stopped.record_stop(5.0)
     assert stopped.verdict().reasons == ("cut short after 3.0 of 10 s of the measured time",)
-    nothing.stopped(1.0)
+    nothing.record_stop(1.0)
     assert nothing.verdict().status == "invalid"

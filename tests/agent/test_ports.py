@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tcptutor.agent import traffic
+from tcptutor.agent.flow_group import Group
 from tcptutor.agent.flow_process import FlowProcess
-from tcptutor.agent.group import Group
 from tcptutor.spec import Experiment
 from tests.conftest import Build
 

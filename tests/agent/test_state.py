@@ -53,13 +53,13 @@ async def test_what_is_only_counted_is_no_change(qdisc: str) -> None:
 
     inside = int(await unshared.stdout.readline())
     with Route(inside) as route:
-        route.look()
+        route.refresh()
         await reached("there")
-        assert route.look(), "it was added"
+        assert route.refresh(), "it was added"
         await reached("sent")
-        assert not route.look(), "it has only counted"
+        assert not route.refresh(), "it has only counted"
         await reached("gone")
-        assert route.look(), "it was taken away"
+        assert route.refresh(), "it was taken away"
     unshared.stdin.close()
     assert await unshared.wait() == 0
 
@@ -75,18 +75,18 @@ async def test_asking_for_the_length_of_a_queue_is_no_change_of_it() -> None:
     assert unshared.stdin is not None
     assert unshared.stdout is not None
     inside = int(await unshared.stdout.readline())
-    with TrafficControl(inside) as news:
+    with TrafficControl(inside) as notifications:
         unshared.stdin.write(b"\n")
         assert await unshared.stdout.readline() == b"there\n"
-        assert news.came(), "it was added"
+        assert notifications.poll(), "it was added"
         with QueueLength(Interface("lo", inside)) as queue:
-            assert queue.now().packets == 0
-            assert not news.came()
-            queue.now()
-        assert not news.came(), "nor what was asked before the end"
+            assert queue.read().packets == 0
+            assert not notifications.poll()
+            queue.read()
+        assert not notifications.poll(), "nor what was asked before the end"
         unshared.stdin.write(b"\n\n")
         assert await unshared.stdout.readline() == b"sent\n"
         assert await unshared.stdout.readline() == b"gone\n"
-        assert news.came(), "it was taken away"
+        assert notifications.poll(), "it was taken away"
     unshared.stdin.close()
     assert await unshared.wait() == 0

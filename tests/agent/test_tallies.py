@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.agent.session.tallies import Settled
+from tcptutor.agent.session.tallies import SettledCount
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tcptutor.agent.session.tallies import Settled
     ],
 )
 def test_what_is_on_its_way_is_not_taken_for_dropped(readings: list[tuple[float, int]], dropped: int) -> None:
-    settled = Settled()
+    settled = SettledCount()
     for at, read in readings:
-        settled.read(read, at)
+        settled.add(read, at)
     assert settled.count == dropped

@@ -15,9 +15,9 @@ EVERY = [0.01 * tick for tick in range(401)]
 def _sampled(times: list[float], late: list[float]) -> Timing:
     timing = Timing(0.01)
     for t in times:
-        timing.took(t)
+        timing.record_sample(t)
     for seconds in late:
-        timing.woke(seconds)
+        timing.record_wakeup(seconds)
     return timing
 
 

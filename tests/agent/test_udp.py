@@ -52,10 +52,10 @@ def client_says(group: UdpGroup, seconds: int, bits: float) -> None:
 def test_a_stream_is_told_as_it_comes(group: UdpGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: True)
     reports = UdpReports(group, first=2)
-    reports.look(0.1)
+    reports.poll(0.1)
     assert reports.take(0.2) == []
     says(group, ("start", {"version": "iperf 3.18"}), ("interval", interval(0.2, 0, 1)))
-    reports.look(0.25)
+    reports.poll(0.25)
     assert [(row.flow, row.t, row.datagrams, row.lost) for row in reports.take(0.4)] == [
         (2, 0.25, 20, 0),
         (3, 0.25, 20, 1),
@@ -84,7 +84,7 @@ def test_the_warm_up_is_left_out(group: UdpGroup, monkeypatch: pytest.MonkeyPatc
     reports = UdpReports(group, first=0)
     for step in range(1, 11):
         says(group, ("interval", interval(step / 5, 10 if step <= 5 else 1, 0)))
-        reports.look(step / 5)
+        reports.poll(step / 5)
         reports.take(step / 5)
     (one, other) = reports.results(1.0, 2.0)
     assert (one.lost, one.datagrams, other.lost) == (5, 100, 0)
@@ -102,7 +102,7 @@ def test_an_older_iperf3_tells_it_at_the_end(group: UdpGroup, monkeypatch: pytes
     group.server_output.write(json.dumps(whole, indent=4).encode())
     group.server_output.flush()
     assert reports.take(0.4) == []
-    assert [row.t for row in reports.end(0.4)] == [0.2, 0.2, 0.4, 0.4]
+    assert [row.t for row in reports.finish(0.4)] == [0.2, 0.2, 0.4, 0.4]
     (one, other) = reports.results(0.0, 0.4)
     assert (one.lost, other.lost, other.out_of_order) == (1, 3, 7)
 
@@ -112,5 +112,5 @@ def test_a_server_that_says_nothing_has_measured_nothing(
 ) -> None:
     monkeypatch.setattr(udp, "streams_json", lambda: False)
     reports = UdpReports(group, first=0)
-    assert reports.end(1.0) == []
+    assert reports.finish(1.0) == []
     assert list(reports.results(0.0, 1.0)) == []

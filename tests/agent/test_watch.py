@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.agent import experiment as runner
 from tcptutor.agent import ping
-from tcptutor.agent.fidelity import Watch
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.backends import host, tools
@@ -68,10 +68,10 @@ def test_frames_that_leave_whole_are_no_wrong_rate(build: Build, rate: float, to
     queue = [
         QueueSample(t / 100, 9 * frame, 9, 0, frame * int(rate * t / 100 / 8 / frame)) for t in range(811)
     ]
-    watch = PlausibilityChecks(build(rate="20 kbit/s"))
-    watch.check_rate(queue)
-    assert watch.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
-    assert [told in reason for reason in watch.suspect] == [True] * bool(told)
+    checks = PlausibilityChecks(build(rate="20 kbit/s"))
+    checks.check_rate(queue)
+    assert checks.checks["rate of the full bottleneck"] == pytest.approx(rate, rel=0.05)
+    assert [told in reason for reason in checks.suspect] == [True] * bool(told)
 
 
 def _flow(losses: int, retransmits: int) -> FlowResult:
@@ -83,37 +83,37 @@ def _flow(losses: int, retransmits: int) -> FlowResult:
 
 def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
     """It never leaves recovery: of 8,089 retransmissions none began a loss event."""
-    watch = PlausibilityChecks(build(loss="15 %", algorithm="bbr"))
-    watch.check_loss_count([_flow(losses=0, retransmits=8089)])
-    assert watch.suspect == []
+    checks = PlausibilityChecks(build(loss="15 %", algorithm="bbr"))
+    checks.check_loss_count([_flow(losses=0, retransmits=8089)])
+    assert checks.suspect == []
 
 
 def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
-    watch = PlausibilityChecks(build(loss="0.5 %", loss_correlation="60 %"))
-    watch.checks["random drops"] = 0
-    watch.check_loss_count([_flow(losses=2, retransmits=2)])
-    assert "loss of 0.5 % was asked for, and the path lost 0 segments" in watch.suspect[0]
-    assert "more loss" not in watch.suspect[0]
+    checks = PlausibilityChecks(build(loss="0.5 %", loss_correlation="60 %"))
+    checks.checks["random drops"] = 0
+    checks.check_loss_count([_flow(losses=2, retransmits=2)])
+    assert "loss of 0.5 % was asked for, and the path lost 0 segments" in checks.suspect[0]
+    assert "more loss" not in checks.suspect[0]
 
 
 def test_segments_sent_again_for_being_late_are_no_super_packets(build: Build) -> None:
     late, lost = (
         PlausibilityChecks(build(loss="0.1 %", delay="10 ms", **more)) for more in ({"reorder": "1 %"}, {})
     )
-    for watch in (late, lost):
-        watch.check_segmentation([_flow(losses=20, retransmits=120)])
+    for checks in (late, lost):
+        checks.check_segmentation([_flow(losses=20, retransmits=120)])
     assert (len(late.suspect), len(lost.suspect)) == (0, 1)
 
 
 @pytest.mark.parametrize(("losses", "told"), [(1, "only 1 loss event: "), (2, "only 2 loss events: ")])
 def test_too_few_losses_are_counted_in_words(build: Build, losses: int, told: str) -> None:
-    watch = PlausibilityChecks(build(loss="0.1 %"))
+    checks = PlausibilityChecks(build(loss="0.1 %"))
     few = FlowResult(
         flow=0, pair=0, throughput_bps=1e6, retransmits=losses, losses=losses, segments=900,
         mean_rtt_s=0.02, mean_cwnd_segments=20, mss=1448,
     )  # fmt: skip
-    watch.check_loss_count([few])
-    assert watch.suspect[0].startswith(told)
+    checks.check_loss_count([few])
+    assert checks.suspect[0].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +129,21 @@ def test_a_flood_that_netem_cannot_hold_is_no_queue_that_is_too_short(
     build: Build, asked: dict[str, str], told: str, queue: str
 ) -> None:
     """The queue's drops are the path's own, and are counted by each discipline above it as well."""
-    watch, bottleneck = Watch(build(rate="10 Mbit/s", qdisc=queue, **asked)), Interface("s1-eth2", None)
+    checks, bottleneck = (
+        FidelityChecks(build(rate="10 Mbit/s", qdisc=queue, **asked)),
+        Interface("s1-eth2", None),
+    )
 
     def held(netem: int) -> tuple[QdiscState, ...]:
         kinds = {"netem": netem, "tbf": 160, queue: 160} if netem else {"netem": 0, "tbf": 0, queue: 0}
         return tuple(QdiscState(kind, drops=drops) for kind, drops in kinds.items())
 
-    watch.drops({bottleneck: held(0)}, {bottleneck: held(160)}, bottleneck)
-    assert watch.invalid == []
-    watch.drops({bottleneck: held(0)}, {bottleneck: held(250)}, bottleneck)
-    assert len(watch.invalid) == 1
-    assert watch.invalid[0].startswith("netem dropped 90 packets, 0 were planned: ")
-    assert watch.invalid[0].endswith(told)
+    checks.check_drops({bottleneck: held(0)}, {bottleneck: held(160)}, bottleneck)
+    assert checks.invalid == []
+    checks.check_drops({bottleneck: held(0)}, {bottleneck: held(250)}, bottleneck)
+    assert len(checks.invalid) == 1
+    assert checks.invalid[0].startswith("netem dropped 90 packets, 0 were planned: ")
+    assert checks.invalid[0].endswith(told)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +165,9 @@ def test_an_echo_that_fq_holds_back_is_no_busy_machine(
     monkeypatch.setattr(ping, "ping", answers)
     host = SimpleNamespace(name="h1")
     network: Any = SimpleNamespace(senders=[host], receivers=[host])
-    watch = Watch(build(delay="20 ms", maxrate=maxrate))
-    watch.path(network)
-    assert [reason.partition(" ms: ")[2] for reason in watch.suspect] == ([told] if told else [])
+    checks = FidelityChecks(build(delay="20 ms", maxrate=maxrate))
+    checks.check_path(network)
+    assert [reason.partition(" ms: ")[2] for reason in checks.suspect] == ([told] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -185,14 +188,14 @@ def test_a_kernel_that_counts_the_path_s_queue_as_its_own_is_doubted(
     network: Any = SimpleNamespace(
         sends_copies=False,
         bottleneck=Interface("s1-eth2", None),
-        way_back=Interface("s2-eth1", None),
+        reverse_bottleneck=Interface("s2-eth1", None),
         access=lambda _: Interface("s2-eth2", None),
     )
     wanted = runner.chains(network, experiment)
-    watch = Watch(experiment)
-    watch.sockets(network, wanted)
-    assert [port for port in ("s1-eth2", "s2-eth1", "s2-eth2") if port in " ".join(watch.suspect)] == ports
+    checks = FidelityChecks(experiment)
+    checks.check_sockets(network, wanted)
+    assert [port for port in ("s1-eth2", "s2-eth1", "s2-eth2") if port in " ".join(checks.suspect)] == ports
     network.sends_copies = True
-    trusting = Watch(experiment)
-    trusting.sockets(network, wanted)
+    trusting = FidelityChecks(experiment)
+    trusting.check_sockets(network, wanted)
     assert trusting.suspect == []

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from tcptutor import spec
 from tcptutor.agent import experiment as runner
-from tcptutor.agent import hosts, shaping
-from tcptutor.agent.fidelity import Watch
+from tcptutor.agent import host_settings, shaping
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.network import Network
 from tcptutor.spec import Experiment
 
@@ -25,45 +25,45 @@ def _experiment(**parameters: str) -> Experiment:
 ASKED = _experiment()
 
 
-def _another_rate(network: Network) -> Watch:
+def _another_rate(network: Network) -> FidelityChecks:
     shaping.apply(
         network.bottleneck, runner.chains(network, _experiment(rate="8 Mbit/s"))[network.bottleneck]
     )
     return _settings(network)
 
 
-def _no_discipline(network: Network) -> Watch:
+def _no_discipline(network: Network) -> FidelityChecks:
     shaping.clear(network.bottleneck)
     return _settings(network)
 
 
-def _offloads(network: Network) -> Watch:
-    hosts.offloads(network.host(1).interface, on=True)
+def _offloads(network: Network) -> FidelityChecks:
+    host_settings.offloads(network.host(1).interface, on=True)
     return _settings(network)
 
 
-def _settings(network: Network) -> Watch:
-    watch = Watch(ASKED)
-    watch.settings(runner.chains(network, ASKED))
-    watch.offloads(network)
-    return watch
+def _settings(network: Network) -> FidelityChecks:
+    checks = FidelityChecks(ASKED)
+    checks.check_settings(runner.chains(network, ASKED))
+    checks.check_offloads(network)
+    return checks
 
 
-def _longer_path(network: Network) -> Watch:
+def _longer_path(network: Network) -> FidelityChecks:
     """No delay is there: any kernel can have that."""
-    watch = Watch(_experiment(delay="20 ms"))
-    watch.path(network)
-    return watch
+    checks = FidelityChecks(_experiment(delay="20 ms"))
+    checks.check_path(network)
+    return checks
 
 
-def _no_path(network: Network) -> Watch:
+def _no_path(network: Network) -> FidelityChecks:
     shaping.set_link(network.bottleneck, up=False)
-    watch = Watch(ASKED)
-    watch.path(network)
-    return watch
+    checks = FidelityChecks(ASKED)
+    checks.check_path(network)
+    return checks
 
 
-WRONG: dict[str, Callable[[Network], Watch]] = {
+WRONG: dict[str, Callable[[Network], FidelityChecks]] = {
     "nothing": _settings,
     "another rate": _another_rate,
     "no discipline": _no_discipline,
@@ -79,15 +79,15 @@ def main() -> None:
         network = Network()
         network.start()
         try:
-            hosts.set_mtu(network, ASKED.hosts.mtu)
+            host_settings.set_mtu(network, ASKED.hosts.mtu)
             for interface in network.interfaces:
-                hosts.offloads(interface, on=False)
+                host_settings.offloads(interface, on=False)
             for interface, chain in runner.chains(network, ASKED).items():
                 shaping.apply(interface, chain)
-            watch = wrong(network)
+            checks = wrong(network)
         finally:
             network.stop()
-        found[name] = {"invalid": watch.invalid, "suspect": watch.suspect}
+        found[name] = {"invalid": checks.invalid, "suspect": checks.suspect}
     print(json.dumps(found))
 
 

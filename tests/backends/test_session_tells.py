@@ -75,7 +75,7 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         await do("s1 ip link set s1-eth2 up", "interface(lab, 's1-eth2').up")
         assert host(lab, "h2").filtered == 0
         await do("h2 iptables -A INPUT -p icmp -j DROP; ping -c 2 -i 0.2 -W 0.3 h2; true",
-                 "host(lab, 'h2').filtered == 2", within=0.5 + tallies._IN_PASSING)  # fmt: skip
+                 "host(lab, 'h2').filtered == 2", within=0.5 + tallies._IN_TRANSIT)  # fmt: skip
 
 
 async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, build: Build) -> None:
@@ -100,7 +100,7 @@ async def test_what_became_of_each_line_is_told(backend: GuestBackend, build: Bu
         # Of a line without end its beginning is told.
         await lab.type(shell, ": " + "x" * 3000, "# $")
         # Of what other hands write to the pipe nothing is told, nor what does not fit beside it; then all is as before.
-        await lab.type(shell, "yes | head -c 300000 >&$TCPTUTOR_TOLD; sleep 1", "# $")
+        await lab.type(shell, "yes | head -c 300000 >&$TCPTUTOR_REPORTS; sleep 1", "# $")
         await lab.type(shell, "sleep 1", "# $")
         await lab.type(shell, "echo over=$?", r"over=\d")
         await lab.until(lambda: ended(lab)[-1][1].startswith("echo over"))

@@ -57,7 +57,7 @@ def _ours(pairs: list[tuple[socket.socket, socket.socket]], stack: ExitStack) ->
     pair = SampledPair(diag, diag)
     for number, address in enumerate(addresses, 1):
         pair.add(SampledFlow(number, 1, address))
-    return lambda: len(pair.ask(0.0))
+    return lambda: len(pair.sample(0.0))
 
 
 def _pyroute2(stack: ExitStack) -> Callable[[], int]:

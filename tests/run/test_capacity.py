@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tcptutor.agent.fidelity import Watch
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.run import FlowResult, QueueSample, UdpResult, capacity
@@ -54,10 +54,10 @@ def test_a_rate_that_changes_is_followed(build: Build) -> None:
 
 def test_what_passes_by_the_queue_is_found_at_its_end(build: Build) -> None:
     """Overtakers leave netem at once, and its tbf never sees them."""
-    watch = PlausibilityChecks(build(**PATH, delay="20 ms", reorder="50 %"))
-    watch.check_excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
-    assert watch.verdict().status == "invalid"
-    assert "overtakes passes by" in watch.invalid[0]
+    checks = PlausibilityChecks(build(**PATH, delay="20 ms", reorder="50 %"))
+    checks.check_excess(queue(9.9e6, 1.0, 5.0), [flow(8e6), flow(8e6, number=1)], [])
+    assert checks.verdict().status == "invalid"
+    assert "overtakes passes by" in checks.invalid[0]
 
 
 def test_each_way_has_a_rate_of_its_own(build: Build) -> None:
@@ -95,18 +95,18 @@ def test_without_a_rate_there_is_no_bound(build: Build) -> None:
 def test_a_mean_of_next_to_nothing_is_doubted(
     build: Build, flows: list[FlowSpan], parameters: dict[str, str], told: str
 ) -> None:
-    watch = PlausibilityChecks(build(**PATH | parameters))
-    watch.check_duration(flows, [])
-    assert [told in reason for reason in watch.suspect] == [True] * bool(told)
+    checks = PlausibilityChecks(build(**PATH | parameters))
+    checks.check_duration(flows, [])
+    assert [told in reason for reason in checks.suspect] == [True] * bool(told)
 
 
 def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
     for flows in ([], [flow(0.0)]):
-        watch = PlausibilityChecks(build(**PATH))
-        watch.checks["kernel HZ"] = 100
-        watch.check_delivery([span.result for span in flows], [])
-        assert watch.verdict().status == "invalid"
-        assert watch.verdict().reasons[0].startswith("nothing was measured: ")
+        checks = PlausibilityChecks(build(**PATH))
+        checks.checks["kernel HZ"] = 100
+        checks.check_delivery([span.result for span in flows], [])
+        assert checks.verdict().status == "invalid"
+        assert checks.verdict().reasons[0].startswith("nothing was measured: ")
     only_udp = PlausibilityChecks(build(**PATH))
     only_udp.check_delivery([], [datagrams(1e6)])
     assert only_udp.invalid == []
@@ -116,32 +116,35 @@ def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
     ("dropped", "told"), [(100, ""), (150, ""), (200, "its queue is too short"), (20, "only 20")]
 )
 def test_losses_are_as_many_as_chance_makes_them(build: Build, dropped: int, told: str) -> None:
-    watch = Watch(build(**PATH, loss="1 %"))
-    watch._netem_drops(dropped, 10_000 - dropped)
-    assert [told in reason for reason in watch.invalid] == [True] * bool(told)
+    checks = FidelityChecks(build(**PATH, loss="1 %"))
+    checks._netem_drops(dropped, 10_000 - dropped)
+    assert [told in reason for reason in checks.invalid] == [True] * bool(told)
 
 
 def test_what_the_queue_drops_had_its_chance_to_be_lost_as_well(build: Build) -> None:
     """Figures of a run: 32 UDP flows of 1 Mbit/s, 30 % lost, and half of the rest dropped by the full queue."""
     counted = {"netem": (6120, 2598), "tbf": (3475, 2598)}
-    bottleneck, watch = Interface("s1-eth2", None), Watch(build(**PATH, loss="30 %"))
+    bottleneck, checks = Interface("s1-eth2", None), FidelityChecks(build(**PATH, loss="30 %"))
     before = tuple(QdiscState(kind) for kind in counted)
     after = tuple(
         QdiscState(kind, drops=drops, packets=packets) for kind, (drops, packets) in counted.items()
     )
-    watch.drops({bottleneck: before}, {bottleneck: after}, bottleneck)
-    assert watch.invalid == []
+    checks.check_drops({bottleneck: before}, {bottleneck: after}, bottleneck)
+    assert checks.invalid == []
 
 
 def test_a_shaper_that_cuts_offloaded_packets_counts_their_segments(build: Build) -> None:
     """Figures of a run with offloads: netem counts packets of many segments, and the shaper below it segments."""
-    watch, bottleneck = Watch(build(**PATH, loss="0.22 %", offloads="on")), Interface("s1-eth2", None)
+    checks, bottleneck = (
+        FidelityChecks(build(**PATH, loss="0.22 %", offloads="on")),
+        Interface("s1-eth2", None),
+    )
     counted = {"netem": 38, "tbf": 106}
     before = tuple(QdiscState(kind) for kind in counted)
     after = tuple(QdiscState(kind, drops=drops, packets=28_279) for kind, drops in counted.items())
-    watch.drops({bottleneck: before}, {bottleneck: after}, bottleneck)
-    assert watch.invalid == []
-    assert watch.checks["random drops"] == 0
+    checks.check_drops({bottleneck: before}, {bottleneck: after}, bottleneck)
+    assert checks.invalid == []
+    assert checks.checks["random drops"] == 0
 
 
 def test_of_what_is_doubled_less_is_dropped() -> None:
@@ -162,4 +165,4 @@ def test_of_what_is_doubled_less_is_dropped() -> None:
 
 
 def test_what_nobody_looked_at_is_unchecked(build: Build) -> None:
-    assert Watch(build(**PATH)).verdict().status == "unchecked"
+    assert FidelityChecks(build(**PATH)).verdict().status == "unchecked"

@@ -1,9 +1,9 @@
-"""Netlink as the lab speaks it: the TCP state of connections, queue disciplines and what waits in them, links."""
+"""Netlink for the lab: TCP state of connections, queue disciplines and their backlog, links."""
 
 from tcptutor.agent.netlink.classes import ClassState, FilterState, TrafficControl
 from tcptutor.agent.netlink.messages import NetlinkError
 from tcptutor.agent.netlink.netfilter import Netfilter
-from tcptutor.agent.netlink.route import ROOT, Length, LinkNews, QdiscState, QueueLength, Route
+from tcptutor.agent.netlink.route import ROOT, Length, LinkNotifications, QdiscState, QueueLength, Route
 from tcptutor.agent.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "Connection",
     "FilterState",
     "Length",
-    "LinkNews",
+    "LinkNotifications",
     "Listeners",
     "Netfilter",
     "NetlinkError",

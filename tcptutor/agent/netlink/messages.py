@@ -1,4 +1,4 @@
-"""Messages of netlink and the sockets that they go through (linux/netlink.h)."""
+"""Netlink messages and sockets (linux/netlink.h)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _DUMP_INTERRUPTED = 0x10
 """NLM_F_DUMP_INTR: the table changed during the dump, so an entry may be missing or listed twice."""
 _DUMP_ATTEMPTS = 20
-"""A dump takes microseconds; a table that changes during each of so many is changed by a loop."""
+"""Attempts for one dump. A dump takes microseconds, so only a loop of changes can interrupt so many in a row."""
 _REQUEST, ACK, ECHO, EXCLUSIVE, DUMP, CREATE = 0x1, 0x4, 0x8, 0x200, 0x300, 0x400
-_NEWS_AT_ONCE = 100
-"""Messages that are taken at once: a loop of commands can send them faster than they are read."""
-_LONGEST_NEWS = 16384
-_DUMP_AT_ONCE = 1 << 16
-"""Bytes of a dump that come at once, at most: the kernel takes up to 32 KB."""
+_NOTIFICATIONS_AT_ONCE = 100
+"""Notifications read at once: a loop of commands can send them faster than they are read."""
+_MAX_NOTIFICATION = 16384
+_MAX_DATAGRAM = 1 << 16
+"""Largest datagram of a dump, bytes: the kernel sends up to 32 KB."""
 _TIMEOUT = struct.pack("ll", 5, 0)
-"""Longest wait for an answer, s and us: the kernel gives it at once or not at all."""
+"""Timeout for an answer, s and us: the kernel answers at once or never."""
 
 
 class NetlinkError(LabError):
-    """The kernel refuses; `code` is its errno."""
+    """Refusal by the kernel; `code` is its errno."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"the kernel refuses it ({os.strerror(code)}): run the experiment again")
@@ -43,21 +43,21 @@ class NetlinkError(LabError):
 
 
 def compose(kind: int, flags: int, body: bytes) -> bytes:
-    """Return a whole request; the socket that sends it fills in the sequence number."""
+    """Return a request message; the socket fills in the sequence number."""
     return HEADER.pack(HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
 
 
 def around_stamps(requests: Sequence[bytes]) -> list[bytes]:
-    """Return what stands before, between and after the sequence numbers of these requests, sent as one."""
-    whole, parts, begin, at = b"".join(requests), list[bytes](), 0, 0
+    """Concatenate requests and return the parts before, between and after their sequence numbers."""
+    joined, parts, begin, at = b"".join(requests), list[bytes](), 0, 0
     for request in requests:
-        parts.append(whole[begin : at + SEQUENCE_AT])
+        parts.append(joined[begin : at + SEQUENCE_AT])
         begin, at = at + SEQUENCE_END, at + len(request)
-    return [*parts, whole[begin:]]
+    return [*parts, joined[begin:]]
 
 
 def _messages(data: bytes, stamp: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (kind, flags, whole message) of the messages in `data` with this sequence number."""
+    """Yield (kind, flags, message) of the messages in `data` with this sequence number."""
     offset = 0
     while offset + HEADER.size <= len(data):
         length, kind, flags = HEADER.unpack_from(data, offset)[:3]
@@ -67,7 +67,7 @@ def _messages(data: bytes, stamp: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]:
-    """(kind, offset of the payload, bytes of it) of the attributes between two offsets."""
+    """List the attributes between two offsets as (kind, offset of the payload, bytes of the payload)."""
     found = []
     while offset + ATTRIBUTE.size <= end:
         length, kind = ATTRIBUTE.unpack_from(data, offset)
@@ -79,7 +79,7 @@ def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]
 
 
 class NetlinkSocket:
-    """A netlink socket in the network namespace of process `pid` (None: where we are); `close` it."""
+    """Netlink socket in the network namespace of process `pid` (None: the current one); `close` it."""
 
     _PROTOCOL: int
 
@@ -89,7 +89,7 @@ class NetlinkSocket:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, self._PROTOCOL
             )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
-        # Looked up once: they are called thousands of times a second.
+        # Bound methods are cached: they are called thousands of times per second.
         self._send, self._receive = self._socket.send, self._socket.recv
         self._sequence = 0
 
@@ -103,7 +103,7 @@ class NetlinkSocket:
         self.close()
 
     def _stamp(self) -> bytes:
-        """Return the sequence number of the next question, as its messages and their answers carry it."""
+        """Return the next request's sequence number, as its messages and their answers carry it."""
         self._sequence = (self._sequence + 1) & 0xFFFFFFFF
         return SEQUENCE.pack(self._sequence)
 
@@ -114,13 +114,13 @@ class NetlinkSocket:
         return stamp
 
     def _answer(self, stamp: bytes, longest: int) -> bytes:
-        """Return what comes next with this sequence number. Raises LabError when nothing comes in time."""
+        """Return the next datagram with this sequence number. Raises LabError after a timeout."""
         return self._answers(stamp, longest, 1)[0]
 
     def _answers(self, stamp: bytes, longest: int, count: int) -> list[bytes]:
-        """Return the next `count` datagrams with this sequence number; late answers to earlier questions are dropped.
+        """Return the next `count` datagrams with this sequence number; late answers to earlier requests are dropped.
 
-        Raises LabError when they do not come in time.
+        Raises LabError after a timeout.
         """
         found: list[bytes] = []
         try:
@@ -133,25 +133,28 @@ class NetlinkSocket:
         return found
 
     def _all(self, request: bytes) -> list[bytes]:
-        """Return the messages of the answer up to its end: those of a dump, none for an acknowledgment.
+        """Return the messages of a complete answer: those of a dump, none for an acknowledgment.
 
-        A dump during which the table changed is made again. Raises NetlinkError when the kernel refuses, LabError when
-        it does not answer or every dump is interrupted.
+        Repeats a dump during which the table changed.
+
+        Raises:
+            NetlinkError: The kernel refuses.
+            LabError: The kernel does not answer, or every dump is interrupted.
         """
         for _ in range(_DUMP_ATTEMPTS):
-            messages, is_whole = self._dump(request)
-            if is_whole:
+            messages, is_consistent = self._dump(request)
+            if is_consistent:
                 return messages
         raise LabError("the kernel's tables change faster than they can be read: run the experiment again")
 
     def _dump(self, request: bytes) -> tuple[list[bytes], bool]:
-        """Return the messages of one answer, and whether it was not interrupted. Raises NetlinkError or LabError."""
+        """Return the messages of one answer, and whether the table did not change. Raises NetlinkError or LabError."""
         return self._until_end(self._ask(request))
 
     def _acknowledged(self, parts: list[bytes]) -> None:
-        """Send several requests as one, given what stands around their sequence numbers; the last asks for an answer.
+        """Send several requests as one, given the parts around their sequence numbers; the last asks for an answer.
 
-        Raises NetlinkError for the first that is refused, LabError when no answer comes.
+        Raises NetlinkError for the first refused request, LabError without an answer.
         """
         stamp = self._stamp()
         self._send(stamp.join(parts))
@@ -159,28 +162,28 @@ class NetlinkSocket:
 
     def _until_end(self, stamp: bytes) -> tuple[list[bytes], bool]:
         found: list[bytes] = []
-        is_whole = True
+        is_consistent = True
         while True:
-            for kind, flags, message in _messages(self._answer(stamp, _DUMP_AT_ONCE), stamp):
-                is_whole = is_whole and not flags & _DUMP_INTERRUPTED
+            for kind, flags, message in _messages(self._answer(stamp, _MAX_DATAGRAM), stamp):
+                is_consistent = is_consistent and not flags & _DUMP_INTERRUPTED
                 if kind == _NLMSG_DONE:
-                    return found, is_whole
+                    return found, is_consistent
                 if kind == NLMSG_ERROR:
                     if code := -CODE.unpack_from(message, HEADER.size)[0]:
                         raise NetlinkError(code)
-                    return found, is_whole
+                    return found, is_consistent
                 found.append(message)
 
 
 _READERS: set[tuple[int | None, int]] = set()
-"""Namespace and port of each socket that only reads, by requests whose answers the kernel multicasts as well.
+"""Namespace and port of each socket that only reads, by requests whose answers the kernel also multicasts.
 
-A closed one stays: copies of its answers may still wait to be read.
+A closed socket stays listed, because copies of its answers may still be queued.
 """
 
 
 class Reader(NetlinkSocket):
-    """A socket whose answers are not news: `News` leaves out the copies that the kernel multicasts (NLM_F_ECHO)."""
+    """Socket for reads whose answers the kernel multicasts (NLM_F_ECHO); `Notifications` ignores the copies."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(pid)
@@ -188,8 +191,8 @@ class Reader(NetlinkSocket):
         _READERS.add((pid, self._socket.getsockname()[0]))
 
 
-class News(NetlinkSocket):
-    """Hears when something of one namespace changes: `groups` are the kernel's multicast groups (RTMGRP_*)."""
+class Notifications(NetlinkSocket):
+    """Listener for changes in one namespace; `groups` are the kernel's multicast groups (RTMGRP_*)."""
 
     _PROTOCOL = socket.NETLINK_ROUTE
 
@@ -199,15 +202,15 @@ class News(NetlinkSocket):
         self._socket.bind((0, groups))
         self._socket.setblocking(False)
 
-    def came(self) -> bool:
-        """Return whether anything changed since the last call; what it was has to be asked."""
+    def poll(self) -> bool:
+        """Return whether anything has changed since the last call, but not what."""
         changed = False
-        for _ in range(_NEWS_AT_ONCE):
+        for _ in range(_NOTIFICATIONS_AT_ONCE):
             try:
-                message = self._receive(_LONGEST_NEWS)
+                message = self._receive(_MAX_NOTIFICATION)
             except BlockingIOError:
                 break
-            except OSError:  # more was told than there was room for
+            except OSError:  # the socket's buffer overflowed
                 return True
             port = HEADER.unpack_from(message)[4]
             changed = changed or (self._pid, port) not in _READERS

@@ -1,7 +1,7 @@
-"""Queue disciplines, what waits in them, and links (linux/rtnetlink.h, linux/gen_stats.h).
+"""Queue disciplines, their backlog, and links (linux/rtnetlink.h, linux/gen_stats.h).
 
-The settings of disciplines are messages of pyroute2, with what `qdiscs` adds to them. The length of a queue, asked a
-hundred times a second, and the dump that tells whether anything has changed are read with structs.
+Settings of disciplines are messages of pyroute2, extended by `qdiscs`. The length of a queue, requested a hundred times
+a second, and the dump that shows whether anything has changed are read with structs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tcptutor.agent.netlink.messages import (
     NLMSG_ERROR,
     NetlinkError,
     NetlinkSocket,
-    News,
+    Notifications,
     Reader,
     attributes,
     compose,
 )
 from tcptutor.agent.network import Interface
-from tcptutor.agent.qdiscs.messages import tcmsg
+from tcptutor.agent.qdiscs.attributes import tcmsg
 from tcptutor.base.errors import LabError
 from tcptutor.wire.plan import Qdisc
 
@@ -49,40 +49,40 @@ _EVERY_QDISC = compose(_RTM_GETQDISC, DUMP, _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 
 _RTM_GETADDR, _IFADDRMSG, _IFA_LOCAL = 22, struct.Struct("=BBBBi"), 2
 _EVERY_ADDRESS = compose(_RTM_GETADDR, DUMP, _IFADDRMSG.pack(socket.AF_INET, 0, 0, 0, 0))
 _LINKS, _ADDRESSES = 0x1, 0x10
-"""Groups of those to whom the kernel tells changes of links and of IPv4 addresses."""
-_LONGEST = 16384
+"""Multicast groups for changes of links and of IPv4 addresses."""
+_MAX_ANSWER = 16384
 _NOQUEUE = b"noqueue\0"
 _IFF_UP = 1
 _SIOCGIFINDEX = 0x8933
 
 ROOT = 0xFFFFFFFF
-"""The parent of an interface's own discipline."""
+"""Parent of an interface's root discipline."""
 
 
 @dataclass(frozen=True)
 class QdiscState(Qdisc):
-    """What the kernel holds and has counted for one queue discipline; no settings where we do not know its kind."""
+    """Settings and counters of a queue discipline in the kernel; without settings for an unknown kind."""
 
     handle: int = 0
-    """As the kernel has it: the number before the colon times 65536."""
+    """Kernel's handle: the number before the colon times 65536."""
     parent: int = ROOT
-    """The handle of the class that it is in."""
+    """Handle of the parent class."""
     drops: int = 0
     packets: int = 0
     backlog: int = 0
-    """bytes waiting"""
+    """bytes queued"""
 
 
 class Length(NamedTuple):
-    """What waits in a queue now, and what has happened since it was made."""
+    """Length of a queue now, and its counters since it was created."""
 
     bytes: int
     packets: int
     drops: int
     sent: int
     """bytes of frames"""
-    waits: bool = True
-    """Whether packets can wait there at all: not where the kernel has `noqueue`."""
+    has_queue: bool = True
+    """Whether packets can queue at all: false for the kernel's `noqueue`."""
 
 
 class Route(NetlinkSocket):
@@ -94,10 +94,10 @@ class Route(NetlinkSocket):
         super().__init__(pid)
         self._messages: list[bytes] = []
         self._settings: list[tuple[int, bytes]] = []
-        """The settings' part of each message, and where it ends there."""
+        """End of the settings in each message, and its bytes up to there."""
 
     def index(self, interface: Interface) -> int:
-        """Its number here. Raises LabError when it is gone."""
+        """Return the number of `interface`. Raises LabError if it is gone."""
         name = struct.pack("16si", interface.name.encode(), 0).ljust(40, b"\0")
         try:
             return int(struct.unpack_from("16si", fcntl.ioctl(self._socket, _SIOCGIFINDEX, name))[1])
@@ -106,8 +106,8 @@ class Route(NetlinkSocket):
                 f"the lab's interface {interface.name} is gone: run the experiment again"
             ) from error
 
-    def look(self) -> bool:
-        """Whether a discipline of this namespace is another one, or has other settings, than at the last look."""
+    def refresh(self) -> bool:
+        """Dump all disciplines, and return whether any of them or their settings have changed."""
         messages = self._all(_EVERY_QDISC)
         before, self._messages = self._messages, messages
         if len(messages) == len(before) and all(
@@ -120,30 +120,30 @@ class Route(NetlinkSocket):
         return True
 
     def qdiscs(self) -> dict[int, list[QdiscState]]:
-        """What the last look has found, by the number of the interface, but for what says that nothing waits there."""
+        """Decode the last dump, by interface number; `noqueue` is left out."""
         found: dict[int, list[QdiscState]] = {}
         for data in self._messages:
             _, index, handle, parent, _ = _TCMSG.unpack_from(data, _IN_TCMSG)
-            there = {
+            values = {
                 kind: data[at : at + size] for kind, at, size in attributes(data, _AFTER_TCMSG, len(data))
             }
-            kind = there[_TCA_KIND].rstrip(b"\0").decode()
+            kind = values[_TCA_KIND].rstrip(b"\0").decode()
             if kind == "noqueue":
                 continue
             settings = {}
-            if kind in qdiscs.KINDS and _TCA_OPTIONS in there:
+            if kind in qdiscs.KINDS and _TCA_OPTIONS in values:
                 message = tcmsg(data)
                 message.decode()
                 settings = qdiscs.KINDS[kind].read(message.get_attr("TCA_OPTIONS"))
-            elif _TCA_OPTIONS in there:
-                settings = qdiscs.settings(kind, there[_TCA_OPTIONS])
-            _, packets, drops, *_, backlog = _STATS.unpack_from(there[_TCA_STATS])
-            one = QdiscState(kind, settings, handle, parent, drops, packets, backlog)
-            found.setdefault(index, []).append(one)
+            elif _TCA_OPTIONS in values:
+                settings = qdiscs.settings(kind, values[_TCA_OPTIONS])
+            _, packets, drops, *_, backlog = _STATS.unpack_from(values[_TCA_STATS])
+            state = QdiscState(kind, settings, handle, parent, drops, packets, backlog)
+            found.setdefault(index, []).append(state)
         return found
 
     def addresses(self) -> dict[int, list[str]]:
-        """IPv4 addresses with the bits of their networks, such as 10.0.0.1/8, by the number of the interface."""
+        """Return the IPv4 addresses with prefix lengths, such as 10.0.0.1/8, by interface number."""
         found: dict[int, list[str]] = {}
         for message in self._all(_EVERY_ADDRESS):
             _, bits, _, _, index = _IFADDRMSG.unpack_from(message, HEADER.size)
@@ -153,11 +153,11 @@ class Route(NetlinkSocket):
         return found
 
     def add(self, index: int, handle: int, parent: int, qdisc: Qdisc) -> None:
-        """Put a discipline there. Raises NetlinkError; its code is ENOENT when the kernel has no such kind."""
+        """Create a discipline. Raises NetlinkError, with the code ENOENT if the kernel has no such kind."""
         self._put(CREATE | EXCLUSIVE, index, handle, parent, qdisc)
 
     def change(self, index: int, handle: int, parent: int, qdisc: Qdisc) -> None:
-        """Give the one that is there other settings; what waits in it stays. Raises NetlinkError."""
+        """Change the settings of a discipline, without losing queued packets. Raises NetlinkError."""
         self._put(0, index, handle, parent, qdisc)
 
     def _put(self, flags: int, index: int, handle: int, parent: int, qdisc: Qdisc) -> None:
@@ -169,11 +169,11 @@ class Route(NetlinkSocket):
         self._all(compose(_RTM_NEWQDISC, ACK | flags, bytes(message.data)[HEADER.size :]))
 
     def clear(self, index: int) -> None:
-        """Take the root discipline of an interface away, with all that is in it. Raises NetlinkError."""
+        """Delete the root discipline of an interface with all its children. Raises NetlinkError."""
         try:
             self._all(compose(_RTM_DELQDISC, ACK, _TCMSG.pack(socket.AF_UNSPEC, index, 0, ROOT, 0)))
         except NetlinkError as error:
-            if error.code not in (errno.ENOENT, errno.EINVAL):  # there was none
+            if error.code not in (errno.ENOENT, errno.EINVAL):  # no discipline
                 raise
 
     def set_link(self, index: int, up: bool) -> None:
@@ -183,49 +183,53 @@ class Route(NetlinkSocket):
 
 
 def _end_of_settings(message: bytes) -> int:
-    """Where a discipline's settings end, and what it has counted begins."""
+    """Return the offset where a discipline's settings end and its counters begin."""
     end, name = _AFTER_TCMSG, ""
     for kind, offset, size in attributes(message, _AFTER_TCMSG, len(message)):
         if kind == _TCA_KIND:
             end, name = offset + size, message[offset : offset + size].rstrip(b"\0").decode()
         elif kind == _TCA_OPTIONS and name == "red":
-            # After its first attribute comes the probability that an adaptive one changes by itself.
+            # The second attribute is the probability that an adaptive red changes by itself.
             for _, at, length in attributes(message, offset, offset + size)[:1]:
                 end = at + length
         elif kind == _TCA_OPTIONS and name in qdiscs.KINDS:
-            # Of other kinds it may hold what was counted, as of htb.
+            # The options of other kinds, such as htb, may contain counters.
             end = offset + size
     return end
 
 
-class LinkNews(News):
-    """Is told when an interface of one namespace, or an address there, is another one."""
+class LinkNotifications(Notifications):
+    """Listener for changes of interfaces and addresses in one namespace."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(pid, _LINKS | _ADDRESSES)
 
 
 class QueueLength(Reader, Route):
-    """Asks for what waits in one discipline of `interface`, by one request that walks no others."""
+    """Length of one discipline of `interface`, by a request that touches no other discipline.
+
+    Args:
+        interface: Interface of the discipline.
+        handle: Handle of the discipline; None for the root at the time of each request.
+    """
 
     def __init__(self, interface: Interface, handle: int | None = None) -> None:
-        """The discipline `handle`; without one whatever is the root whenever it is asked."""
         super().__init__(interface.pid)
         self._name = interface.name
         own, parent = (0, ROOT) if handle is None else (handle, 0)
         body = _TCMSG.pack(socket.AF_UNSPEC, self.index(interface), own, parent, 0)
-        # Without the echo flag, kernels before 6.12 tell the answer to listeners of a group only.
+        # Without the echo flag, kernels before 6.12 send the answer to the multicast group only.
         self._request = compose(_RTM_GETQDISC, ECHO, body)
 
-    def now(self) -> Length:
-        """Raises LabError when the discipline is gone."""
-        data = self._answer(self._ask(self._request), _LONGEST)
+    def read(self) -> Length:
+        """Return length and counters. Raises LabError if the discipline is gone."""
+        data = self._answer(self._ask(self._request), _MAX_ANSWER)
         if KIND.unpack_from(data, 4)[0] == NLMSG_ERROR:
             raise LabError(f"the queue of {self._name} is gone: run the experiment again")
-        basic, queue, waits = (0, 0), (0, 0, 0, 0, 0), True
+        basic, queue, has_queue = (0, 0), (0, 0, 0, 0, 0), True
         for kind, offset, size in attributes(data, _AFTER_TCMSG, len(data)):
             if kind == _TCA_KIND:
-                waits = data[offset : offset + size] != _NOQUEUE
+                has_queue = data[offset : offset + size] != _NOQUEUE
             elif kind == _TCA_STATS2:
                 for inner, at, length in attributes(data, offset, offset + size):
                     if inner == _STATS_BASIC and length >= _BASIC.size:
@@ -233,4 +237,4 @@ class QueueLength(Reader, Route):
                     elif inner == _STATS_QUEUE and length >= _QUEUE.size:
                         queue = _QUEUE.unpack_from(data, at)
         packets, backlog, drops = queue[:3]
-        return Length(backlog, packets, drops, basic[0], waits)
+        return Length(backlog, packets, drops, basic[0], has_queue)

@@ -1,7 +1,7 @@
-"""The TCP state of connections, asked by their exact addresses (linux/inet_diag.h, linux/tcp.h).
+"""TCP state of connections, requested by their exact addresses (linux/inet_diag.h, linux/tcp.h).
 
-A dump walks the kernel's whole socket table; an exact request finds the one socket by its hash, one struct reads the
-answer, and many go in one message.
+A dump walks the kernel's whole socket table. An exact request finds one socket by its hash, one struct decodes the
+answer, and many requests fit into one message.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _SOCK_DIAG, _TCPDIAG_GETSOCK, _SOCK_DIAG_BY_FAMILY = 4, 18, 20
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _ESTABLISHED = 1 << 1
 _WITH_DATA = _ESTABLISHED | 1 << 4 | 1 << 8
-"""Established, and the states in which only one side has ended (FIN_WAIT1, CLOSE_WAIT)."""
+"""Established, and the states in which only one side has closed (FIN_WAIT1, CLOSE_WAIT)."""
 _LISTENING = 1 << 10
 _PORT = struct.Struct("!H")
 _DIAG_REQUEST = struct.Struct("=BBBBI")
 _ADDRESSES = struct.Struct("!HH4s12x4s12x")
 _NO_COOKIE = b"\xff" * 8
 _IN_DIAG = HEADER.size + 4
-"""Where the addresses are in an answer, after four bytes of states."""
+"""Offset of the addresses in an answer, after four bytes of states."""
 _AFTER_DIAG = HEADER.size + 72
-"""Where its attributes begin."""
-_LONGEST = 2048
-"""Bytes that an answer takes at most; it is some 400."""
-_AT_ONCE = 32
-"""Requests in one message: half the cost of one by one, and their answers fit into a socket's buffer many times."""
+"""Offset of the attributes."""
+_MAX_ANSWER = 2048
+"""Buffer for an answer, bytes; usual are about 400."""
+_BATCH = 32
+"""Requests per message: this halves their cost, and their answers easily fit into a socket's buffer."""
 
 
 class Address(NamedTuple):
-    """One connection as its sender sees it."""
+    """Addresses of a connection from its sender's view."""
 
     source: str
     source_port: int
@@ -59,22 +59,22 @@ class Address(NamedTuple):
 
     @property
     def other_end(self) -> Address:
-        """This connection as its receiver sees it."""
+        """Addresses of this connection from its receiver's view."""
         return Address(self.destination, self.destination_port, self.source, self.source_port)
 
 
 class Connection(NamedTuple):
-    """One end of a connection, as a dump tells of it."""
+    """One end of a connection in a dump."""
 
     address: Address
-    """This end first."""
+    """Addresses from this end's view."""
     bytes_acked: int
-    """Payload that the other end has acknowledged."""
+    """Payload that the other end has acknowledged, bytes."""
     algorithm: str
 
 
 def tcp_request(address: Address) -> bytes:
-    """The message that asks for one connection; it can be sent as often as wanted."""
+    """Return the message that asks for one connection; it can be reused."""
     addresses = _ADDRESSES.pack(
         address.source_port,
         address.destination_port,
@@ -100,95 +100,92 @@ _EVERY_CONNECTION = compose(
 )
 
 
-# The older request: it knows no families, so that its answer has the IPv6 sockets that serve IPv4 as well.
+# The older request has no address family, so its answer includes the IPv6 sockets that serve IPv4.
 _EVERY_LISTENER = compose(
     _TCPDIAG_GETSOCK, DUMP, struct.pack("=BBBB48xII", socket.AF_INET, 0, 0, 0, _LISTENING, 0)
 )
 
 
 class SockDiag(NetlinkSocket):
-    """Asks for the TCP state of a lab host's connections."""
+    """Requests for the TCP state of a lab host's connections."""
 
     _PROTOCOL = _SOCK_DIAG
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.pid)
         self._batch, self._parts = b"", list[bytes]()
-        self._usual = b"?", 0, 0
-        """Of the last answer: the head of its attribute tcp_info, and where that and the part that we take end."""
+        self._last_layout = b"?", 0, 0
+        """Layout of the last answer: header of its tcp_info attribute, and begin and end of its payload."""
 
     def info(self, request: bytes) -> TcpInfo | None:
-        """The tcp_info that a `tcp_request` asks for, in the order of FIELDS; None when there is no such connection.
+        """Return the tcp_info for a `tcp_request` in the order of FIELDS; None if there is no such connection.
 
-        Raises LabError when the kernel does not answer.
+        Raises LabError if the kernel does not answer.
         """
         (found,) = self.infos([request])
         return LAYOUT.unpack(found) if found else None
 
     def infos(self, requests: Sequence[bytes]) -> list[bytes]:
-        """The tcp_info that each `tcp_request` asks for as the kernel gave it, LAYOUT.size bytes.
+        """Return the kernel's tcp_info for each `tcp_request`, LAYOUT.size bytes; empty for a missing connection.
 
-        No bytes for a connection that is not there. Raises LabError when the kernel does not answer.
+        Raises LabError if the kernel does not answer.
         """
         answers: list[bytes] = []
-        for begin in range(0, len(requests), _AT_ONCE):
-            batch = requests[begin : begin + _AT_ONCE]
+        for begin in range(0, len(requests), _BATCH):
+            batch = requests[begin : begin + _BATCH]
             stamp = self._stamp()
             self._send(stamp.join(self._around_stamps(batch)))
-            answers += self._answers(stamp, _LONGEST, len(batch))
+            answers += self._answers(stamp, _MAX_ANSWER, len(batch))
         return [self._tcp_info(answer) for answer in answers]
 
     def _around_stamps(self, batch: Sequence[bytes]) -> list[bytes]:
-        """Return what stands before, between and after the sequence numbers of these requests.
-
-        Kept for the next call: as a rule the same requests are sent again, a hundred times a second.
-        """
-        whole = b"".join(batch)
-        if whole != self._batch:
-            self._batch, self._parts = whole, around_stamps(batch)
+        """Return the parts around the sequence numbers; cached, because the same requests usually repeat at 100 Hz."""
+        joined = b"".join(batch)
+        if joined != self._batch:
+            self._batch, self._parts = joined, around_stamps(batch)
         return self._parts
 
     def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
-        """Payload that the end of a connection that each request asks for has taken in, bytes; 0 when it is not there.
+        """Return the payload that the end of each requested connection has received, bytes; 0 for a missing one.
 
-        Raises LabError when the kernel does not answer.
+        Raises LabError if the kernel does not answer.
         """
         infos = self.infos(requests)
         return [COUNTER.unpack_from(info, BYTES_RECEIVED)[0] if info else 0 for info in infos]
 
     def connections(self) -> list[Connection]:
-        """Every IPv4 connection of this host that can carry data. A walk through the kernel's table: not for often.
+        """Return all IPv4 connections of this host that can carry data. Walks the kernel's table, so call it rarely.
 
-        Raises LabError when the kernel does not answer.
+        Raises LabError if the kernel does not answer.
         """
         return [_connection(message) for message in self._all(_EVERY_CONNECTION)]
 
     def _tcp_info(self, answer: bytes) -> bytes:
-        head, begin, end = self._usual
-        # It is where it was in the last answer, as a rule; one comparison tells an answer of another kind as well.
-        if answer[begin - ATTRIBUTE.size : begin] == head:
+        header, begin, end = self._last_layout
+        # Usually the layout is that of the last answer; one comparison also detects an error message.
+        if answer[begin - ATTRIBUTE.size : begin] == header:
             return answer[begin:end]
         if KIND.unpack_from(answer, 4)[0] == NLMSG_ERROR:
             code = -CODE.unpack_from(answer, HEADER.size)[0]
             if code == errno.ENOENT:
                 return b""
-            raise LabError(f"the kernel does not tell the TCP state of a flow: {os.strerror(code)}")
+            raise LabError(f"the kernel does not return the TCP state of a flow: {os.strerror(code)}")
         for kind, begin, size in attributes(answer, _AFTER_DIAG, len(answer)):
             if kind == _INET_DIAG_INFO:
                 end = begin + min(size, LAYOUT.size)
                 if size >= LAYOUT.size:
-                    self._usual = answer[begin - ATTRIBUTE.size : begin], begin, end
+                    self._last_layout = answer[begin - ATTRIBUTE.size : begin], begin, end
                 return answer[begin:end].ljust(LAYOUT.size, b"\0")
         return b""
 
 
 class Listeners(NetlinkSocket):
-    """Asks for the TCP ports of a host on which something waits for connections."""
+    """Requests for the TCP ports of a host that accept connections."""
 
     _PROTOCOL = _SOCK_DIAG
 
     def ports(self) -> tuple[int, ...]:
-        """In order. Raises LabError when the kernel does not answer."""
+        """Return the ports, sorted. Raises LabError if the kernel does not answer."""
         found = {int(_PORT.unpack_from(message, _IN_DIAG)[0]) for message in self._all(_EVERY_LISTENER)}
         return tuple(sorted(found))
 

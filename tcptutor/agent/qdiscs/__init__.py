@@ -1,9 +1,9 @@
-"""The queue disciplines in the kernel's own terms, as options of pyroute2's tc message.
+"""Queue disciplines in the kernel's terms, as options of pyroute2's tc message.
 
-pyroute2 knows some of them in part (netem without seed, bursts and distributions) and some not at all (fq, red).
-Each class here writes its settings and reads the same names back, so that what the kernel holds can be compared
-with what was asked for. Attribute numbers and structures: linux/pkt_sched.h. The 64-bit attributes carry what the
-old 32-bit fields round: delays in nanoseconds, rates above 34 Gbit/s.
+pyroute2 knows some of them in part (netem without seed, bursts and distributions) and others not at all (fq, red). Each
+class here writes its settings and reads them back under the same names, so that actual and requested settings can be
+compared. Attribute numbers and structures: linux/pkt_sched.h. 64-bit attributes carry the values that the older 32-bit
+fields round: delays in nanoseconds, rates above 34 Gbit/s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from tcptutor.agent.qdiscs import classful
 from tcptutor.agent.qdiscs.aqm import Cake, Codel, FqCodel, Red
-from tcptutor.agent.qdiscs.messages import plugins
+from tcptutor.agent.qdiscs.attributes import plugins
 from tcptutor.agent.qdiscs.netem import Netem
 from tcptutor.agent.qdiscs.shapers import Fq, Tbf
 
@@ -26,21 +26,21 @@ KINDS: dict[str, Any] = {
     "cake": Cake,
     "red": Red,
 }
-"""Those that the lab sets up itself."""
+"""Kinds that the lab sets up itself."""
 
 
 def register() -> None:
-    """Teach pyroute2 these qdiscs; safe to call twice."""
+    """Register these qdiscs with pyroute2; safe to call twice."""
     plugins.update(KINDS)
 
 
 def settings(kind: str, options: bytes) -> dict[str, Any]:
-    """What the options of a discipline say that only somebody's hands set up; empty where its kind is not known."""
+    """Decode the options of a discipline that only users set up; empty for an unknown kind."""
     return _read(classful.DISCIPLINES.get(kind), options)
 
 
 def class_settings(kind: str, options: bytes) -> dict[str, Any]:
-    """What the options of a class of such a discipline say; empty where its kind is not known."""
+    """Decode the options of a class; empty for an unknown kind."""
     return _read(classful.CLASSES.get(kind), options)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tcptutor.agent.qdiscs.attributes import U32_MAX, numbers, u32
-from tcptutor.agent.qdiscs.messages import nla
+from tcptutor.agent.qdiscs.attributes import U32_MAX, nla, numbers, u32
 
 _AQM = ("limit", "target", "interval")
 
 
 class _Aqm:
-    """codel and fq_codel: `limit` in packets, `ecn`; `target` and `interval`, in us, are the kernel's own."""
+    """codel and fq_codel: `limit` in packets, `ecn`; `target` and `interval`, in us, keep the kernel's defaults."""
 
     prefix: str
 
@@ -33,6 +32,8 @@ class _Aqm:
 
 
 class Codel(_Aqm):
+    """codel; settings as in `_Aqm`."""
+
     prefix = "TCA_CODEL"
 
     class options(nla):  # type: ignore[misc]
@@ -40,6 +41,8 @@ class Codel(_Aqm):
 
 
 class FqCodel(_Aqm):
+    """fq_codel; settings as in `_Aqm`."""
+
     prefix = "TCA_FQ_CODEL"
 
     class options(nla):  # type: ignore[misc]
@@ -50,9 +53,9 @@ class FqCodel(_Aqm):
 
 
 class Cake:
-    """cake without its own shaper, so that it schedules what the tbf above it lets out: `limit` in bytes.
+    """cake without its own shaper, which schedules the packets that the tbf above it releases: `limit` in bytes.
 
-    Somebody's own may have a `rate`, bytes per second.
+    A user's own cake may have a `rate`, bytes per second.
     """
 
     class options(nla):  # type: ignore[misc]
@@ -78,7 +81,7 @@ class Cake:
 class Red:
     """red: `limit`, `low` and `high` in bytes, `probability` at `high`, `rate` in bytes per second, `ecn`.
 
-    The average follows the queue with the weight that makes a burst of low packets pass (tc-red's rule).
+    The average follows the queue with the weight that lets a burst of low packets pass (tc-red's rule).
     """
 
     _ECN = 1
@@ -106,11 +109,11 @@ class Red:
     @staticmethod
     def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
         low, high, probability = values["low"], values["high"], values["probability"]
-        # The weight 2^-Wlog of a new measurement: the largest that lets the usual burst pass unmarked.
+        # The weight 2^-Wlog of a new measurement: the largest that lets a usual burst pass unmarked.
         burst = (2 * low + high) / 3 / values["frame"]
         weight = next(w for w in range(1, 32) if w == 31 or _passes(burst, low / values["frame"], 2.0**-w))
-        # The average is kept in 32 bits, of which the threshold takes some (red_check_params): with a large queue it
-        # follows faster than that rule has it.
+        # The threshold takes some of the average's 32 bits (red_check_params), so with a large queue it follows faster
+        # than the rule requires.
         weight = min(weight, 31 - high.bit_length())
         parms = {
             "limit": values["limit"],
@@ -121,8 +124,8 @@ class Red:
             "Scell_log": Red._CELL_LOG,
             "flags": Red._ECN if values["ecn"] else 0,
         }
-        # By how many powers of two an idle time of so many cells of 2^Scell_log us lowers the average (tc_core.c); the
-        # kernel takes none of 32 or more.
+        # Powers of two by which an idle time in cells of 2^Scell_log us lowers the average (tc_core.c); the kernel
+        # accepts less than 32.
         packet = values["frame"] / values["rate"] * 1e6
         decay = -math.log2(1 - 2.0**-weight)
         table = bytes(min(31, int(cell * 2**Red._CELL_LOG / packet * decay)) for cell in range(255)) + b"\x1f"
@@ -147,6 +150,6 @@ class Red:
 
 
 def _passes(burst: float, low: float, weight: float) -> bool:
-    """Whether a burst of so many packets into an empty queue keeps the average below `low` packets."""
+    """Return whether a burst of packets into an empty queue keeps the average below `low` packets."""
     limit: float = (1 - (1 - weight) ** burst) / weight
     return burst + 1 - low < limit

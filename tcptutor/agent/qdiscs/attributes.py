@@ -1,25 +1,33 @@
-"""What several disciplines have in common: the scale of probabilities, lists of 32-bit numbers."""
+"""Attributes of tc messages: pyroute2's classes for them, and helpers that several disciplines share."""
 
 from __future__ import annotations
 
 import struct
+
+from tcptutor.agent.imports import bare_package
+
+with bare_package("pyroute2"):
+    from pyroute2.netlink import nla
+    from pyroute2.netlink.rtnl.tcmsg import plugins, sched_netem, tcmsg
+
+__all__ = ["U32_MAX", "nested", "nla", "numbers", "plugins", "sched_netem", "tcmsg", "u32"]
 
 _ATTRIBUTE = struct.Struct("=HH")
 U32_MAX = 0xFFFFFFFF
 
 
 def u32(probability: float) -> int:
-    """A probability as the kernel takes it: parts of U32_MAX."""
+    """Scale a probability to the kernel's range, 0 to U32_MAX."""
     return round(probability * U32_MAX)
 
 
 def numbers(prefix: str, names: str) -> tuple[tuple[str, str], ...]:
-    """A map of attributes that are all 32-bit numbers: `prefix` before each of `names`, in the kernel's order."""
+    """Return pyroute2's map of 32-bit attributes: `prefix` before each of `names`, in the kernel's order."""
     return tuple((f"{prefix}_{name}", "uint32") for name in names.split())
 
 
 def nested(data: bytes) -> dict[int, bytes]:
-    """The payload of each attribute in `data`, by its number; of several with one number the last."""
+    """Return the payload of each attribute in `data` by its number, the last one for repeated numbers."""
     found, offset = {}, 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)

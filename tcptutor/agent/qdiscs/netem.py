@@ -8,18 +8,17 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from tcptutor.agent.qdiscs.attributes import U32_MAX, u32
-from tcptutor.agent.qdiscs.messages import nla, sched_netem
+from tcptutor.agent.qdiscs.attributes import U32_MAX, nla, sched_netem, u32
 
 _DISTRIBUTION_SIZE, _DISTRIBUTION_SCALE = 4096, 8192
-"""Entries of a delay distribution, and what stands for one standard deviation (NETEM_DIST_SCALE)."""
+"""Entries of a delay distribution, and the value of one standard deviation (NETEM_DIST_SCALE)."""
 
 
 @cache
 def distribution(shape: str) -> bytes:
-    """The table from which netem draws: quantiles with mean 0 and standard deviation 1, scaled, 16 bits each.
+    """Return netem's table of random delays: scaled quantiles with mean 0 and standard deviation 1, 16 bits each.
 
-    pareto has the exponent 3, paretonormal is three parts of it and one of the normal, as in iproute2.
+    pareto has the exponent 3; paretonormal mixes three parts of it with one of the normal, as in iproute2.
     """
     quantiles = [(n + 0.5) / _DISTRIBUTION_SIZE for n in range(_DISTRIBUTION_SIZE)]
     normal = [NormalDist().inv_cdf(q) for q in quantiles]
@@ -35,8 +34,8 @@ def distribution(shape: str) -> bytes:
 class Netem:
     """netem: delays in ns, `limit` in packets, probabilities, `seed` 64 bits.
 
-    `burst` above 1 makes the losses those of a Gilbert model: good and bad states, all lost in the bad one, which
-    lasts `burst` packets in the mean. `shape` is the delay's distribution.
+    A `burst` above 1 selects a Gilbert model, in which all packets are lost in the bad state, which lasts `burst`
+    packets on average. `shape` is the distribution of the delay.
     """
 
     class options(sched_netem.options):  # type: ignore[misc]
@@ -87,7 +86,7 @@ class Netem:
         if values["shape"] != "uniform" and values["jitter"]:
             attributes.append(["TCA_NETEM_DELAY_DIST", distribution(values["shape"])])
         if burst > 1:
-            # Entering the bad state loses nothing yet; each packet after it is lost, and ends it with 1 / burst.
+            # Entering the bad state loses no packet; each later one is lost, and ends it with probability 1 / burst.
             model = {"p": u32(loss / (1 - loss) / burst), "r": u32(1 / burst), "h": 0, "k1": 0}
             attributes.append(["TCA_NETEM_LOSS", {"attrs": [["NETEM_LOSS_GE", model]]}])
         return {
@@ -125,7 +124,7 @@ class Netem:
             "ecn": bool(options.get_attr("TCA_NETEM_ECN")),
             "limit": options["limit"],
             "seed": options.get_attr("TCA_NETEM_PRNG_SEED"),
-            # Of these only whether they are there: no model speaks of them.
+            # No model uses these; only their presence matters.
             "corrupt": corrupt["prob_corrupt"] / U32_MAX or None,
             "slots": options.get_attr("TCA_NETEM_SLOT") is not None or None,
             "states": (nested is not None and nested.get_attr("NETEM_LOSS_GI") is not None) or None,

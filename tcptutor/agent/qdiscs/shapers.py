@@ -1,15 +1,14 @@
-"""What holds a rate: tbf for all of a link, fq for each flow."""
+"""Disciplines that limit a rate: tbf for a link, fq for each flow."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tcptutor.agent.qdiscs.attributes import U32_MAX, numbers
-from tcptutor.agent.qdiscs.messages import nla
+from tcptutor.agent.qdiscs.attributes import U32_MAX, nla, numbers
 
 _LINKLAYER_ETHERNET = 1
 TICK = 64e-9
-"""The unit of a bucket's time, s (pkt_sched.h, PSCHED_SHIFT)."""
+"""Unit of a bucket's time, s (pkt_sched.h, PSCHED_SHIFT)."""
 
 
 class Tbf:
@@ -49,7 +48,7 @@ class Tbf:
 
     @staticmethod
     def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
-        # With a link layer named, the kernel needs no rate table from us (sch_tbf.c, tbf_change).
+        # With a link layer given, the kernel needs no rate table (sch_tbf.c, tbf_change).
         parms = dict.fromkeys((name for name, _ in Tbf.options.tbf_parms.fields), 0)
         parms |= {
             "rate": min(values["rate"], U32_MAX),
@@ -65,16 +64,16 @@ class Tbf:
     def read(options: Any) -> dict[str, Any]:
         parms = options.get_attr("TCA_TBF_PARMS")
         rate = options.get_attr("TCA_TBF_RATE64") or parms["rate"]
-        # The kernel keeps the bucket as the time in which it is filled.
+        # The kernel stores the bucket as the time in which it fills.
         held = {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
         peak = options.get_attr("TCA_TBF_PRATE64") or parms["peak"]
         return held | ({"peak": peak} if peak else {})
 
 
 class Fq:
-    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it keeps sockets' rates.
+    """fq: `maxrate` in bytes per second for each flow, `limit` in packets, `pacing` whether it enforces sockets' rates.
 
-    Each may be left out.
+    All are optional.
     """
 
     class options(nla):  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""The lab in somebody's own hands: terminals on its hosts, the flows started there, the settings changed there."""
+"""Session with manual experiments: terminals on the hosts, detection of flows, and changes of settings."""

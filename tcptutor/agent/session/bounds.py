@@ -1,6 +1,6 @@
-"""What the shells of a session may take of the guest: so many processes, and no memory that the agent needs.
+"""Bounds of the shells in the guest: a number of processes, and memory that the agent does not need.
 
-In the guest only, which is made for nothing else; on the machine itself a shell is a shell like any other there.
+On the host a shell is unbounded, like any other shell there.
 """
 
 from __future__ import annotations
@@ -12,24 +12,21 @@ from pathlib import Path
 _ROOT = Path("/sys/fs/cgroup")
 _SHELLS = _ROOT / "tcptutor-shells"
 PROCESSES = 400
-"""Processes and threads of all shells together: some hundred streams of iperf3, each with a thread at both ends."""
-_FOR_THE_AGENT = 24 << 20
-"""Bytes that no shell may have. Without a bound of their own the kernel looks for more in the pages of every program
-there is, reads them again and again, and nothing goes on for minutes."""
-_LOOK = 1.0
-"""How often the bound is looked at, s."""
-_TOO_LONG = 4
-"""Looks in a row at which more was refused: somebody's loop that nobody ends."""
-_OVERRUN = (
-    f"what was started in the shells became more than {PROCESSES} processes and goes on: the lab has ended, and is"
-    " fresh when it is opened again"
-)
+"""Processes and threads of all shells together: a hundred or more streams of iperf3, with a thread at each end."""
+_AGENT_MEMORY = 24 << 20
+"""Bytes reserved for the agent. Without a bound of their own for the shells, the kernel would reclaim the pages of all
+programs, read them again and again, and stall for minutes."""
+_INTERVAL = 1.0
+"""Time between two checks, s."""
+_MAX_REFUSALS = 4
+"""Checks in a row with refused processes that indicate an endless loop."""
+_OVERRUN = f"the shells started more than {PROCESSES} processes and went on: the lab has ended, open it again"
 _OOM = Path("/proc/self/oom_score_adj")
 _MEMINFO = Path("/proc/meminfo")
 
 
 def make() -> None:
-    """For the guest, before anything else is started: the group of the shells, and the agent last to be ended."""
+    """Create the shells' cgroup in the guest, and make the agent the last process to be killed for memory."""
     _OOM.write_text("-1000")
     (_ROOT / "cgroup.subtree_control").write_text("+pids +memory")
     _SHELLS.mkdir()
@@ -37,7 +34,7 @@ def make() -> None:
 
 
 def enter() -> None:
-    """For the process of a shell, before it is one; nothing where `make` was not done."""
+    """Move this process into the shells' cgroup, if `make` has created it."""
     if _SHELLS.exists():
         with contextlib.suppress(OSError):
             (_SHELLS / "cgroup.procs").write_text("0")
@@ -45,30 +42,30 @@ def enter() -> None:
 
 
 class Bounds:
-    """Gives the shells all memory but the agent's, and looks whether they go beyond their processes."""
+    """Memory limit of the shells, and check of their number of processes."""
 
     def __init__(self) -> None:
-        self._there = _SHELLS.exists()
-        if self._there:
-            (_SHELLS / "memory.max").write_text(str(_available() - _FOR_THE_AGENT))
+        self._exists = _SHELLS.exists()
+        if self._exists:
+            (_SHELLS / "memory.max").write_text(str(_available() - _AGENT_MEMORY))
         self._refused = 0
         self._in_a_row = 0
-        self._look = 0.0
+        self._next_check = 0.0
 
     def overrun(self) -> str:
-        """One line that says why the session has to end; empty as long as it may go on."""
+        """Return one line that says why the session has to end; empty if it may go on."""
         now = time.monotonic()
-        if not self._there or now < self._look:
+        if not self._exists or now < self._next_check:
             return ""
-        self._look = now + _LOOK
-        # One line: "max", and how often a process was refused.
+        self._next_check = now + _INTERVAL
+        # The file has one line: "max" and the number of refused processes.
         refused = int((_SHELLS / "pids.events").read_text().split()[1])
         self._in_a_row = self._in_a_row + 1 if refused > self._refused else 0
         self._refused = refused
-        return _OVERRUN if self._in_a_row >= _TOO_LONG else ""
+        return _OVERRUN if self._in_a_row >= _MAX_REFUSALS else ""
 
 
 def _available() -> int:
-    """Memory that could be had, bytes."""
+    """Return the available memory, bytes."""
     (line,) = (line for line in _MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
     return int(line.split()[1]) << 10

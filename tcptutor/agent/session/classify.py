@@ -1,4 +1,4 @@
-"""Which class of a discipline the filters give a packet to, as far as its addresses decide that."""
+"""Classification of packets: the class that a discipline's filters select, as far as addresses decide it."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _U32_CLASSID, _U32_LINK, _U32_SEL, _U32_POLICE, _U32_ACT = 1, 3, 5, 6, 7
 _SEL, _KEY = struct.Struct("=BBBxHHhhI"), struct.Struct(">II8s")
 _FLOWER_CLASSID, _FLOWER_ACT, _FLOWER_TYPE, _FLOWER_FLAGS, _FLOWER_IN_HARDWARE = 1, 3, 8, 22, 86
 _FLOWER_ADDRESSES = {10: 11, 12: 13}
-"""Attributes of the source's and the destination's address, and of their masks."""
+"""Attributes of the source and destination address, and of their masks."""
 _MATCHALL_CLASSID, _MATCHALL_ACT = 1, 2
 _IPV4 = 0x0800
 
 
 class Ends(NamedTuple):
-    """Sender and receiver of a packet: all that is known of it before anything is sent."""
+    """Sender and receiver of a packet, known before any traffic."""
 
     source: str
     destination: str
 
 
 class ClassChoice(NamedTuple):
-    """What the filters do with a packet."""
+    """Result of a discipline's filters for a packet."""
 
     classid: int | None = None
-    """The class that they name; None where they name none."""
+    """Selected class; None if the filters select none."""
     unread: str = ""
-    """Why that is not known, such as "a u32 filter"; empty where it is."""
+    """Filter that the agent cannot decode, such as "a u32 filter"; empty if it decodes all."""
 
 
 def choose(filters: Iterable[FilterState], ends: Ends) -> ClassChoice:
-    """What the first filter that matches says."""
+    """Return the result of the first matching filter."""
     for one in filters:
         matches = _MATCHES.get(one.kind, _unknown)(one, ends)
         if matches is False:
@@ -49,7 +49,7 @@ def choose(filters: Iterable[FilterState], ends: Ends) -> ClassChoice:
 
 
 def _name(one: FilterState) -> str:
-    """Its kind; that of its action where it has one that does something to packets."""
+    """Return the filter's kind, or that of an action that changes or redirects packets."""
     if one.kind == "u32" and _U32_POLICE in one.options:
         return "police"
     content = b"".join(one.options.values())
@@ -66,7 +66,7 @@ def _always(_one: FilterState, _ends: Ends) -> bool | None:
 
 def _u32(one: FilterState, ends: Ends) -> bool | None:
     if _U32_SEL not in one.options:
-        return False  # a table of filters
+        return False  # a hash table
     sel = one.options[_U32_SEL]
     if _U32_LINK in one.options or len(sel) < _SEL.size:
         return None
@@ -76,7 +76,7 @@ def _u32(one: FilterState, ends: Ends) -> bool | None:
 
 
 def _key(key: bytes, ends: Ends) -> bool | None:
-    """Whether 32 bits at one place of the IP header are as they should be; None where they are not known."""
+    """Match 32 bits of the IP header; None if the agent does not know them."""
     mask, value, where = _KEY.unpack(key.ljust(_KEY.size, b"\0"))
     offset, base = struct.unpack("=ii", where)
     if not mask:
@@ -112,4 +112,4 @@ _RESULTS = {
     "flower": (_FLOWER_CLASSID, (_FLOWER_ACT,)),
     "matchall": (_MATCHALL_CLASSID, (_MATCHALL_ACT,)),
 }
-"""By kind: the attribute that names the class, and those of actions."""
+"""Attributes of the class and of the actions, by kind."""

@@ -1,7 +1,7 @@
-"""UDP that somebody sends by hand, as the hosts' kernels count it: datagrams sent, read, and dropped for a full buffer.
+"""UDP traffic that a user sends by hand, from the hosts' kernel counters: datagrams sent, read and dropped.
 
-A kernel counts UDP for a host, not for a socket, and reads no sequence numbers: flows between the same two hosts are
-counted together, and jitter and order are not known.
+A kernel counts UDP per host, not per socket, and ignores sequence numbers. So flows between the same two hosts are
+counted together, and jitter and order are unknown.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from tcptutor.agent.network import Host, Network, network_of
 from tcptutor.run import UdpResult, UdpSample
 from tcptutor.spec import Path as NetworkPath
 
-_A_FLOW = 8
-"""Datagrams of each socket from which they are a flow; below it are greetings, such as iperf3's."""
+_MIN_DATAGRAMS = 8
+"""Datagrams per socket that make a flow; fewer are greetings, such as iperf3's."""
 _IN_TRANSIT = 0.05
-"""How much longer than delay and full queue a datagram may take, s."""
+"""Time that a datagram may take beyond delay and full queue, s."""
 _ETH_P_ALL, _UDP, _ESTABLISHED = 3, 17, "01"
 _SIZES = 32
-"""Datagrams whose size is looked at."""
+"""Datagrams whose size is measured."""
 _GREETING = 16
-"""Payload of a datagram, bytes, up to which it may be no more than a greeting."""
+"""Largest payload of a greeting, bytes."""
 
 
 class _Counted(NamedTuple):
-    """What a host's kernel has counted of UDP (RFC 4113, and Linux's own)."""
+    """A host's kernel counters of UDP (RFC 4113, and Linux's own)."""
 
     sent: int
-    """By programs, also what never left the host."""
+    """Datagrams sent by programs, including those that never left the host."""
     read: int
     overruns: int
 
 
 class _Counters:
-    """Of one host; `close` it."""
+    """Counters of one host; `close` it."""
 
     def __init__(self, host: Host) -> None:
         self._sockets, self._snmp = (
@@ -50,20 +50,20 @@ class _Counters:
         )
 
     def sockets(self) -> int:
-        """UDP sockets with a port: asked for often, so of the smallest of these files."""
+        """Return the number of bound UDP sockets; called often, so read from the smallest of the files."""
         for line in os.pread(self._sockets, 4096, 0).split(b"\n"):
             if line.startswith(b"UDP:"):
                 return int(line.split()[2])
         return 0
 
-    def now(self) -> _Counted:
+    def read(self) -> _Counted:
         names, values = (
             line.split()[1:]
             for line in os.pread(self._snmp, 1 << 15, 0).split(b"\n")
             if line.startswith(b"Udp:")
         )
         counted = dict(zip(names, map(int, values), strict=True))
-        # What the sender's own discipline drops, the kernel counts as an error of its buffer, and tells no program.
+        # The kernel counts drops in the sender's own discipline as SndbufErrors, and reports them to no program.
         sent = counted[b"OutDatagrams"] + counted[b"SndbufErrors"]
         return _Counted(sent, counted[b"InDatagrams"], counted[b"RcvbufErrors"])
 
@@ -73,18 +73,18 @@ class _Counters:
 
 
 class _Sizes:
-    """Looks at the first datagrams that leave a host, for their size. `close` it."""
+    """Payload sizes of the first datagrams that leave a host; `close` it."""
 
     def __init__(self, host: Host) -> None:
         self.found: list[int] = []
-        """Payload, bytes."""
+        """Payloads, bytes."""
         with network_of(host.pid):
             self._socket: socket.socket | None = socket.socket(
                 socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, socket.htons(_ETH_P_ALL)
             )
         self._socket.setblocking(False)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         if self._socket is None:
             return
         with suppress(BlockingIOError):
@@ -92,15 +92,15 @@ class _Sizes:
                 packet, (_, _, kind, *_) = self._socket.recvfrom(128)
                 if kind == socket.PACKET_OUTGOING and len(packet) > 28 and packet[9] == _UDP:
                     at = 4 * (packet[0] & 15)
-                    first = not int.from_bytes(packet[6:8]) & 0x1FFF  # of a datagram in fragments
-                    if first:
+                    is_first = not int.from_bytes(packet[6:8]) & 0x1FFF  # fragment of a datagram
+                    if is_first:
                         self.found.append(int.from_bytes(packet[at + 4 : at + 6]) - 8)
         if len(self.found) >= _SIZES:
             self.close()
 
     def mean(self) -> float:
-        real = [size for size in self.found if size > _GREETING] or self.found
-        return sum(real) / len(real) if real else 0.0
+        sizes = [size for size in self.found if size > _GREETING] or self.found
+        return sum(sizes) / len(sizes) if sizes else 0.0
 
     def close(self) -> None:
         if self._socket is not None:
@@ -109,8 +109,8 @@ class _Sizes:
 
 
 @dataclass
-class FoundUdpFlow:
-    """What one host sends to another; more than one flow where it has more than one socket for that."""
+class DetectedUdpFlow:
+    """UDP traffic from one host to another; several flows if the sender has several sockets for it."""
 
     number: int
     sender: Host
@@ -118,16 +118,16 @@ class FoundUdpFlow:
     pair: int
     flows: int
     sent_before: int
-    """What the sender had sent before."""
+    """Datagrams that the sender had sent before."""
     before: _Counted
-    """Of the receiver."""
+    """Counters of the receiver before the flow."""
     sizes: _Sizes
     samples: list[UdpSample] = field(default_factory=list)
     sent: list[tuple[float, int]] = field(default_factory=list)
-    """Datagrams up to each instant, s after the run's beginning."""
+    """Datagrams sent up to each instant, s after the start of the run."""
     overruns: int = 0
     progress: float = 0.0
-    """When the last datagram was sent or read."""
+    """Time of the last datagram sent or read, s after the start of the run."""
 
 
 class Datagrams:
@@ -137,27 +137,27 @@ class Datagrams:
         self._network = network
         self._hosts = {host.address: host for host in network.hosts}
         self._counters = {host.name: _Counters(host) for host in network.hosts}
-        self._quiet = {name: counters.now() for name, counters in self._counters.items()}
-        """What had been counted when nobody had a UDP socket."""
+        self._idle_counts = {name: counters.read() for name, counters in self._counters.items()}
+        """Counters while no host had a UDP socket."""
         self._sizes: dict[str, _Sizes] = {}
-        self.flows: list[FoundUdpFlow] = []
-        """Of the run that goes on."""
+        self.flows: list[DetectedUdpFlow] = []
+        """Flows of the current run."""
         self._path = NetworkPath()
 
     def close(self) -> None:
-        self.forget()
+        self.reset()
         for counters in self._counters.values():
             counters.close()
 
-    def forget(self) -> None:
-        """The run is over."""
+    def reset(self) -> None:
+        """Forget the flows of a finished run."""
         self.flows = []
         while self._sizes:
             self._sizes.popitem()[1].close()
-        self._quiet = {name: counters.now() for name, counters in self._counters.items()}
+        self._idle_counts = {name: counters.read() for name, counters in self._counters.items()}
 
-    def find(self) -> list[FoundUdpFlow]:
-        """The flows that have begun since the last call."""
+    def find(self) -> list[DetectedUdpFlow]:
+        """Return the flows that have begun since the last call."""
         found = []
         for host in self._network.hosts:
             counters = self._counters[host.name]
@@ -165,20 +165,20 @@ class Datagrams:
                 continue
             if host.name not in self._sizes:
                 self._sizes[host.name] = _Sizes(host)
-            self._sizes[host.name].look()
-            before, now = self._quiet[host.name], counters.now()
+            self._sizes[host.name].poll()
+            before, now = self._idle_counts[host.name], counters.read()
             if any(flow.sender == host for flow in self.flows):
                 continue
             receiver, number = self._receiver(host)
-            if receiver is not None and now.sent - before.sent >= _A_FLOW * number:
-                flow = FoundUdpFlow(
+            if receiver is not None and now.sent - before.sent >= _MIN_DATAGRAMS * number:
+                flow = DetectedUdpFlow(
                     number=len(self.flows),
                     sender=host,
                     receiver=receiver,
                     pair=self._pair(host),
                     flows=number,
                     sent_before=before.sent,
-                    before=self._quiet[receiver.name],
+                    before=self._idle_counts[receiver.name],
                     sizes=self._sizes[host.name],
                 )
                 self.flows.append(flow)
@@ -189,51 +189,51 @@ class Datagrams:
         return (int(host.name[1:]) - 1) // 2
 
     def _receiver(self, sender: Host) -> tuple[Host | None, int]:
-        """Whom it sends to, by its connected sockets, and how many these are; else the other host of its pair."""
-        to: dict[str, int] = {}
+        """Return the destination of most of the sender's sockets and their number; by default its peer, and 1."""
+        counts: dict[str, int] = {}
         for address in _connected(sender.pid):
             if address in self._hosts:
-                to[address] = to.get(address, 0) + 1
-        if to:
-            most = max(to, key=to.__getitem__)
-            return self._hosts[most], to[most]
+                counts[address] = counts.get(address, 0) + 1
+        if counts:
+            destination = max(counts, key=counts.__getitem__)
+            return self._hosts[destination], counts[destination]
         pair = self._pair(sender)
         ends = self._network.senders[pair], self._network.receivers[pair]
         return next((host for host in ends if host != sender), None), 1
 
     @property
     def active(self) -> bool:
-        """Whether a sender still has a socket."""
+        """True while a sender still has a UDP socket."""
         return any(self._counters[flow.sender.name].sockets() for flow in self.flows)
 
     @property
     def progress(self) -> float:
-        """When something was last sent or read, s after the run's beginning."""
+        """Time of the last datagram sent or read, s after the start of the run."""
         return max((flow.progress for flow in self.flows), default=0.0)
 
-    def follow(self, path: NetworkPath) -> None:
-        """The path that they take now."""
+    def set_path(self, path: NetworkPath) -> None:
+        """Set the current path, which bounds the datagrams' transit time."""
         self._path = path
 
-    def look(self, t: float) -> None:
-        """Nothing: what is counted is asked for when it is to be told."""
+    def poll(self, t: float) -> None:
+        """No-op: counters are read in `take()`."""
 
     def take(self, t: float) -> list[UdpSample]:
-        """Each flow at this instant."""
+        """Return a sample of each flow."""
         return [self._sample(flow, t) for flow in self.flows]
 
-    def _sample(self, flow: FoundUdpFlow, t: float) -> UdpSample:
-        flow.sizes.look()
+    def _sample(self, flow: DetectedUdpFlow, t: float) -> UdpSample:
+        flow.sizes.poll()
         size = flow.sizes.mean()
-        there = self._counters[flow.receiver.name].now()
-        sent = self._counters[flow.sender.name].now().sent - flow.sent_before
-        read = there.read - flow.before.read
-        flow.overruns = there.overruns - flow.before.overruns
+        received = self._counters[flow.receiver.name].read()
+        sent = self._counters[flow.sender.name].read().sent - flow.sent_before
+        read = received.read - flow.before.read
+        flow.overruns = received.overruns - flow.before.overruns
         before = flow.samples[-1] if flow.samples else UdpSample(flow.number, t, 0, 0, 0, None)
         if sent > before.datagrams or read * size > before.received:
             flow.progress = t
         flow.sent.append((t, sent))
-        # What was sent so long ago and has not been read will not be any more.
+        # A datagram that is older than the longest transit time and has not been read is lost.
         settled = bisect_right(flow.sent, (t - self.in_transit, 1 << 62)) - 1
         lost = flow.sent[settled][1] - read if settled >= 0 else 0
         sample = UdpSample(
@@ -244,17 +244,17 @@ class Datagrams:
 
     @property
     def in_transit(self) -> float:
-        """How long a datagram may take that arrives at all, s."""
+        """Longest time that a datagram can take to arrive, s."""
         path = self._path
         waiting = 8 * path.queue / path.rate if path.rate else 0.0
         return path.delay + path.jitter + waiting + _IN_TRANSIT
 
     def results(self) -> Iterator[UdpResult]:
-        """What came of each: all that was counted of it, and its rates while it went on."""
+        """Yield the result of each flow: its final counts, and its rates while it was active."""
         for flow in self.flows:
             if not flow.samples:
                 continue
-            # The last counts are of the run's end: what was in transit then has arrived.
+            # The last sample is of the run's end, when all datagrams in transit have arrived.
             last, size = flow.samples[-1], flow.sizes.mean()
             yield UdpResult(
                 flow=sum(each.flows for each in self.flows[: flow.number]),
@@ -274,19 +274,19 @@ class Datagrams:
 
     @property
     def size(self) -> int:
-        """Payload of a datagram, bytes; 0 where none was seen."""
+        """Payload of a datagram, bytes; 0 if none was seen."""
         return round(max((flow.sizes.mean() for flow in self.flows), default=0.0))
 
     def rate(self) -> float:
-        """What each flow sends, bit/s of payload; 0 where that is not known yet."""
+        """Return the mean sending rate of a flow, bit/s of payload; 0 if still unknown."""
         rates = [result.sent_bps or 0.0 for result in self.results()]
         return sum(rates) / self.streams if rates else 0.0
 
 
 def steady(counts: list[tuple[float, int]]) -> float:
-    """How fast a count grew, a second, from (s, count) at several instants.
+    """Return the steady growth of a count per second, from its values as (s, count).
 
-    It had begun before the first, and it stopped somewhere between two: of these the last in which it grew is left out.
+    The growth began before the first value and stopped between two others, so the last interval of growth is left out.
     """
     growing = [at for at, (before, now) in enumerate(pairwise(counts), start=1) if now[1] > before[1]]
     if not growing:
@@ -296,7 +296,7 @@ def steady(counts: list[tuple[float, int]]) -> float:
 
 
 def _connected(pid: int) -> Iterator[str]:
-    """The addresses that the UDP sockets (IPv4) where process `pid` is are connected to."""
+    """Yield the remote addresses of the connected UDP sockets (IPv4) in the namespace of process `pid`."""
     for row in Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]:
         words = row.split()
         if words[3] == _ESTABLISHED:

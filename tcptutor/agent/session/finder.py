@@ -1,34 +1,33 @@
-"""Finds the flows that somebody started: connections between lab hosts that have carried more than a few words, or
-would, if anything of it arrived."""
+"""Finder of flows that a user has started: connections between lab hosts with more data than a greeting."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from tcptutor.agent.hosts import sysctl
+from tcptutor.agent.host_settings import sysctl
 from tcptutor.agent.netlink import Address, SockDiag, tcp_request
 from tcptutor.agent.network import Host, Network
 from tcptutor.wire.tcp_info import AT
 
-_A_FLOW = 16384
-"""Bytes acknowledged from which a connection is a flow; below it are greetings, such as iperf3's control connection."""
-_AGAIN = 2
-"""Timeouts in a row from which nothing arrives any more: one loss makes one of them."""
+_MIN_BYTES = 16384
+"""Acknowledged bytes that make a flow; fewer are greetings, such as iperf3's control connection."""
+_MIN_TIMEOUTS = 2
+"""Consecutive timeouts that show that no data arrives any more; a single loss causes one."""
 
 
 class FlowStart(NamedTuple):
-    """A flow that was not there before."""
+    """New flow."""
 
     address: Address
-    """The sending end first."""
+    """Addresses from the sending end's view."""
     sender: Host
     receiver: Host
     algorithm: str
-    """The sender's congestion control."""
+    """Congestion control of the sender."""
 
 
 class Finder:
-    """Owns a sock_diag socket on each host; `close` it."""
+    """Finder with a sock_diag socket on each host; `close` it."""
 
     def __init__(self, network: Network) -> None:
         self._hosts = {host.address: host for host in network.hosts}
@@ -39,8 +38,8 @@ class Finder:
         for diag in self._diags.values():
             diag.close()
 
-    def look(self) -> list[FlowStart]:
-        """The flows that have begun since the last look."""
+    def poll(self) -> list[FlowStart]:
+        """Return the flows that have begun since the last call."""
         found, alive = [], set()
         for diag in self._diags.values():
             for connection in diag.connections():
@@ -49,36 +48,36 @@ class Finder:
                 alive.add(ends)
                 if ends in self._known or address.destination not in self._hosts:
                     continue
-                # An IPv6 socket that serves IPv4 is in no dump of ours: it is asked by its address.
-                there = self._acked(address.other_end)
-                stuck = False
-                if max(connection.bytes_acked, there) < _A_FLOW:
-                    stuck = self._is_stuck(address)
-                    if not stuck:
+                # The dump lacks IPv6 sockets that serve IPv4, so the other end is requested by its address.
+                other_acked = self._acked(address.other_end)
+                is_stuck = False
+                if max(connection.bytes_acked, other_acked) < _MIN_BYTES:
+                    is_stuck = self._is_stuck(address)
+                    if not is_stuck:
                         continue
                 self._known.add(ends)
-                sends = stuck or connection.bytes_acked >= there
+                sends = is_stuck or connection.bytes_acked >= other_acked
                 sending = address if sends else address.other_end
                 sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
                 algorithm = connection.algorithm if sends else self._algorithm(sending)
                 found.append(FlowStart(sending, sender, receiver, algorithm))
-        # A port may come again with another connection.
+        # The ports may be reused by another connection.
         self._known &= alive
         return found
 
     def _algorithm(self, address: Address) -> str:
-        """The congestion control of that end; its host's usual one for an IPv6 socket."""
-        there = self._diags[address.source].connections()
-        usual = sysctl(self._hosts[address.source], "net.ipv4.tcp_congestion_control")
-        return next((one.algorithm for one in there if one.address == address), usual)
+        """Return the congestion control of that end; for an IPv6 socket, its host's default."""
+        connections = self._diags[address.source].connections()
+        default = sysctl(self._hosts[address.source], "net.ipv4.tcp_congestion_control")
+        return next((each.algorithm for each in connections if each.address == address), default)
 
     def _is_stuck(self, address: Address) -> bool:
-        """Whether that end has more to send than goes at once, and sends the first of it again and again."""
+        """Return whether that end has a flow's worth of data to send, but its first segments keep timing out."""
         info = self._diags[address.source].info(tcp_request(address))
         return (
             info is not None
-            and info[AT["retransmits_now"]] >= _AGAIN
-            and info[AT["notsent_bytes"]] + info[AT["unacked"]] * info[AT["snd_mss"]] >= _A_FLOW
+            and info[AT["retransmits_now"]] >= _MIN_TIMEOUTS
+            and info[AT["notsent_bytes"]] + info[AT["unacked"]] * info[AT["snd_mss"]] >= _MIN_BYTES
         )
 
     def _acked(self, address: Address) -> int:

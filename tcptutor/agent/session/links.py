@@ -1,20 +1,18 @@
-"""Interfaces as they are: MTU, up or down, offloads, addresses. The kernel tells when one is another: nothing is asked
-while nothing happens.
-"""
+"""Settings of interfaces (MTU, up or down, offloads, addresses), read again when the kernel notifies a change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tcptutor.agent import hosts
-from tcptutor.agent.netlink import LinkNews, Route
+from tcptutor.agent import host_settings
+from tcptutor.agent.netlink import LinkNotifications, Route
 from tcptutor.agent.network import Interface
 from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings
 
 
 class LinkSettings(NamedTuple):
-    """What an interface is, but for its disciplines."""
+    """Settings of an interface, without its disciplines."""
 
     interface: Interface
     mtu: int
@@ -27,34 +25,38 @@ class LinkSettings(NamedTuple):
 
 
 class Links:
-    """Those of several namespaces. Owns sockets; `close` it."""
+    """Settings of the interfaces in several namespaces. Owns sockets; `close` it.
+
+    Args:
+        interfaces: Interfaces by a process in their namespace.
+    """
 
     def __init__(self, interfaces: Mapping[int | None, Sequence[Interface]]) -> None:
-        """By a process of the namespace that they are in."""
         self._interfaces = interfaces
-        # Before anything is read, so that no change is missed.
-        self._news = {pid: LinkNews(pid) for pid in interfaces}
+        # Opened before anything is read, so that no change is missed.
+        self._notifications = {pid: LinkNotifications(pid) for pid in interfaces}
         self._routes = {pid: Route(pid) for pid in interfaces}
         self.now: dict[Interface, LinkSettings] = {}
         for pid in interfaces:
             self._read(pid)
 
-    def look(self) -> bool:
-        """Whether one is another than at the last look. Raises LabError when one is gone."""
-        changed = [self._read(pid) for pid, news in self._news.items() if news.came()]
+    def poll(self) -> bool:
+        """Return whether any settings have changed since the last call. Raises LabError if an interface is gone."""
+        changed = [self._read(pid) for pid, listener in self._notifications.items() if listener.poll()]
         return any(changed)
 
     def _read(self, pid: int | None) -> bool:
         addresses = self._routes[pid].addresses()
         found = {}
-        for one in self._interfaces[pid]:
-            there = addresses.get(self._routes[pid].index(one), [])
-            on = tuple(name for name, is_on in hosts.offloads(one).items() if is_on)
-            found[one] = LinkSettings(one, hosts.mtu(one), hosts.is_up(one), on, tuple(there))
+        for interface in self._interfaces[pid]:
+            own = addresses.get(self._routes[pid].index(interface), [])
+            on = tuple(name for name, is_on in host_settings.offloads(interface).items() if is_on)
+            mtu, is_up = host_settings.mtu(interface), host_settings.is_up(interface)
+            found[interface] = LinkSettings(interface, mtu, is_up, on, tuple(own))
         changed = any(self.now.get(one) != now for one, now in found.items())
         self.now |= found
         return changed
 
     def close(self) -> None:
-        for one in [*self._news.values(), *self._routes.values()]:
-            one.close()
+        for socket in [*self._notifications.values(), *self._routes.values()]:
+            socket.close()

@@ -1,6 +1,6 @@
-"""A session: the lab set up as an experiment says, terminals on its hosts, and an eye on what is done there.
+"""Session: the lab set up for an experiment, with terminals on its hosts and observation of their use.
 
-One thread waits for all of it: requests, terminals, the time to look at the kernel, that of a sample.
+One thread waits for requests, terminals, and the times of the next poll and the next sample.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tcptutor.agent import hosts, traps
+from tcptutor.agent import host_settings, traps
 from tcptutor.agent.channel import Channel
 from tcptutor.agent.experiment import set_up
 from tcptutor.agent.network import Network
 from tcptutor.agent.session.bounds import Bounds
-from tcptutor.agent.session.commands import Commands
 from tcptutor.agent.session.datagrams import Datagrams
+from tcptutor.agent.session.detected_run import DetectedRun
 from tcptutor.agent.session.finder import Finder
+from tcptutor.agent.session.shell_commands import Commands
 from tcptutor.agent.session.state import KernelState
 from tcptutor.agent.session.terminal import PseudoTerminal
-from tcptutor.agent.session.unplanned import UnplannedRun
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import host_names
@@ -40,22 +40,22 @@ from tcptutor.wire.protocol import (
     TerminalOutput,
 )
 
-_LOOK = 0.05
-"""How often to look for new flows, s: about the first round trips of a flow that nobody announced."""
+_POLL_FLOWS = 0.05
+"""Time between two searches for new flows, s: about the first round trips of an unannounced flow."""
 
-_LOOK_AT_STATE = 0.2
-"""How often to look what the kernel holds, s: a change is told within half a second, and each look costs an emulated
-guest some milliseconds."""
+_POLL_STATE = 0.2
+"""Time between two polls of the kernel's state, s: a change is reported within half a second, and a poll takes an
+emulated guest some milliseconds."""
 
-_LAST_READS = 64
-"""How often to read a terminal whose shell has ended: the kernel keeps some 64 KB of output at most."""
+_FINAL_READS = 64
+"""Reads from a terminal whose shell has exited: the kernel buffers at most about 64 KB of output."""
 
 _PRIORITY = -10
 
 
 @contextlib.contextmanager
-def _first() -> Iterator[None]:
-    """Where the processor is shared with all that is started here, looking must not wait for it."""
+def _raised_priority() -> Iterator[None]:
+    """Raise the agent's priority above that of the programs that share its processor."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     try:
@@ -66,7 +66,7 @@ def _first() -> Iterator[None]:
 
 
 class SessionServer:
-    """Owns the terminals and what is observed. Not for two at once on one network."""
+    """Server of one session on a network. Owns the terminals and the observers."""
 
     def __init__(
         self, network: Network, request: OpenSession, channel: Channel, environment: Environment
@@ -75,51 +75,51 @@ class SessionServer:
         self._environment = environment
         self._terminals: dict[int, PseudoTerminal] = {}
         self._home = Path(request.home) if request.home else home_files.FOLDER
-        self._run: UnplannedRun | None = None
+        self._run: DetectedRun | None = None
         self._commands, self._bounds = Commands(), Bounds()
         self._finder: Finder
         self._datagrams: Datagrams
         self._state: KernelState
 
     def serve(self) -> None:
-        """Until Stop or the end of the input. Raises LabError or KernelLacks; leaves the network as it found it.
+        """Serve until Stop or the end of the input, and restore the network. Raises LabError or KernelLacks.
 
-        What somebody started there and left running is the backend's to end, with the namespaces or the guest.
+        Programs left running are ended by the backend, with their namespaces or the guest.
         """
         experiment = self._request.experiment
         with set_up(self._network, experiment):
-            self._choose_algorithms()
+            self._set_algorithms()
             self._finder, self._state = Finder(self._network), KernelState(self._network, experiment)
             self._datagrams = Datagrams(self._network)
             try:
-                with _first():
+                with _raised_priority():
                     self._begin()
                     self._loop()
             finally:
                 self._close()
 
-    def _choose_algorithms(self) -> None:
-        """As the hosts' own: nobody names one for what is started by hand.
+    def _set_algorithms(self) -> None:
+        """Set the experiment's algorithms as the hosts' defaults, for programs that name none.
 
-        A machine's own kernel may keep most of them from its namespaces; what a flow then has is told of it.
+        A host's own kernel may refuse most of them in its namespaces; the flows then report the one in use.
         """
         network, experiment = self._network, self._request.experiment
         for pair, ends in enumerate(zip(network.senders, network.receivers, strict=True)):
             algorithm = experiment.algorithm(pair * experiment.flows.streams)
             for host in ends:
                 with contextlib.suppress(UsageError):
-                    hosts.sysctl(host, "net.ipv4.tcp_congestion_control", algorithm)
+                    host_settings.sysctl(host, "net.ipv4.tcp_congestion_control", algorithm)
 
     def _begin(self) -> None:
-        """The first word: the lab as it was asked for, or what a trap has made of that."""
+        """Report the initial state: the lab as requested, or as changed by a trap."""
         if not self._request.trap:
             self._channel.send(self._state.report(self._request.experiment))
             return
-        # After the first look, so that what is told is a change, and mending it takes the change back.
+        # Trap after the first report, so that it is reported as a change, and repairing it reverts the change.
         traps.switch_on(self._request.trap, self._network, self._request.experiment)
-        self._state.look()
+        self._state.poll()
         self._state.read_all()
-        self._tell_state()
+        self._report_state()
 
     def _close(self) -> None:
         if self._run is not None:
@@ -135,41 +135,41 @@ class SessionServer:
             self._terminals.popitem()[1].close()
 
     def _loop(self) -> None:
-        look = look_at_state = 0.0
+        next_poll = next_state_poll = 0.0
         overrun = ""
         waited = False
         while not self._channel.closed and not (overrun := self._bounds.overrun()):
             now = time.monotonic()
-            # First: what waits for its time must not wait for our own work.
+            # First: a due sample must not wait for other work.
             if self._run is not None and now >= self._run.due and not self._run.sample(waited):
                 self._finish(complete=True)
-            if now >= look_at_state:
-                look_at_state = now + _LOOK_AT_STATE
-                self._look_at_state()
-            if now >= look:
-                look = now + _LOOK
-                self._find()
-                self._tell_commands()
-            due = min(look, self._run.due) if self._run is not None else look
+            if now >= next_state_poll:
+                next_state_poll = now + _POLL_STATE
+                self._poll_state()
+            if now >= next_poll:
+                next_poll = now + _POLL_FLOWS
+                self._find_flows()
+                self._report_commands()
+            due = min(next_poll, self._run.due) if self._run is not None else next_poll
             seconds = due - time.monotonic()
-            woken = self._wait(max(0.0, seconds))
-            if woken is None:
+            slept = self._wait(max(0.0, seconds))
+            if slept is None:
                 break
-            waited = seconds > 0 and woken
+            waited = seconds > 0 and slept
         if self._run is not None:
             self._finish(complete=False)
-        self._close_terminals()  # a shell writes its history when it ends
+        self._close_terminals()  # a shell writes its history when it exits
         if self._request.carried:
             for piece in home_files.pieces(self._home):
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
 
     def _wait(self, seconds: float) -> bool | None:
-        """Do what comes in that time at most: whether nothing came; None when it is time to end."""
+        """Handle requests and output for `seconds`: True if none came, None when the session is to end."""
         for number, terminal in list(self._terminals.items()):
             terminal.write()
             if terminal.over:
-                self._read_rest(number)
+                self._read_last(number)
                 self._hang_up(number)
         terminals = {
             terminal.descriptor: number
@@ -184,18 +184,18 @@ class SessionServer:
                 self._read(terminals[descriptor])
         return request is None and not ready
 
-    def _look_at_state(self) -> None:
-        if self._state.look():
+    def _poll_state(self) -> None:
+        if self._state.poll():
             if self._run is not None:
-                self._run.settings_changed()
+                self._run.record_changes()
             else:
-                self._tell_state()
+                self._report_state()
 
-    def _tell_commands(self) -> None:
-        for one in self._commands.look(host_names(self._network.pairs)):
-            self._channel.send(one)
+    def _report_commands(self) -> None:
+        for command in self._commands.poll(host_names(self._network.pairs)):
+            self._channel.send(command)
 
-    def _tell_state(self) -> None:
+    def _report_state(self) -> None:
         sender, receiver = self._network.senders[0], self._network.receivers[0]
         self._channel.send(self._state.report(self._state.experiment(self._state.path(), sender, receiver)))
 
@@ -221,20 +221,20 @@ class SessionServer:
             case CloseTerminal(terminal=number) if number in self._terminals:
                 self._hang_up(number)
             case TerminalInput() | ResizeTerminal() | CloseTerminal():
-                pass  # its shell has just ended
+                pass  # its shell has just exited
             case _:
                 self._channel.send(Failed("a session is open: end it first", "protocol"))
         return True
 
     def _read(self, number: int) -> bool:
-        """Pass on the output of a terminal, and return whether there was any."""
+        """Forward the output of a terminal, and return whether there was any."""
         if data := self._terminals[number].read():
             self._channel.send(TerminalOutput(number, data))
         return bool(data)
 
-    def _read_rest(self, number: int) -> None:
-        """Pass on what an ended shell wrote last; its jobs in the background may still write."""
-        for _ in range(_LAST_READS):
+    def _read_last(self, number: int) -> None:
+        """Forward the last output of an exited shell; its background jobs may still write."""
+        for _ in range(_FINAL_READS):
             if not self._read(number):
                 return
 
@@ -242,16 +242,16 @@ class SessionServer:
         self._terminals.pop(number).close()
         self._channel.send(TerminalOutput(number, b""))
 
-    def _find(self) -> None:
-        starts, udp = self._finder.look(), self._datagrams.find()
+    def _find_flows(self) -> None:
+        starts, udp = self._finder.poll(), self._datagrams.find()
         if not starts and not udp:
             return
         if self._run is None:
-            self._look_at_state()  # what was changed just before it began is no change during it
+            self._poll_state()  # a change just before the run is not a change during it
         if self._run is not None:
             self._run.add(starts)
         else:
-            self._run = UnplannedRun(
+            self._run = DetectedRun(
                 self._network,
                 self._state,
                 self._channel,
@@ -266,7 +266,7 @@ class SessionServer:
         run, self._run = self._run, None
         try:
             run.finish(complete)
-            self._tell_state()  # a run tells those that it began with
+            self._report_state()  # the run has reported the state of its first pair
         except LabError as error:
-            # Somebody took away what it rested on: the next run may be sound.
+            # The user deleted a part that the run needed; the next run may be fine.
             self._channel.send(Failed(str(error), "run"))

@@ -1,6 +1,6 @@
-"""What one interface does to a packet that leaves it: its disciplines and classes from the root down, read by kind.
+"""Effects of one interface on its outgoing packets, from its disciplines and classes, root first.
 
-A discipline that no reader is here for is named as `unread`: nobody then says what the link carries.
+A discipline that the agent cannot decode is reported as `unread`; the link's capacity is then unknown.
 """
 
 from __future__ import annotations
@@ -13,58 +13,58 @@ from tcptutor.agent.netlink import ROOT, ClassState, FilterState, QdiscState
 from tcptutor.agent.session.classify import Ends, choose
 
 CLASSFUL = ("htb", "hfsc", "prio", "ets", "drr", "qfq")
-"""Kinds whose filters choose a class for each packet."""
+"""Kinds whose filters select a class for each packet."""
 HOOKS = {"ingress": (0xFFFF0000,), "clsact": (0xFFFFFFF2, 0xFFFFFFF3)}
-"""Disciplines that only have filters, and the parents of these: of packets that come in, and that leave."""
+"""Disciplines that only have filters, with the parents of the filters for incoming and for outgoing packets."""
 _DROPS = ("drr", "qfq", "hfsc")
-"""Kinds that drop what no filter and no default names."""
-_CAKE_LEAST, _CAKE_RTT = 4 << 20, 0.1
-"""cake's own limit at least, bytes, and the RTT that it expects where nobody gives it one, s."""
-_USUAL_LIMIT = 1000
-"""Packets in the queue of a class that nobody gave one (a veth's txqueuelen)."""
+"""Kinds that drop packets that neither a filter nor the default classifies."""
+_CAKE_MIN_LIMIT, _CAKE_RTT = 4 << 20, 0.1
+"""cake's smallest limit, bytes, and its default RTT, s."""
+_DEFAULT_LIMIT = 1000
+"""Default limit of a class's queue, packets (a veth's txqueuelen)."""
 
 
 @dataclass
 class Tree:
-    """All that hangs on one interface."""
+    """Disciplines, classes and filters of one interface."""
 
     disciplines: Sequence[QdiscState] = ()
     classes: Sequence[ClassState] = ()
     filters: Mapping[int, Sequence[FilterState]] = field(default_factory=dict)
-    """By the discipline or class that they belong to."""
+    """Filters by the discipline or class that they belong to."""
 
 
 class Effect(NamedTuple):
-    """What one stage does to the packets of a path; None for what it leaves alone."""
+    """Effect of one stage on the packets of a path; None where it has none."""
 
     rate: float | None = None
     """bit/s"""
     burst: int | None = None
-    """bytes that leave at once"""
+    """bytes that may leave at once"""
     limit: int | None = None
-    """Bytes that may wait in it."""
+    """Queue limit, bytes."""
     packets: int | None = None
-    """Packets that may wait in it, where it counts these."""
+    """Queue limit in packets, for a discipline that counts packets."""
     queue: str = ""
-    """How `spec.Path.qdisc` calls the discipline of its queue; empty for none of its own."""
+    """Discipline of its queue in terms of `spec.Path.qdisc`; empty without a queue of its own."""
     ecn: bool = False
     netem: Mapping[str, Any] = {}
     """netem's settings."""
     unread: str = ""
-    """What of it is not read."""
+    """Part of the stage that the agent cannot decode."""
     is_direct: bool = False
-    """Whether it lets these packets pass at any rate for want of a class: htb's direct queue, hfsc without classes."""
+    """Whether packets without a class pass unshaped, as in htb's direct queue or hfsc without classes."""
 
 
 class PathStage(NamedTuple):
-    """A discipline, or the class of one, that a packet passes."""
+    """Discipline, or class of one, that a packet passes."""
 
     qdisc: QdiscState
     effect: Effect
 
 
 def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
-    """Those that a packet passes when it leaves, from the root down."""
+    """Yield the stages that an outgoing packet passes, from the root down."""
     one = next((each for each in tree.disciplines if each.parent == ROOT), None)
     seen = 0
     while one is not None and seen <= len(tree.disciplines):
@@ -74,7 +74,7 @@ def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
             yield stage
             inside = [each for each in tree.disciplines if each.parent == classid] if classid else []
             if classid and not inside:
-                limit = one.settings.get("limit", _USUAL_LIMIT)
+                limit = one.settings.get("limit", _DEFAULT_LIMIT)
                 yield PathStage(
                     QdiscState("pfifo", {"limit": limit}, 0, classid), Effect(packets=limit, queue="fifo")
                 )
@@ -89,7 +89,7 @@ def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
 
 
 def arriving(tree: Tree) -> Iterator[PathStage]:
-    """What is done to packets that come in there."""
+    """Yield the stages that an incoming packet passes."""
     yield from _hooks(tree, leaving=False)
 
 
@@ -103,7 +103,7 @@ def _hooks(tree: Tree, leaving: bool) -> Iterator[PathStage]:
 
 
 def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[PathStage, int | None]:
-    """The class of `one` that the packet goes to, and its number."""
+    """Return the stage of a classful discipline, and the number of the packet's class."""
     choice = choose(tree.filters.get(one.handle, ()), ends)
     if choice.unread:
         return PathStage(one, Effect(unread=choice.unread)), None
@@ -133,7 +133,7 @@ def _no_rate(_classes: Mapping[int, ClassState], _classid: int) -> Effect:
 
 
 def _htb(classes: Mapping[int, ClassState], classid: int) -> Effect:
-    """What the class sends while nobody else does: its own rate, and up to its ceil what its parent has."""
+    """Return the rate of a class with idle siblings: its own, and up to its ceil the parent's."""
     one = classes[classid]
     own, ceil = one.settings.get("rate", 0), one.settings.get("ceil", 0)
     above = _htb(classes, one.parent).rate if one.parent in classes and one.parent < ROOT else None
@@ -142,10 +142,10 @@ def _htb(classes: Mapping[int, ClassState], classid: int) -> Effect:
 
 
 def _hfsc(classes: Mapping[int, ClassState], classid: int) -> Effect:
-    """The least upper bound up to the root; what is promised where nothing else is shared."""
+    """Return the lowest upper bound up to the root; for a class without link sharing also its guaranteed rate."""
     settings, at = classes[classid].settings, classid
     found = []
-    for _ in classes:  # never longer than that, whatever the kernel says of parents
+    for _ in classes:  # bounded, whatever the kernel reports as parents
         if at in classes:
             found.append(classes[at].settings.get("upper", 0))
             at = classes[at].parent
@@ -184,13 +184,15 @@ def _cake(one: QdiscState) -> Effect:
     rate = one.settings.get("rate")
     limit = one.settings.get("limit")
     if rate and not limit:
-        # What the kernel takes where nobody gives one: what arrives in four of its intervals (cake_reconfigure).
-        limit = max(_CAKE_LEAST, round(4 * rate * _CAKE_RTT))
+        # The kernel's default: the data that arrives in four intervals (cake_reconfigure).
+        limit = max(_CAKE_MIN_LIMIT, round(4 * rate * _CAKE_RTT))
     return Effect(rate=8.0 * rate if rate else None, limit=limit or None, queue="cake")
 
 
 def _cbs(one: QdiscState) -> Effect:
-    return Effect(rate=8.0 * one.settings["rate"] if one.settings.get("rate") else None, packets=_USUAL_LIMIT)
+    return Effect(
+        rate=8.0 * one.settings["rate"] if one.settings.get("rate") else None, packets=_DEFAULT_LIMIT
+    )
 
 
 def _packets(one: QdiscState) -> Effect:
@@ -216,7 +218,7 @@ _READERS: dict[str, Callable[[QdiscState], Effect]] = {
     **dict.fromkeys((*_MANAGED, "pfifo", "pfifo_head_drop"), _packets),
     **dict.fromkeys(("pfifo_fast", "mq"), lambda _: Effect()),
 }
-"""By kind: what a discipline without classes does."""
+"""Decoders of disciplines without classes, by kind."""
 
 
 def _effect(one: QdiscState) -> Effect:

@@ -1,7 +1,6 @@
-"""The lab as the kernel holds it while somebody's hands are on it: every interface, every host.
+"""State of the lab's kernel during a session with manual changes: every interface and host.
 
-One dump a namespace says whether any discipline is another one; sysctls are files that tell when they are written, and
-of interfaces the kernel tells by itself.
+One dump per namespace shows whether a discipline has changed. Sysctl files and interfaces notify their changes.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from tcptutor.agent.fidelity import Counted
 from tcptutor.agent.netlink import ROOT, ClassState, QdiscState, Route, TrafficControl
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.session.classify import Ends
+from tcptutor.agent.session.directions import Hop, PathDirection, combine
 from tcptutor.agent.session.links import Links
 from tcptutor.agent.session.stages import CLASSFUL, HOOKS, PathStage, Tree, arriving, stages
-from tcptutor.agent.session.sysctls import TOLD, Sysctls
+from tcptutor.agent.session.sysctls import REPORTED, Sysctls
 from tcptutor.agent.session.tallies import Tallies
-from tcptutor.agent.session.ways import Hop, Way, way
 from tcptutor.spec import Change, Experiment, Path
 from tcptutor.wire.kernel_state import HostState, QdiscSettings, SessionState, SysctlChange
 
-_FOLLOWED = ("rate", "delay", "jitter", "loss", "queue")
-"""What of a path has a change at a given second."""
-_BOTH_WAYS = ("rate", "delay", "loss", "queue")
-"""What of a path the way back has as well."""
+_CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue")
+"""Fields of a path that can change during a run."""
+_IN_BOTH_DIRECTIONS = ("rate", "delay", "loss", "queue")
+"""Fields of a path that exist for the reverse path as well."""
 _BASE_UNITS = {
     "latency": ("delay", 1e-9),
     "jitter": ("jitter", 1e-9),
@@ -41,21 +40,22 @@ _BASE_UNITS = {
     "target": ("target", 1e-6),
     "interval": ("interval", 1e-6),
 }
-"""Settings that the kernel has in other units, and some under other names: ours, and how many of ours one is."""
+"""Kernel settings in other units: our name, and the factor to our unit."""
 _UNLIMITED = 0xFFFFFFFF
-"""What fq has for a flow without a bound."""
+"""fq's value for a flow without a bound."""
 
 
 class KernelState:
-    """The experiment that was asked for, and what has become of it. Owns sockets and files; `close` it."""
+    """Requested experiment, and the kernel's current state. Owns sockets and files; `close` it."""
 
-    def __init__(self, network: Network, asked: Experiment) -> None:
-        self._network, self._asked = network, asked
-        everything = [*network.interfaces, *network.bridges]
+    def __init__(self, network: Network, requested: Experiment) -> None:
+        self._network, self._requested = network, requested
+        interfaces = [*network.interfaces, *network.bridges]
         self._interfaces = {
-            pid: [one for one in everything if one.pid == pid] for pid in {one.pid for one in everything}
+            pid: [interface for interface in interfaces if interface.pid == pid]
+            for pid in {interface.pid for interface in interfaces}
         }
-        # Before anything is read, so that no change is missed.
+        # Opened before anything is read, so that no change is missed.
         self._traffic = {pid: TrafficControl(pid) for pid in self._interfaces}
         self._routes = {pid: Route(pid) for pid in self._interfaces}
         switches = [bridge.name for bridge in network.bridges]
@@ -63,34 +63,33 @@ class KernelState:
         self._namespaces = {host.name: host.name for host in network.hosts} | dict.fromkeys(
             switches, switches[0]
         )
-        """In whose namespace each host and switch is."""
+        """Names of the namespaces of hosts and switches."""
         self._links = Links(self._interfaces)
         self._tallies = Tallies({host.name: host.pid for host in network.hosts})
         self._trees: dict[Interface, Tree] = {}
         self.counted: Counted = {}
-        """Of every interface, as it was when all was last read or a discipline was found to be another."""
-        self._now: list[tuple[Way, Way]] = []
-        """The ways there and back of each pair."""
-        self._look_at_qdiscs()
-        self._at_first = [_path(*ways) for ways in self._now]
-        self._paced_at_first = {host.name: self._maxrate(host) for host in network.hosts}
+        """Disciplines of every interface, as of the last `count` or the last change of a discipline."""
+        self._directions: list[tuple[PathDirection, PathDirection]] = []
+        """Forward and reverse direction of each pair."""
+        self._poll_qdiscs()
+        self._first_paths = [_path(*directions) for directions in self._directions]
+        self._first_maxrates = {host.name: self._maxrate(host) for host in network.hosts}
 
     def close(self) -> None:
-        for one in (*self._routes.values(), *self._traffic.values()):
-            one.close()
+        for socket in (*self._routes.values(), *self._traffic.values()):
+            socket.close()
         self._sysctls.close()
         self._links.close()
         self._tallies.close()
 
-    def look(self) -> bool:
-        """Whether anything of it is another than at the last look."""
-        # All of them look: each has its own last look.
-        return any([self._sysctls.look(), self._links.look(), self._tallies.look(), self._look_at_qdiscs()])
+    def poll(self) -> bool:
+        """Return whether anything has changed since the last call."""
+        # A list, so that all are polled: each keeps its own last state.
+        return any([self._sysctls.poll(), self._links.poll(), self._tallies.poll(), self._poll_qdiscs()])
 
-    def _look_at_qdiscs(self) -> bool:
-        # Both look: each has its own last look.
+    def _poll_qdiscs(self) -> bool:
         changed = [
-            pid for pid, route in self._routes.items() if any([route.look(), self._traffic[pid].came()])
+            pid for pid, route in self._routes.items() if any([route.refresh(), self._traffic[pid].poll()])
         ]
         if changed:
             self._decode(changed)
@@ -104,29 +103,31 @@ class KernelState:
                 self._trees[interface] = self._tree(pid, index, found.get(index, []))
         network = self._network
         passed: dict[Interface, list[PathStage]] = {}
-        self._now = []
+        self._directions = []
         for pair in range(network.pairs):
             sender, receiver = network.senders[pair], network.receivers[pair]
-            there = sender.interface, network.bottleneck, network.access(pair)
-            back = receiver.interface, network.way_back, network.near(pair)
-            ways = []
-            for leaves, arrives, ends in (
-                (there, reversed(back), Ends(sender.address, receiver.address)),
-                (back, reversed(there), Ends(receiver.address, sender.address)),
+            forward = sender.interface, network.bottleneck, network.access(pair)
+            reverse = receiver.interface, network.reverse_bottleneck, network.sender_access(pair)
+            directions = []
+            for leaving, entering, ends in (
+                (forward, reversed(reverse), Ends(sender.address, receiver.address)),
+                (reverse, reversed(forward), Ends(receiver.address, sender.address)),
             ):
-                own = {one: list(stages(self._trees[one], ends)) for one in leaves}
-                passed = own | passed
-                comes_in = {one: list(arriving(self._trees[one])) for one in arrives}
-                hops = [Hop(one, each, self._links.now[one].mtu) for one, each in (own | comes_in).items()]
-                ways.append(way(hops))
-            self._now.append((ways[0], ways[1]))
+                outgoing = {one: list(stages(self._trees[one], ends)) for one in leaving}
+                passed = outgoing | passed
+                incoming = {one: list(arriving(self._trees[one])) for one in entering}
+                hops = [
+                    Hop(one, each, self._links.now[one].mtu) for one, each in (outgoing | incoming).items()
+                ]
+                directions.append(combine(hops))
+            self._directions.append((directions[0], directions[1]))
         self.counted = {
             one: tuple(stage.qdisc for stage in passed.get(one, ()) if stage.qdisc.handle)
             for one in self._trees
         }
 
     def _tree(self, pid: int | None, index: int, found: list[QdiscState]) -> Tree:
-        """What hangs on one interface, with classes and filters where it may have any."""
+        """Return the disciplines of one interface, with the classes and filters of those that have any."""
         kinds, traffic = {one.kind for one in found}, self._traffic[pid]
         classes = traffic.classes(index) if kinds & set(CLASSFUL) else []
         parents = [one.handle for one in found if one.kind in CLASSFUL]
@@ -136,58 +137,61 @@ class KernelState:
         return Tree(found, classes, filters)
 
     def count(self) -> None:
-        """Read what was counted, of every discipline."""
-        self._look_at_qdiscs()
+        """Read the counters of every discipline."""
+        self._poll_qdiscs()
         self._decode(self._routes)
 
     def read_all(self) -> None:
-        """Read everything, what was counted and sysctls as well."""
+        """Read everything, including counters and all sysctls."""
         self._sysctls.read_all()
         self.count()
 
     def path(self, pair: int = 0) -> Path:
-        """Of `pair`, as it was asked for where nothing has changed: the kernel rounds what it is given."""
-        first, now = self._at_first[pair], _path(*self._now[pair])
+        """Return the path of `pair`; unchanged fields have the requested values, which the kernel rounds."""
+        first, now = self._first_paths[pair], _path(*self._directions[pair])
         names = (name for name in Path.__struct_fields__ if getattr(now, name) != getattr(first, name))
-        return msgspec.structs.replace(self._asked.path, **{name: getattr(now, name) for name in names})
+        return msgspec.structs.replace(self._requested.path, **{name: getattr(now, name) for name in names})
 
     def burst(self, pair: int = 0) -> int | None:
-        """Bytes that tbf lets through at once, where it has the path's rate."""
-        found: int | None = self._now[pair][0].path.get("burst")
+        """Return the burst of the tbf that sets the path's rate, bytes; None without one."""
+        found: int | None = self._directions[pair][0].path.get("burst")
         return found
 
     def unshaped(self, pair: int = 0) -> tuple[str, ...]:
-        """Disciplines of the data's way without a class for the packets of `pair`, which pass at any rate."""
-        return self._now[pair][0].unshaped
+        """Return the disciplines of the forward path that pass the packets of `pair` unshaped, for lack of a class."""
+        return self._directions[pair][0].unshaped
 
     def shaper(self, pair: int = 0) -> tuple[Interface, int] | None:
-        """The interface, and the handle there, of what has the path's rate; None without one."""
-        return self._now[pair][0].shaper
+        """Return the interface and handle of the discipline that sets the path's rate; None without one."""
+        return self._directions[pair][0].shaper
 
     def _maxrate(self, sender: Host) -> float | None:
-        """What fq allows each flow of `sender`, bit/s, wherever it is on the way there; None without a bound."""
-        on_the_way = (self.counted.get(one, ()) for one in (sender.interface, self._network.bottleneck))
-        bounds = (one.settings["maxrate"] for chain in on_the_way for one in chain if one.kind == "fq")
+        """Return the lowest rate per flow that an fq on the path of `sender` allows, bit/s; None without a bound."""
+        chains = (self.counted.get(one, ()) for one in (sender.interface, self._network.bottleneck))
+        bounds = (one.settings["maxrate"] for chain in chains for one in chain if one.kind == "fq")
         return min((8.0 * bound for bound in bounds if bound not in (None, _UNLIMITED)), default=None)
 
     def experiment(self, path: Path, sender: Host, receiver: Host) -> Experiment:
-        """What was asked for, with this path, the sysctls that were changed on either host (the sender's where they
-        differ), and the sender's MTU, offloads and pacing by fq."""
-        own = self._asked.hosts
+        """Describe the current state as an experiment from `sender` to `receiver`.
+
+        It combines the requested experiment, `path`, the sysctls changed on either host (the sender's where they
+        differ), and the sender's MTU, offloads and fq pacing.
+        """
+        own = self._requested.hosts
         changed = self._sysctls.changed(receiver.name) | self._sysctls.changed(sender.name)
-        paced = self._maxrate(sender)
+        maxrate = self._maxrate(sender)
         own = msgspec.structs.replace(
             own,
-            maxrate=own.maxrate if paced == self._paced_at_first.get(sender.name) else paced,
+            maxrate=own.maxrate if maxrate == self._first_maxrates.get(sender.name) else maxrate,
             mtu=self._links.now[sender.interface].mtu,
             offloads=bool(self._links.now[sender.interface].offloads),
             sysctls=own.sysctls
             | {name: now for name, (_, now) in changed.items() if name.startswith("tcp_")},
         )
-        return msgspec.structs.replace(self._asked, path=path, hosts=own)
+        return msgspec.structs.replace(self._requested, path=path, hosts=own)
 
     def report(self, experiment: Experiment, pair: int = 0) -> SessionState:
-        """All of it, beside what it is in the terms of an experiment, and the path of `pair` as it is now."""
+        """Return the full state, with the experiment that it corresponds to and the current path of `pair`."""
         interfaces = tuple(
             self._links.now[interface].state(tuple(_settings(tree)))
             for interface, tree in self._trees.items()
@@ -201,22 +205,22 @@ class KernelState:
         return SessionState(experiment, interfaces, sysctls, self.path(pair), hosts)
 
     def _host(self, name: str, where: str) -> HostState:
-        return HostState(name, self._sysctls.now(where, TOLD), *self._tallies.of(where))
+        return HostState(name, self._sysctls.now(where, REPORTED), *self._tallies.of(where))
 
 
-def _path(there: Way, back: Way) -> Path:
-    kept = {name: back.path[name] for name in _BOTH_WAYS if name in back.path}
-    unread = tuple(dict.fromkeys((*there.unread, *back.unread)))
-    return Path(**there.path, **{f"reverse_{name}": value for name, value in kept.items()}, unread=unread)
+def _path(forward: PathDirection, reverse: PathDirection) -> Path:
+    known = {name: reverse.path[name] for name in _IN_BOTH_DIRECTIONS if name in reverse.path}
+    unread = tuple(dict.fromkeys((*forward.unread, *reverse.unread)))
+    return Path(**forward.path, **{f"reverse_{name}": value for name, value in known.items()}, unread=unread)
 
 
 def _settings(tree: Tree) -> Iterator[QdiscSettings]:
-    """From the root down, a discipline's classes after it; then those that hang below none, such as ingress."""
+    """Yield each discipline from the root down with its classes, then those without a root, such as ingress."""
     chain = shaping.chain_of(tree.disciplines)
     for one in itertools.chain(chain, (one for one in tree.disciplines if one not in chain)):
         yield _in_base_units(one)
         for each in tree.classes:
-            # Of other kinds all classes are alike.
+            # Classes of other kinds have no settings.
             if each.handle & ~0xFFFF == one.handle and each.settings:
                 yield _in_base_units(each)
 
@@ -238,8 +242,8 @@ def _tc_handle(handle: int) -> str:
 
 
 def changes(before: Path, now: Path, at: float) -> list[Change]:
-    """What became another one at second `at`."""
-    pairs = ((name, getattr(before, name), getattr(now, name)) for name in _FOLLOWED)
+    """Return the differences between two paths as changes at second `at`."""
+    pairs = ((name, getattr(before, name), getattr(now, name)) for name in _CHANGEABLE)
     return [
         Change(round(at, 3), name, float(value)) for name, old, value in pairs if value not in (old, None)
     ]

@@ -1,4 +1,4 @@
-"""Sysctls of the lab's hosts: what they are, and what has become of them since a session began."""
+"""Sysctls of the lab's hosts: their values, and their changes since a session began."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ _IN_MODIFY = 2
 """sys/inotify.h"""
 _IPV4 = Path("/proc/sys/net/ipv4")
 _MORE = (_IPV4 / "ip_forward", *(Path("/proc/sys/net/core", name) for name in ("rmem_max", "wmem_max")))
-"""Followed beside all of `net.ipv4.tcp_*`. The last two are the machine's: every host has the same."""
+"""Sysctls to follow besides `net.ipv4.tcp_*`. The last two belong to the machine: every host has the same value."""
 _NOT_SETTINGS = ("available", "allowed", "key", "mem_")
-"""Parts of the names of those that tell instead of set, or are a secret."""
-_IN_TURN = 4
-"""Sysctls that a look reads even if nothing says that they were written."""
-TOLD = (
+"""Parts of the names of sysctls that only inform, or are secret."""
+_READ_PER_POLL = 4
+"""Sysctls that a poll reads in turn without a notification."""
+REPORTED = (
     "tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_window_scaling", "tcp_timestamps", "tcp_sack", "tcp_dsack",
     "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_no_metrics_save", "tcp_slow_start_after_idle", "tcp_mtu_probing",
     "tcp_limit_output_bytes", "tcp_recovery", "tcp_fastopen", "ip_forward", "rmem_max", "wmem_max",
 )  # fmt: skip
-"""Those that are told as they are, and not only once they have changed: what the manuals set and read."""
+"""Sysctls whose values are always reported: those that the manuals set and read. Others are reported when changed."""
 
 
 class Sysctls:
-    """The settings of several namespaces: open files that tell when they are written. `close` it."""
+    """Settings of several namespaces, in open files that notify writes. `close` it.
+
+    Args:
+        namespaces: For each name, a process in the namespace.
+    """
 
     def __init__(self, namespaces: dict[str, int | None]) -> None:
-        """`namespaces`: for the name of each, a process that is in it."""
         self._inotify = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self._files: dict[int, tuple[str, str, int]] = {}
         for where, pid in namespaces.items():
@@ -49,13 +52,13 @@ class Sysctls:
 
     def _open(self, where: str, file: Path) -> None:
         one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        # While it is open, who opens it there gets the same inode.
+        # While the file is open, everyone who opens it there gets the same inode.
         watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
         self._files[watch if watch >= 0 else -one] = (where, file.name, one)
 
-    def look(self) -> bool:
-        """Whether one is another. Read are those that were written, and a few in turn: another /proc tells nothing."""
-        return self._read([*self._written(), *itertools.islice(self._turn, _IN_TURN)])
+    def poll(self) -> bool:
+        """Return whether a value has changed, in notified files or in a few that are read in turn."""
+        return self._read([*self._written(), *itertools.islice(self._turn, _READ_PER_POLL)])
 
     def read_all(self) -> None:
         self._read(self._files)
@@ -65,7 +68,7 @@ class Sysctls:
             data = os.read(self._inotify, 1 << 16)
         except OSError:
             return []
-        # Those of single files have no name, so all are of one length; that of an overflow is of no file.
+        # Events of single files have no name, so all have one length; an overflow belongs to no file.
         return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
 
     def _read(self, watches: Iterable[int]) -> bool:
@@ -75,15 +78,15 @@ class Sysctls:
         return changed
 
     def changed(self, where: str) -> dict[str, tuple[str, str]]:
-        """What it was at first and what it is, by name, of those in that namespace that differ."""
+        """Return the changed sysctls of a namespace as (first, current) by name."""
         return {
-            name: (self._before[there, name], now)
-            for (there, name), now in self._now.items()
-            if there == where and self._before[there, name] != now
+            name: (self._before[namespace, name], now)
+            for (namespace, name), now in self._now.items()
+            if namespace == where and self._before[namespace, name] != now
         }
 
     def now(self, where: str, names: Iterable[str]) -> dict[str, str]:
-        """Those of that namespace as they are, by name, without those that it does not have."""
+        """Return the values of sysctls of a namespace by name, without those that it lacks."""
         return {name: self._now[where, name] for name in names if (where, name) in self._now}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A shell on a lab host, in a pseudo-terminal: the bytes of a student's own keyboard and screen."""
+"""Shell on a lab host in a pseudo-terminal, for a student's own keyboard and screen."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import termios
 from pathlib import Path
 
 from tcptutor.agent.network import Network
-from tcptutor.agent.session import bounds, commands
+from tcptutor.agent.session import bounds, shell_commands
 from tcptutor.base.errors import LabError, UsageError
 from tcptutor.spec import host_names
 from tcptutor.wire.protocol import OpenTerminal
 
 _AT_ONCE = 16384
-"""Bytes taken from a terminal at a time, so that a flood of text leaves time for the samples."""
+"""Bytes to read from a terminal at a time, so that a flood of output leaves time for the samples."""
 
 _RC = r"""
 PS1='\[\e[1m\]'$TCPTUTOR_HOST'\[\e[0m\]:\w# '
 HISTFILE=~/.bash_history
-# Not ignorespace: a command is told as the history's last line.
+# Not ignorespace: a command is reported as the history's last line.
 HISTCONTROL=ignoredups
 shopt -s histappend
 cd 2> /dev/null
-# The manuals write sudo; whoever types here is root already, in the lab and nowhere else.
+# The manuals write sudo; in the lab every shell already runs as root.
 sudo() { "$@"; }
 # `h2 iperf3 -s &` runs a command on h2, `h2` alone opens a shell there.
 _on() {
@@ -40,20 +40,20 @@ _on() {
     TCPTUTOR_HOST=$host $enter bash --rcfile <(echo "$TCPTUTOR_RC") -i
 }
 """
-"""What each shell reads first. It comes through the environment: a file could be left behind."""
+"""Startup file of each shell, passed through the environment because a file could be left behind."""
 
 
 def _startup(network: Network) -> tuple[str, dict[str, str]]:
-    """The commands that lead to each host, and each host's address as a variable of its name."""
-    lines = [commands.TELL, _RC]
+    """Return the startup file with a command per host, and each host's address as a variable of its name."""
+    lines = [shell_commands.REPORT, _RC]
     for name in host_names(network.pairs):
         lines.append(f'{name}() {{ _on {name} "mnexec -a {network.process(name)}" "$@"; }}')
     addresses = {host.name: host.address for host in network.hosts}
     return "\n".join(lines), addresses
 
 
-def _own_terminal() -> None:
-    """Job control needs a terminal of the session's own; and what runs there has the usual priority, and its bounds."""
+def _prepare_shell() -> None:
+    """Set up job control, which needs a controlling terminal, and the shell's bounds and usual priority."""
     bounds.enter()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     with contextlib.suppress(PermissionError):
@@ -61,14 +61,21 @@ def _own_terminal() -> None:
 
 
 class PseudoTerminal:
-    """Owns the pseudo-terminal and the shell in it; `close` hangs up."""
+    """Pseudo-terminal with a shell; `close` hangs up.
 
-    def __init__(self, network: Network, asked: OpenTerminal, home: Path, told: int) -> None:
-        """`told`: where its shell says what has become of each command.
+    Args:
+        network: Running network.
+        request: Host, number and size.
+        home: Home folder.
+        report_fd: Pipe for the shell's reports of commands.
 
-        Raises UsageError when there is no such host, LabError when the shell does not start.
-        """
-        host, known = asked.host, host_names(network.pairs)
+    Raises:
+        UsageError: There is no such host.
+        LabError: The shell does not start.
+    """
+
+    def __init__(self, network: Network, request: OpenTerminal, home: Path, report_fd: int) -> None:
+        host, known = request.host, host_names(network.pairs)
         if host not in known:
             raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
         startup, addresses = _startup(network)
@@ -78,18 +85,18 @@ class PseudoTerminal:
             "HOME": str(home),
             "TERM": os.environ.get("TCPTUTOR_TERM", "xterm-256color"),
             "TCPTUTOR_HOST": host,
-            "TCPTUTOR_TERMINAL": str(asked.terminal),
-            commands.ENVIRONMENT: str(told),
+            "TCPTUTOR_TERMINAL": str(request.terminal),
+            shell_commands.ENVIRONMENT: str(report_fd),
             "TCPTUTOR_RC": startup,
         }
         self.descriptor, inside = pty.openpty()
-        # Kept open: once a shell has closed all its ends, reading here would fail at once, again and again.
+        # Kept open: without any open end inside, reading here would fail at once, again and again.
         self._inside = inside
         os.set_blocking(self.descriptor, False)
         self.is_readable = True
-        """False once it is hung up: select() would then report it ready for ever."""
-        self._waiting = b""
-        self.resize(asked.rows, asked.columns)
+        """False after a hangup, when select() would report it as readable for ever."""
+        self._pending = b""
+        self.resize(request.rows, request.columns)
         command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
         try:
             self._process = subprocess.Popen(
@@ -98,52 +105,52 @@ class PseudoTerminal:
                 stdout=inside,
                 stderr=inside,
                 env=environment,
-                pass_fds=(told,),
+                pass_fds=(report_fd,),
                 start_new_session=True,
-                preexec_fn=_own_terminal,  # noqa: PLW1509  (the agent has one thread, so this is safe)
+                preexec_fn=_prepare_shell,  # noqa: PLW1509  (the agent has one thread, so this is safe)
             )
         except OSError as error:
-            self._let_go()
+            self._close_ends()
             raise LabError(f"no shell on {host}: {error.strerror}") from error
 
     @property
     def over(self) -> bool:
-        """Whether the shell has ended; what it started in the background may still hold the terminal open."""
+        """True once the shell has exited; its background jobs may still hold the terminal open."""
         return self._process.poll() is not None
 
     def read(self) -> bytes:
-        """Return output written since the last call; empty for none."""
+        """Return the output since the last call; empty for none."""
         try:
             return os.read(self.descriptor, _AT_ONCE)
         except BlockingIOError:
             return b""
-        except OSError:  # somebody there hung the terminal up (vhangup)
+        except OSError:  # a program on it hung it up (vhangup)
             self.is_readable = False
             return b""
 
     def write(self, data: bytes = b"") -> None:
-        """Give the shell input; what it does not take now waits for the next call, without any as well."""
-        self._waiting += data
-        if not self._waiting:
+        """Pass input to the shell; input that it does not accept now waits for the next call."""
+        self._pending += data
+        if not self._pending:
             return
         try:
-            self._waiting = self._waiting[os.write(self.descriptor, self._waiting) :]
+            self._pending = self._pending[os.write(self.descriptor, self._pending) :]
         except BlockingIOError:
             pass
-        except OSError:  # it has just ended
-            self._waiting = b""
+        except OSError:  # the shell has just exited
+            self._pending = b""
 
     def resize(self, rows: int, columns: int) -> None:
-        """Tell it the size of the screen."""
+        """Set the size of the screen."""
         size = struct.pack("HHHH", rows, columns, 0, 0)
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, size)
 
     def close(self) -> None:
-        """Hang up on the shell and what runs in its foreground; safe to call twice."""
+        """Hang up on the shell and its foreground programs; safe to call twice."""
         if self.descriptor < 0:
             return
-        self._let_go()
+        self._close_ends()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGHUP)
         try:
@@ -152,7 +159,7 @@ class PseudoTerminal:
             self._process.kill()
             self._process.wait()
 
-    def _let_go(self) -> None:
+    def _close_ends(self) -> None:
         os.close(self.descriptor)
         os.close(self._inside)
         self.descriptor = -1

@@ -1,4 +1,4 @@
-"""Flows that are sent together, whatever sends them: who, from which ports, and what happens to them in which order."""
+"""Groups of flows that are sent together: hosts, ports, and the steps from setup to the end."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tcptutor.agent.network import Host, Network
 from tcptutor.spec import Experiment
 
 PORT = 5201
-"""Where the first group's receiver waits for connections; those of others follow it."""
+"""Port of the first group's receiver; other groups use the following ones."""
 RUN_AGAIN = "run the experiment again"
-"""What to do when flows fail for no reason of the experiment."""
+"""Remedy when flows fail for no reason of the experiment."""
 
 
 @dataclass
 class Group(ABC):
-    """Flows between two hosts that differ in nothing.
+    """Flows with equal settings between two hosts.
 
-    `prepare`, then `connect`, then `send`, and `stop` in the end, whatever came before.
+    Call `prepare`, `connect` and `send` in that order, and `stop` in any case.
     """
 
     network: Network
@@ -29,14 +29,14 @@ class Group(ABC):
     sender: Host
     receiver: Host
     start: float
-    """Seconds after the traffic began."""
+    """Start time, s after the traffic began."""
     first_port: int
-    """Its flows' source ports are this one and those after it."""
+    """First of the flows' source ports, which are consecutive."""
     flows: tuple[int, ...] = ()
-    """Numbers of its TCP flows; empty for UDP."""
+    """Numbers of the TCP flows; empty for UDP."""
     udp_streams: int = 0
     remedy: str = RUN_AGAIN
-    """What to do when its flows fail."""
+    """Advice for the case that the flows fail."""
 
     @property
     def port(self) -> int:
@@ -44,7 +44,7 @@ class Group(ABC):
 
     @property
     def addresses(self) -> list[tuple[int, Address]]:
-        """Its TCP flows: their numbers and connections."""
+        """Number and connection of each TCP flow."""
         return [
             (number, Address(self.sender.address, self.first_port + place, self.receiver.address, self.port))
             for place, number in enumerate(self.flows)
@@ -52,12 +52,12 @@ class Group(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Begin to make both ends ready to connect. Raises LabError."""
+        """Begin to prepare both ends for connections. Raises LabError."""
 
     @property
     @abstractmethod
     def prepared(self) -> bool:
-        """Whether the receiver takes connections yet. Raises LabError when it never will."""
+        """True once the receiver accepts connections. Raises LabError if it never will."""
 
     @abstractmethod
     def connect(self) -> None:
@@ -66,7 +66,7 @@ class Group(ABC):
     @property
     @abstractmethod
     def connected(self) -> bool:
-        """Whether all flows are connected."""
+        """True once all flows are connected."""
 
     @abstractmethod
     def send(self) -> None:
@@ -75,13 +75,13 @@ class Group(ABC):
     @property
     @abstractmethod
     def ended(self) -> bool:
-        """Whether it has begun and no flow sends any more."""
+        """True once the flows have started and none sends any more."""
 
     @property
     @abstractmethod
     def failure(self) -> str:
-        """Why a flow ended that should not have, as one line with what to do; empty for none."""
+        """Unexpected end of a flow, as one line with advice; empty for none."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Let go of all that it has, and end what still runs; safe to call twice."""
+        """Release everything and end what still runs; safe to call twice."""

@@ -11,8 +11,8 @@ import pytest
 from tcptutor.agent.netlink import ROOT, ClassState, FilterState, QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.agent.session.classify import Ends
+from tcptutor.agent.session.directions import Hop, PathDirection, combine
 from tcptutor.agent.session.stages import Tree, stages
-from tcptutor.agent.session.ways import Hop, Way, way
 
 ENDS = Ends("10.0.0.1", "10.0.0.2")
 MBIT = 125_000
@@ -20,8 +20,8 @@ ONE, TEN, TWENTY = 0x10001, 0x10010, 0x10020
 S1_ETH2 = Interface("s1-eth2", None)
 
 
-def read(tree: Tree) -> Way:
-    return way([Hop(S1_ETH2, list(stages(tree, ENDS)))])
+def read(tree: Tree) -> PathDirection:
+    return combine([Hop(S1_ETH2, list(stages(tree, ENDS)))])
 
 
 def htb(rate: int, ceil: int, handle: int = TEN, parent: int = ROOT) -> ClassState:
@@ -70,7 +70,7 @@ def test_a_filter_of_ports_is_not_read() -> None:
 
 
 def test_without_a_default_class_htb_lets_pass_and_drr_drops() -> None:
-    direct = Way({"delay": 0.0}, unshaped=("htb on s1-eth2",))
+    direct = PathDirection({"delay": 0.0}, unshaped=("htb on s1-eth2",))
     assert read(Tree([root("htb", default=0)], [htb(8, 8)])) == direct
     assert read(Tree([root("htb", default=0x20)], [htb(8, 8)])) == direct
     assert "it drops them" in read(Tree([root("drr")])).unread[0]
@@ -78,7 +78,9 @@ def test_without_a_default_class_htb_lets_pass_and_drr_drops() -> None:
 
 def test_hfsc_drops_only_where_it_has_classes() -> None:
     itself = ClassState("hfsc", 0x10000, ROOT)
-    assert read(Tree([root("hfsc")], [itself])) == Way({"delay": 0.0}, unshaped=("hfsc on s1-eth2",))
+    assert read(Tree([root("hfsc")], [itself])) == PathDirection(
+        {"delay": 0.0}, unshaped=("hfsc on s1-eth2",)
+    )
     one = ClassState("hfsc", TEN, 0x10000, {"link_share": MBIT})
     assert "it drops them" in read(Tree([root("hfsc")], [itself, one])).unread[0]
 
@@ -93,7 +95,7 @@ def test_the_slowest_on_the_way_counts_with_the_queue_before_it() -> None:
     fast = Tree([root("tbf", rate=8 * MBIT, burst=9000, limit=40_000)])
     slow = Tree([root("tbf", rate=2 * MBIT, burst=5000, limit=9000)])
     hops = [Hop(S1_ETH2, list(stages(fast, ENDS))), Hop(Interface("s2-eth2", None), list(stages(slow, ENDS)))]
-    found = way(hops)
+    found = combine(hops)
     assert (found.path["rate"], found.path["queue"], found.path["burst"]) == (2e6, 9000, 5000)
     assert found.shaper == (Interface("s2-eth2", None), 0x10000)
 

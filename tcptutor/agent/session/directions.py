@@ -1,6 +1,6 @@
-"""One direction of a path in the terms of `spec.Path`: what all stages on it do together.
+"""Combined effect of all stages in one direction of a path, in the terms of `spec.Path`.
 
-Delays add up, losses multiply, and the least rate counts, with the queue before it.
+Delays add up, losses multiply, and the lowest rate counts with the queue before it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tcptutor.agent.session.stages import Effect, PathStage
 from tcptutor.spec import ETHERNET_HEADER
 
 _MANAGED = ("codel", "fq_codel", "fq", "cake", "red")
-"""Queues of which `spec.Path.qdisc` knows more than that they are first in, first out."""
+"""Queues that `spec.Path.qdisc` distinguishes from a fifo."""
 
 
 class Hop(NamedTuple):
-    """An interface on the way, and what a packet passes there."""
+    """Interface on the path, and the stages that a packet passes there."""
 
     interface: Interface
     stages: Sequence[PathStage]
@@ -27,24 +27,24 @@ class Hop(NamedTuple):
 
 
 @dataclass
-class Way:
-    """What becomes of a packet in one direction."""
+class PathDirection:
+    """Effect on the packets in one direction."""
 
     path: dict[str, Any] = field(default_factory=dict)
     """Fields of a `spec.Path`."""
     unread: tuple[str, ...] = ()
-    """What is not read of it, such as "sfq on s1-eth2": then nobody knows what it carries."""
+    """Disciplines that the agent cannot decode, such as "sfq on s1-eth2": the capacity is then unknown."""
     unshaped: tuple[str, ...] = ()
-    """What has no class for these packets and sends them at any rate, such as "htb on s1-eth2"."""
+    """Disciplines without a class for these packets, which pass unshaped, such as "htb on s1-eth2"."""
     shaper: tuple[Interface, int] | None = None
-    """The interface and the handle of the discipline that has the least rate; None without a rate."""
+    """Interface and handle of the discipline with the lowest rate; None without a rate."""
 
 
-def way(hops: Iterable[Hop]) -> Way:
-    """The effect of all of them."""
+def combine(hops: Iterable[Hop]) -> PathDirection:
+    """Return the combined effect of the hops."""
     path: dict[str, Any] = {"delay": 0.0}
-    found = Way(path)
-    kept, spread, unread = 1.0, 0.0, []
+    direction = PathDirection(path)
+    arrival, variance, unread = 1.0, 0.0, []
     unshaped = []
     for hop in hops:
         for place, stage in enumerate(hop.stages):
@@ -55,28 +55,28 @@ def way(hops: Iterable[Hop]) -> Way:
                 unshaped.append(f"{stage.qdisc.kind} on {hop.interface.name}")
             if netem := effect.netem:
                 path["delay"] += (netem["latency"] or 0) / 1e9
-                spread += ((netem["jitter"] or 0) / 1e9) ** 2
-                kept *= 1 - netem["loss"]
-                path |= _most(path, netem)
+                variance += ((netem["jitter"] or 0) / 1e9) ** 2
+                arrival *= 1 - netem["loss"]
+                path |= _largest(path, netem)
             if effect.rate and effect.rate < path.get("rate", math.inf):
                 path["rate"] = effect.rate
                 path |= _queue(hop, place)
-                found.shaper = hop.interface, stage.qdisc.handle
-    if spread:
-        path["jitter"] = math.sqrt(spread)
-    if kept < 1:
-        path["loss"] = 1 - kept
-    found.unread, found.unshaped = tuple(dict.fromkeys(unread)), tuple(unshaped)
-    return found
+                direction.shaper = hop.interface, stage.qdisc.handle
+    if variance:
+        path["jitter"] = math.sqrt(variance)
+    if arrival < 1:
+        path["loss"] = 1 - arrival
+    direction.unread, direction.unshaped = tuple(dict.fromkeys(unread)), tuple(unshaped)
+    return direction
 
 
 def _queue(hop: Hop, place: int) -> dict[str, Any]:
-    """What waits for the stage at that place: in the innermost discipline below it, else in itself."""
+    """Return the queue before the stage at that place: in the innermost discipline below it, else its own."""
     shaper = hop.stages[place]
     below = [stage for stage in hop.stages[place + 1 :] if stage.effect.queue]
     inner = below[-1].effect if below else shaper.effect
     managed = inner.queue in _MANAGED
-    # The lab's own tbf bounds what the discipline inside it manages.
+    # The lab's own tbf bounds the queue that its child manages.
     bound = shaper.effect if managed and shaper.effect.limit else inner
     held = {
         "burst": shaper.effect.burst if shaper.qdisc.kind == "tbf" else None,
@@ -89,13 +89,13 @@ def _queue(hop: Hop, place: int) -> dict[str, Any]:
 
 
 def _in_bytes(queue: Effect, shaper: Effect, frame: int) -> int:
-    """So many packets as full frames; netem counts those that are on their way as well."""
+    """Convert a limit in packets to bytes of full frames; netem's also counts the packets that it delays."""
     delayed = (shaper.rate or 0) * (queue.netem.get("latency") or 0) / 8e9 if queue.netem else 0.0
     return max(frame, round((queue.packets or 0) * frame - delayed)) if queue.packets else 0
 
 
-def _most(path: dict[str, Any], netem: Any) -> dict[str, Any]:
-    """What does not add up: the most that any interface does."""
+def _largest(path: dict[str, Any], netem: Any) -> dict[str, Any]:
+    """Return the settings that do not accumulate: the largest of any interface."""
     names = {"duplicate": "duplicate", "reorder": "reorder", "burst": "loss_burst"}
     names["loss_correlation"] = "loss_correlation"
     found = {ours: max(path.get(ours, 0.0), netem[theirs]) for theirs, ours in names.items() if netem[theirs]}

@@ -1,4 +1,4 @@
-"""The lab hosts' names, so that `ping h2` and `iperf3 -c h2` work on each of them: an /etc/hosts of the lab's own."""
+"""Names of the lab hosts in an /etc/hosts of the lab's own, for `ping h2` and `iperf3 -c h2`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from tcptutor.base.errors import LabError
 
 HOSTS = Path("/etc/hosts")
 _MS_BIND = 4096
-"""sys/mount.h"""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class HostNames:
-    """/etc/hosts as the lab has it. To be made before the network: each host keeps the mounts that are there then."""
+    """The lab's /etc/hosts. Create it before the network: a host keeps the mounts that exist when it starts."""
 
     def __init__(self, file: Path = HOSTS) -> None:
         self._file = file
         self._before = file.read_text(errors="replace") if file.exists() else "127.0.0.1 localhost\n"
 
     @classmethod
-    def of_our_own(cls) -> HostNames | None:
-        """One that only this mount namespace has; None where the machine has no such file to put it over.
+    def private(cls) -> HostNames | None:
+        """Mount a copy of /etc/hosts over it in this mount namespace; return None if there is no such file.
 
         Raises LabError.
         """
@@ -40,12 +39,12 @@ class HostNames:
                 raise LabError(f"no /etc/hosts for the lab: {os.strerror(ctypes.get_errno())}")
         finally:
             os.close(descriptor)
-            # The mount holds it, for as long as the namespace lasts.
+            # The mount keeps the file alive as long as the namespace.
             Path(name).unlink()
         return cls()
 
     def write(self, hosts: Iterable[Host]) -> None:
-        """These are there now. Written in place: other namespaces have the same file."""
+        """Add the lines of `hosts`. Writes in place, because other namespaces share the file."""
         rows = [f"{host.address}\t{host.name}\n" for host in hosts]
         with self._file.open("r+" if self._file.exists() else "w") as file:
             file.write("".join([self._before.rstrip("\n"), "\n", *rows]))

@@ -1,4 +1,4 @@
-"""A run that nobody planned: flows that somebody started, sampled and summed up like an experiment's own."""
+"""Unplanned run: flows that a user has started, sampled and reported like an experiment's own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 from tcptutor.agent.channel import Channel
 from tcptutor.agent.counters import HostCounters
-from tcptutor.agent.fidelity import Watch
-from tcptutor.agent.load import Load
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QueueLength
 from tcptutor.agent.network import Host, Network
+from tcptutor.agent.processors import Processors
 from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.finder import FlowStart
@@ -21,19 +21,28 @@ from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
 from tcptutor.wire import rows
 from tcptutor.wire.protocol import RunDetected
 
-_TOGETHER = 0.1
-"""Flows found within this time began together, s."""
+_SIMULTANEOUS = 0.1
+"""Time within which flows count as started together, s."""
 _IDLE = 3.0
-"""Without an acknowledged byte for so long, a run is over even if its connections stay open, s: unless something waits
-to be acknowledged."""
+"""Time without an acknowledged byte that ends a run with open connections, s, unless data is in flight."""
 _UDP_HEADERS = 28
-"""Of UDP and IP, bytes."""
-_NOTHING = 16384
-"""Bytes up to which only greetings have arrived."""
+"""Bytes of the UDP and IP headers."""
+_GREETING = 16384
+"""Largest amount of data of greetings alone, bytes."""
 
 
-class UnplannedRun:
-    """From its first flow to the end of its last. Owns its sockets; `finish` closes them."""
+class DetectedRun:
+    """Run from its first flow to the end of its last. Owns its sockets; `finish` closes them.
+
+    Args:
+        network: Running network.
+        state: State of the kernel.
+        channel: Receiver of the events.
+        starts: First TCP flows.
+        datagrams: UDP flows; there must be at least one flow of either kind.
+        environment: Description of the lab.
+        sample_hz: Samples per second of the lab's clock.
+    """
 
     def __init__(
         self,
@@ -45,7 +54,6 @@ class UnplannedRun:
         environment: Environment,
         sample_hz: float,
     ) -> None:
-        """`starts`: its first TCP flows; its UDP flows are those of `datagrams`. One of them has to be there."""
         self._network, self._state, self._channel = network, state, channel
         self._environment = environment
         self._sampler = Sampler(channel, sample_hz, queue_may_go=True)
@@ -55,14 +63,14 @@ class UnplannedRun:
         self._pair = (
             self._pair_of(starts[0].sender, starts[0].receiver) if starts else datagrams.flows[0].pair
         )
-        self._at_first = self._path = state.path(self._pair)
-        datagrams.follow(self._path)
+        self._first_path = self._path = state.path(self._pair)
+        datagrams.set_path(self._path)
         self._changes: list[Change] = []
         state.count()
         self._before = state.counted
         self._sampler.watch(self._queue_now())
-        self._load, self._counted = Load(), HostCounters(network.hosts)
-        self._progress = self._waited = 0.0
+        self._processors, self._counters = Processors(), HostCounters(network.hosts)
+        self._progress = self._unacked_at = 0.0
         self._unread = dict.fromkeys(self._path.unread)
         self._unshaped = dict.fromkeys(state.unshaped(self._pair))
         self._acked: dict[int, int] = {}
@@ -71,7 +79,7 @@ class UnplannedRun:
 
     @property
     def due(self) -> float:
-        """When its next sample is to be taken, in the lab's clock."""
+        """Time of the next sample, in the lab's clock."""
         return self._sampler.due
 
     def _pair_of(self, sender: Host, receiver: Host) -> int:
@@ -94,50 +102,54 @@ class UnplannedRun:
         self._sampler.watch_senders(dict.fromkeys(senders))
 
     def add(self, starts: list[FlowStart]) -> None:
-        """Further flows of the same run."""
+        """Add flows to the run."""
         self._add(starts, time.monotonic() - self._sampler.began)
-        self.tell_state()
+        self.report_state()
 
-    def settings_changed(self) -> None:
-        """Somebody has changed something meanwhile."""
+    def record_changes(self) -> None:
+        """Record the changes that the kernel's state shows."""
         at, now = time.monotonic() - self._sampler.began, self._state.path(self._pair)
         if now != self._path:
             self._changes += changes(self._path, now, at)
             self._path = now
-            self._datagrams.follow(now)
+            self._datagrams.set_path(now)
         self._unread |= dict.fromkeys(now.unread)
         self._unshaped |= dict.fromkeys(self._state.unshaped(self._pair))
         self._sampler.watch(self._queue_now())
         self._watch_senders()
-        self.tell_state()
+        self.report_state()
 
-    def tell_state(self) -> None:
-        """Send what the kernel holds, and what this run has become an experiment of."""
+    def report_state(self) -> None:
+        """Send the kernel's state with the experiment that the run corresponds to."""
         experiment = self._experiment(time.monotonic() - self._sampler.began)
         self._channel.send(self._state.report(experiment, self._pair))
 
     def _experiment(self, seconds: float) -> Experiment:
-        """What this run turned out to be an experiment of."""
+        """Return the experiment that the run corresponds to, `seconds` after its start."""
         path = msgspec.structs.replace(
-            self._at_first, changes=tuple(self._changes), unread=tuple(self._unread)
+            self._first_path, changes=tuple(self._changes), unread=tuple(self._unread)
         )
         senders = {host.name for host in self._network.senders}
         first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
         held = self._state.experiment(path, first.sender, first.receiver)
         names = tuple(start.algorithm for _, start in self._starts)
-        alike = len(set(names)) <= 1
+        same_algorithm = len(set(names)) <= 1
         algorithm = names[0] if names else held.hosts.algorithm
-        hosts = msgspec.structs.replace(held.hosts, algorithm=algorithm, algorithms=() if alike else names)
+        hosts = msgspec.structs.replace(
+            held.hosts, algorithm=algorithm, algorithms=() if same_algorithm else names
+        )
         times = tuple(at for at, _ in self._starts)
-        ways = tuple("forward" if start.sender.name in senders else "reverse" for _, start in self._starts)
+        directions = tuple(
+            "forward" if start.sender.name in senders else "reverse" for _, start in self._starts
+        )
         flows = msgspec.structs.replace(
             held.flows,
             streams=len(self._starts),
             duration=round(max(seconds, self._sampler.timing.period), 2),
             warmup=0.0,
-            starts=times if max(times, default=0.0) > _TOGETHER else (),
-            directions=ways if "reverse" in ways else (),
-            # What somebody's own program writes is not known; most take iperf3 as it is.
+            starts=times if max(times, default=0.0) > _SIMULTANEOUS else (),
+            directions=directions if "reverse" in directions else (),
+            # The sizes of a program's writes are unknown; most users take iperf3 with its defaults.
             length=self._length(held),
             udp_streams=self._datagrams.streams,
             udp_rate=self._datagrams.rate() or held.flows.udp_rate,
@@ -150,47 +162,47 @@ class UnplannedRun:
         return LENGTH if held.hosts.send_buffer is not None else held.flows.length
 
     def sample(self, waited: bool) -> bool:
-        """Take one sample of everything; whether the run goes on. `waited`: only for its time, and did nothing else."""
+        """Take one sample of everything and return whether the run continues; `waited` as in `Sampler.take`."""
         t, taken = self._sampler.take(waited)
         for flow, acked in map(rows.bytes_acked, taken):
             if acked > self._acked.get(flow, 0):
                 self._acked[flow], self._progress = acked, t
         idle = t - max(self._progress, self._datagrams.progress) > _IDLE
         if any(map(rows.has_unacked, taken)):
-            self._waited, idle = t, False
+            self._unacked_at, idle = t, False
         over = (not taken and not self._datagrams.active) or idle
         if over and self._datagrams.flows:
-            # What is still on its way belongs to it.
+            # Datagrams in transit belong to the run.
             over = t - self._datagrams.progress > self._datagrams.in_transit
         self._sampler.send(t, at_once=over)
         return not over
 
     def finish(self, complete: bool) -> None:
-        """Sum it up and send the end of it; `complete` is false when the flows still went on."""
+        """Send the final report of the run; `complete` is false if its flows were still active."""
         self.close()
         self._state.read_all()
         timing = self._sampler.timing
-        progress = max(self._progress, self._waited, self._datagrams.progress)
+        progress = max(self._progress, self._unacked_at, self._datagrams.progress)
         seconds = min(timing.last, progress + timing.period)
         experiment = self._experiment(seconds)
         self._channel.send(self._state.report(experiment, self._pair))
-        watch = Watch(experiment)
-        watch.clock(self._environment.hz)
-        watch.offloads(self._network)
-        watch.kernel(self._counted.moved())
-        watch.processors(self._load.busy(), alone=self._environment.backend == "guest")
-        watch.drops(self._before, self._state.counted, self._network.bottleneck)
+        checks = FidelityChecks(experiment)
+        checks.check_clock(self._environment.hz)
+        checks.check_offloads(self._network)
+        checks.check_kernel(self._counters.increases())
+        checks.check_processors(self._processors.shares(), alone=self._environment.backend == "guest")
+        checks.check_drops(self._before, self._state.counted, self._network.bottleneck)
         udp = list(self._datagrams.results())
-        watch.not_read()
-        watch.unshaped(tuple(self._unshaped))
-        if nothing := self._why_nothing(watch.frame, udp):
-            watch.invalid.append(nothing)
-        self._datagrams.forget()
-        self._channel.send(self._sampler.ended(watch, seconds, complete, planned=False, udp=udp))
+        checks.check_unread()
+        checks.check_unshaped(tuple(self._unshaped))
+        if reason := self._why_nothing_arrived(checks.frame, udp):
+            checks.invalid.append(reason)
+        self._datagrams.reset()
+        self._channel.send(self._sampler.ended(checks, seconds, complete, planned=False, udp=udp))
 
-    def _why_nothing(self, frame: int, udp: list[UdpResult]) -> str:
-        """What is known of why nothing arrived; empty where something did."""
-        if max(self._acked.values(), default=0) > _NOTHING or any(one.received_bps for one in udp):
+    def _why_nothing_arrived(self, frame: int, udp: list[UdpResult]) -> str:
+        """Return a probable reason why no data arrived; empty if some did."""
+        if max(self._acked.values(), default=0) > _GREETING or any(one.received_bps for one in udp):
             return ""
         shaper, burst = self._state.shaper(self._pair), self._state.burst(self._pair)
         if self._datagrams.flows and not self._starts:
@@ -208,14 +220,14 @@ class UnplannedRun:
         )
 
     def close(self) -> None:
-        """Let go of the sockets; safe to call twice."""
+        """Release the sockets; safe to call twice."""
         self._sampler.close()
 
     def _queue_now(self) -> QueueLength | None:
-        """The queue of what has the path's rate, on whichever switch somebody has put it; None without a rate."""
+        """Return the queue of the discipline that sets the path's rate, on either switch; None without a rate."""
         interface, handle = self._state.shaper(self._pair) or (None, 0)
         if interface is None or not handle or interface.pid is not None:
             return None
         kinds = {one.kind for one in self._state.counted[interface] if one.handle == handle}
-        # netem counts what is on its way together with what waits.
+        # netem's count includes the packets that it delays.
         return None if "netem" in kinds else QueueLength(interface, handle)
