@@ -96,7 +96,7 @@ def cells(sweep: SweepActivity) -> dict[str, tuple[int, Experiment]]:
 def explanation(run: Run) -> list[object]:
     """What the analysis says of `run`: the binding model, whether it holds, what limited the run."""
     result = report(run)
-    binding = result.compared[0]
+    binding = result.comparisons[0]
     return [binding.prediction.model, binding.within, result.verdict.limited_by]
 
 

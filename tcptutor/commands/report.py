@@ -45,7 +45,7 @@ def report_lines(
         ),
         *_flows(experiment, result.flows, all_flows),
         *_udp(experiment, result.udp, all_flows),
-        *(_models(result.compared) if of_path else ()),
+        *(_models(result.comparisons) if of_path else ()),
         *_facts(
             ("why", result.verdict.sentence),
             *((("", result.note),) if result.note and result.note not in told_below else ()),
@@ -107,7 +107,11 @@ def _measured(run: Run, result: Report) -> str:
         told.append(
             f"{_throughput(run, result)}   {count(len(result.flows), 'flow')},"
             f" {_counted(result.loss_events, 'loss event')}"
-            + (f" ({result.undone} of them undone, nothing was lost)" if result.undone else "")
+            + (
+                f" ({result.spurious_events} of them undone, nothing was lost)"
+                if result.spurious_events
+                else ""
+            )
             + f", {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )

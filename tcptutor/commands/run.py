@@ -113,9 +113,9 @@ def run_experiment(
         warn(conducted.packets_unsaved)
     kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
     result = report(run)
-    if as_json and (file or not result.nothing):
+    if as_json and (file or not result.is_empty):
         print_json(document(run, str(file) if file else None))
-    if result.nothing:
+    if result.is_empty:
         problem = problem or LabError(f"nothing was measured: {run.unmeasured_reason}")
     elif not as_json:
         print_report(run, result, file, all_flows)

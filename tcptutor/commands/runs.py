@@ -152,7 +152,7 @@ def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogu
         seed=None if is_foreign(run) else run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum_or_none(flow.received_bps for flow in result.udp) if result.udp else None,
-        limited_by=None if result.nothing else result.verdict.limited_by,
+        limited_by=None if result.is_empty else result.verdict.limited_by,
         fidelity=run.fidelity.status,
         complete=run.complete,
         backend=run.environment.backend,

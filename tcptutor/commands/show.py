@@ -30,7 +30,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
     result = report(run)
     if as_json:
         print_json(document(run, str(path)))
-    if result.nothing:
+    if result.is_empty:
         raise TutorError(f"nothing was measured in {path}: {run.unmeasured_reason}")
     if not as_json:
         print_lines(report_lines(run, result, path, all_flows))

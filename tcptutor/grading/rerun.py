@@ -99,7 +99,7 @@ def compared(run: Run, again: Sequence[Run], exactly: bool) -> Repetition:
 def _equal(run: Run, again: Run) -> Repetition:
     shared = shared_history(run, again)
     if shared.differs_at is not None:
-        reason = f"made again it is another one from {shared.differs_at:.4g} s on ({shared.first})"
+        reason = f"made again it is another one from {shared.differs_at:.4g} s on ({shared.first_difference})"
         return Repetition(run.id, "different", reason)
     if run.flows != again.flows:
         return Repetition(run.id, "different", "made again its flows have other figures")

@@ -68,7 +68,7 @@ def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:
         at=at,
         run=run.id,
         seed=run.experiment.seed,
-        figure=None if told.nothing else MEASURES[sweep.measure].compute(told),
+        figure=None if told.is_empty else MEASURES[sweep.measure].compute(told),
         throughput_bps=told.throughput_bps,
         mean_rtt_s=MEASURES["rtt"].compute(told),
         loss_rate=told.loss_rate,

@@ -93,7 +93,7 @@ def results(run: Run) -> Row:
     """What came out of `run`, in no cell yet. Raises LabError when nothing was measured."""
     measured = measure(run)
     result = report_of(measured)
-    if result.nothing:
+    if result.is_empty:
         raise LabError(f"nothing was measured: {run.unmeasured_reason}")
     flows = measured.flows
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
@@ -121,7 +121,7 @@ def results(run: Run) -> Row:
                 difference=one.difference,
                 reason=one.reason,
             )
-            for one in result.compared
+            for one in result.comparisons
         ),
         limited_by=result.verdict.limited_by,
         fidelity=run.fidelity.status,

@@ -192,8 +192,8 @@ def _compared(before: Run, after: Run) -> ComparedRuns:
         words.sentence(comparison, before, after),
         comparison.shared.differs_at,
         words.limits(comparison),
-        words.rows(comparison.since),
-        words.rows(comparison.whole),
+        words.rows(comparison.figures_after),
+        words.rows(comparison.figures),
     )
 
 

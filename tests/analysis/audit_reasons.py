@@ -272,7 +272,7 @@ def note(run: Run, report: Report) -> str:
         r"expect (a little )?less|too short to keep the link full|less than either", report.note
     )
     expected = " was expected to be the limit, but" in report.note
-    model = report.compared[0].prediction.model if report.compared else None
+    model = report.comparisons[0].prediction.model if report.comparisons else None
     names = {run.experiment.algorithm(flow) for flow in range(run.experiment.total_streams)}
     strangers = (
         model is not None and model.limited_by == "random-loss" and model.algorithm not in names | {""}
@@ -288,7 +288,7 @@ def problems(run: Run, report: Report) -> Iterator[str]:
     if wrong := note(run, report):
         yield f"{report.note!r}: {wrong}"
     raw = None
-    for one in report.compared:
+    for one in report.comparisons:
         if one.within and (one.prediction.tolerance > 0.4 or abs(one.difference) > one.prediction.tolerance):
             yield f"a tick for {one.prediction.label}, {one.difference:+.2f} of ±{one.prediction.tolerance}"
         if one.within and one.reason.startswith("not the limit"):

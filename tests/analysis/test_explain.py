@@ -402,4 +402,4 @@ def test_every_clause_can_be_said_of_any_run() -> None:
     assert set(CLAUSES) == set(CAUSE_NAMES)
     assert {limited_by for limited_by, _ in RULES} == set(CAUSE_NAMES) - {"unexplained"}
     for clauses in CLAUSES.values():
-        assert all(each.text.format_map(found.words) for each in clauses)
+        assert all(each.text.format_map(found.texts) for each in clauses)

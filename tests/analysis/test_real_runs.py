@@ -102,7 +102,7 @@ def test_every_recorded_run_is_judged() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_real_run(name: str) -> None:
     result = report(load(RUNS / f"{name}.tcprun"))
-    binding = result.compared[0]
+    binding = result.comparisons[0]
     within = binding.within and binding.prediction.tolerance <= 0.5
     found = (binding.prediction.model, within, result.verdict.limited_by)
     assert found == EXPECTED[name], result.verdict.evidence

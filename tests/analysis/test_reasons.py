@@ -19,7 +19,7 @@ LINK = 100e6 * 1448 / 1514
 
 
 def compared(run: Run, model: str) -> Compared:
-    return next(one for one in report(run).compared if one.prediction.model == model)
+    return next(one for one in report(run).comparisons if one.prediction.model == model)
 
 
 def lossy(bps: float, every: float = 1.3, **parameters: str) -> Run:
@@ -29,13 +29,13 @@ def lossy(bps: float, every: float = 1.3, **parameters: str) -> Run:
 
 
 def test_the_difference_is_relative() -> None:
-    binding = report(lossy(9e6)).compared[0]
+    binding = report(lossy(9e6)).comparisons[0]
     assert binding.difference == pytest.approx(9e6 / binding.prediction.throughput_bps - 1, rel=1e-3)
     assert -0.1 < binding.difference < 0
 
 
 def test_a_small_difference_needs_no_reason() -> None:
-    assert report(lossy(9.6e6)).compared[0].reason == ""
+    assert report(lossy(9.6e6)).comparisons[0].reason == ""
 
 
 def test_super_packets() -> None:
@@ -56,7 +56,7 @@ def test_the_constant() -> None:
     assert compared(heavy, "mathis").reason == f"C = 1.31 {small}, 19 % less"
     # What the link carries has no constant in it.
     slow = load(RUNS.parent / "limits" / "slow-link.tcprun")
-    assert not any(one.reason for one in report(slow).compared if one.prediction.uncapped_bps)
+    assert not any(one.reason for one in report(slow).comparisons if one.prediction.uncapped_bps)
     # A measurement that the constant does not explain is not explained by it.
     assert "C is" not in compared(lossy(5e6), "mathis-manual").reason
 
@@ -220,7 +220,7 @@ def test_flows_that_were_not_there_all_the_time() -> None:
 
 def test_every_reason_is_one_short_sentence() -> None:
     for file in RUNS.iterdir():
-        for one in report(load(file)).compared:
+        for one in report(load(file)).comparisons:
             assert len(one.reason) <= 110
             assert not one.reason.endswith(".")
     assert all(rule.__doc__ for rule in RULES)
@@ -254,8 +254,8 @@ def test_a_tick_is_never_beside_another_limit() -> None:
     assert compared(idle, "window").within
     assert "not the limit" not in compared(idle, "window").reason
     meeting = run_of(experiment(loss="0.1 %", pacing="10 Mbit/s", duration="60 s"), 5e6, **losing(1.3))
-    assert report(meeting).compared[0].prediction.model == "meeting"
-    assert "not the limit" not in report(meeting).compared[0].reason
+    assert report(meeting).comparisons[0].prediction.model == "meeting"
+    assert "not the limit" not in report(meeting).comparisons[0].reason
 
 
 def test_copies_take_their_part_of_the_link() -> None:

@@ -35,7 +35,7 @@ def eight_streams() -> Run:
 
 def test_throughput_ratio_and_tolerance() -> None:
     result = report(eight_streams())
-    binding = result.compared[0]
+    binding = result.comparisons[0]
     assert result.throughput_bps == pytest.approx(75.9e6, rel=1e-3)
     assert binding.prediction.label == "8 × Reno"
     assert binding.ratio == pytest.approx(75.9 / 74.4, rel=0.01)
@@ -169,14 +169,16 @@ def test_the_document_marks_what_binds_and_tells_of_udp() -> None:
 
 
 def test_a_tick_needs_a_tolerance_that_says_something() -> None:
-    wide = report(run_of(experiment(loss="10 %", loss_correlation="25 %"), 1.1e6, **losing(0.2))).compared[0]
+    wide = report(run_of(experiment(loss="10 %", loss_correlation="25 %"), 1.1e6, **losing(0.2))).comparisons[
+        0
+    ]
     assert wide.prediction.tolerance > 0.4
     assert abs(wide.difference) < wide.prediction.tolerance
     assert wide.judgement == "undecided"
 
 
 def judgements(run: Run) -> dict[str, str]:
-    return {one.prediction.model.value: one.judgement for one in report(run).compared}
+    return {one.prediction.model.value: one.judgement for one in report(run).comparisons}
 
 
 def test_what_the_link_carries_is_no_tick_for_a_formula() -> None:
@@ -216,10 +218,10 @@ def test_only_what_has_another_limit_is_not_the_limit() -> None:
 
 
 def test_nothing_measured_is_no_figure() -> None:
-    assert report(empty(experiment(), complete=True)).compared == ()
+    assert report(empty(experiment(), complete=True)).comparisons == ()
     run = eight_streams()
     run.fidelity = Fidelity(status="invalid", reasons=("no answer from h2",))
-    assert report(run).compared == ()
+    assert report(run).comparisons == ()
     assert report(run).note == "no answer from h2"
 
 
@@ -231,5 +233,5 @@ def test_a_loss_event_in_which_nothing_was_lost_is_called_undone() -> None:
     }
     result = report(run_of(experiment(jitter="5 ms", duration="10 s", warmup="2 s"), 20e6, **state))
     assert result.loss_events == 10
-    assert result.undone == 5
-    assert report(run_of(experiment(loss="1 %"), 20e6, **losing(1))).undone == 0
+    assert result.spurious_events == 5
+    assert report(run_of(experiment(loss="1 %"), 20e6, **losing(1))).spurious_events == 0

@@ -92,7 +92,7 @@ def test_a_run_of_udp_alone_is_compared_with_what_was_expected() -> None:
     made = run(lost=10, path=10, udp_rate="8 Mbit/s", loss="0.1 %")
     told = report(made)
     assert told.throughput_bps == pytest.approx(8e6 * 0.999)
-    (only,) = told.compared
+    (only,) = told.comparisons
     assert (only.prediction.model, only.within) == ("udp", True)
     assert only.ratio == pytest.approx(1)
     assert told.verdict.limited_by == "application"
@@ -139,7 +139,7 @@ def test_beside_tcp_its_loss_is_added() -> None:
     made.queue = QueueTable([QueueSample(0.0, 0, 0, 0, 0), QueueSample(10.0, 0, 0, 300, 0)])
     assert "UDP" not in lossless
     assert report(made).verdict.sentence.endswith("; UDP lost 10 % in the queue")
-    assert losses(made).share == pytest.approx(0.1)
+    assert losses(made).loss_rate == pytest.approx(0.1)
 
 
 def sampled(warmup: str = "0 s", jitter: float | None = None) -> Run:

@@ -63,7 +63,7 @@ def test_two_recorded_runs_are_the_same_up_to_where_their_rows_are(names: tuple[
     one, other = map(loaded, names)
     shared = shared_history(one, other)
     assert shared.differs_at == first_difference(one, other)
-    assert shared.first
+    assert shared.first_difference
     before = [row.t for table in TABLES for row in getattr(one, table) if row.t < (shared.differs_at or 0)]
     assert shared.until == max(before, default=None)
 
@@ -75,7 +75,7 @@ def test_recorded_runs_of_one_seed_do_have_a_history_in_common() -> None:
     assert [(one.name, one.before, one.after) for one in shared.changed] == [("window", "300 kB", "400 kB")]
     assert shared.same_seed
     assert shared.shared.differs_at == pytest.approx(0.5, abs=0.01)
-    assert shared.shared.first == "flow 1: snd_wnd"
+    assert shared.shared.first_difference == "flow 1: snd_wnd"
 
 
 def test_a_run_is_the_same_as_itself_to_its_end() -> None:
@@ -84,8 +84,8 @@ def test_a_run_is_the_same_as_itself_to_its_end() -> None:
     assert same.changed == ()
     assert same.shared.differs_at is None
     assert same.shared.until == max(run.sampled_until, run.queue.column("t")[-1])
-    assert same.since == ()
-    assert all(figure.before == figure.after for figure in same.whole)
+    assert same.figures_after == ()
+    assert all(figure.before == figure.after for figure in same.figures)
 
 
 def test_a_run_is_the_same_as_its_file(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_changes_at_an_instant_is_the_same_before_it(t: float) -> None:
     assert shared.differs_at == next(row.t for row in run.samples if row.t >= t)
     assert shared.until is None or shared.until < shared.differs_at
     assert shared.until is None or shared.until > t - 0.06
-    assert shared.first == "flow 1: cwnd"
+    assert shared.first_difference == "flow 1: cwnd"
 
 
 def test_the_flow_that_differs_first_is_named() -> None:
@@ -114,7 +114,7 @@ def test_the_flow_that_differs_first_is_named() -> None:
         return replace(row, retransmits=row.retransmits + 1) if row.flow == 2 and row.t > 7 else row
 
     changed = replace(run, samples=type(run.samples)(map(other, run.samples)))
-    assert shared_history(run, changed).first == "flow 3: retransmits"
+    assert shared_history(run, changed).first_difference == "flow 3: retransmits"
 
 
 def test_a_run_that_was_cut_short_is_the_same_as_far_as_it_came() -> None:
@@ -127,7 +127,7 @@ def test_a_run_that_was_cut_short_is_the_same_as_far_as_it_came() -> None:
     for one, other in ((run, cut), (cut, run)):
         shared = shared_history(one, other)
         assert shared.differs_at == pytest.approx(10.0, abs=0.06)
-        assert "a sample that only one has" in shared.first
+        assert "a sample that only one has" in shared.first_difference
 
 
 def test_figures_are_given_of_all_the_time_and_from_the_difference_on() -> None:
@@ -137,8 +137,8 @@ def test_figures_are_given_of_all_the_time_and_from_the_difference_on() -> None:
     fast = with_queue(run_of(made, lambda t: 8e6 * t + max(0.0, t - 5) * 8e6))
     beside = what_if(slow, fast)
     assert beside.shared.differs_at == pytest.approx(5.05)
-    whole = {figure.quantity: figure for figure in beside.whole}
-    since = {figure.quantity: figure for figure in beside.since}
+    whole = {figure.quantity: figure for figure in beside.figures}
+    since = {figure.quantity: figure for figure in beside.figures_after}
     assert whole["throughput"].ratio == pytest.approx(1.5, rel=0.01)
     assert since["throughput"].ratio == pytest.approx(2.0, rel=0.01)
     assert since["throughput"].unit == "bit/s"
@@ -160,11 +160,11 @@ def test_nothing_in_common_and_nothing_measured_is_no_error() -> None:
     nothing = what_if(empty(experiment()), empty(experiment()))
     assert nothing.shared.until is None
     assert nothing.shared.differs_at is None
-    assert nothing.whole == ()
+    assert nothing.figures == ()
     one = what_if(empty(experiment()), run_of(experiment(), 8e6))
     assert one.shared.differs_at == 0.0
     assert one.shared.until is None
-    assert {figure.before for figure in one.whole} == {None}
+    assert {figure.before for figure in one.figures} == {None}
 
 
 def test_a_factor_over_next_to_nothing_is_left_out() -> None:

@@ -49,7 +49,7 @@ def test_what_differs_before_its_time_says_why() -> None:
 def test_figures_have_units_and_how_much_they_have_changed() -> None:
     one, other = pair(5.0, 5.0)
     what = what_if(one, other)
-    told = {row[0]: row[1:] for row in rows(what.since)}
+    told = {row[0]: row[1:] for row in rows(what.figures_after)}
     before, after, more = told["throughput"]
     assert (before, more) == ("8 Mbit/s", "+100 %")
     assert after in ("16 Mbit/s", "15.9 Mbit/s")

@@ -209,7 +209,7 @@ async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBacke
     assert run.flows == []
     assert run.fidelity.status == "valid", run.fidelity.reasons
     told = report(run)
-    (only,) = told.compared
+    (only,) = told.comparisons
     assert only.within, (only, told.verdict)
     assert "in the queue" in told.verdict.sentence
     assert told.verdict.limited_by == "bottleneck"

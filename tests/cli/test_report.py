@@ -96,7 +96,7 @@ def test_the_binding_model_is_marked_and_comes_first() -> None:
     told = lines(run, result)
     first = next(place for place, line in enumerate(told) if line.startswith("  models")) + 1
     assert told[first].startswith("  ▸")
-    assert result.compared[0].prediction.label in told[first]
+    assert result.comparisons[0].prediction.label in told[first]
     assert sum("▸" in line for line in told[first:]) == 1
 
 

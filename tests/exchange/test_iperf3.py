@@ -215,7 +215,7 @@ def test_a_server_that_sends_does_not_know_what_arrived() -> None:
 def test_a_real_link_spends_more_than_the_lab_s_shaper_counts() -> None:
     """1448 of 1538 bytes: header, FCS, preamble and gap; the lab's shaper counts 1514."""
     run = run_of("3.12-omit.json", rate="1 Gbit/s", delay="1 ms")
-    link = next(one.prediction for one in report(run).compared if one.prediction.model == "link")
+    link = next(one.prediction for one in report(run).comparisons if one.prediction.model == "link")
     assert link.throughput_bps == pytest.approx(1e9 * 1448 / 1538)
     assert "38 bytes a frame" in run.note
     assert "38 bytes" not in run_of("3.12-omit.json").note
@@ -228,10 +228,10 @@ def test_the_same_file_is_the_same_run() -> None:
 
 def test_models_are_asked_when_the_path_is_told() -> None:
     unknown = report(run_of("3.12-set-mss.json"))
-    assert unknown.compared == ()
+    assert unknown.comparisons == ()
     assert "--set rate=" in unknown.verdict.sentence
     known = report(run_of("3.12-omit.json", rate="100 Mbit/s", delay="1 ms"))
-    link = next(one for one in known.compared if one.prediction.model == "link")
+    link = next(one for one in known.comparisons if one.prediction.model == "link")
     assert link.ratio == pytest.approx(0.845, abs=0.005)  # of a wire: 38 bytes a frame
 
 

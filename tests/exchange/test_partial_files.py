@@ -71,7 +71,7 @@ def test_udp_both_ways_keeps_its_directions() -> None:
     assert [flow.reverse for flow in run.udp] == [False, True]
     assert [flow.received_bps for flow in run.udp] == [pytest.approx(19.9e6, rel=0.05)] * 2
     told = report(run)
-    assert told.compared == ()
+    assert told.comparisons == ()
     assert told.verdict.sentence.startswith("forward, UDP sent 29.6 Mbit/s, 19.9 Mbit/s arrived")
     assert "; reverse, UDP sent 30 Mbit/s, 19 Mbit/s arrived" in told.verdict.sentence
 
@@ -162,10 +162,10 @@ def test_both_ways_are_not_summed() -> None:
 def test_a_missing_rate_of_one_direction_is_asked_for() -> None:
     run = run_of("iperf3-3.9-bidir-P2", rate="20 Mbit/s", delay="20 ms")
     told = report(run)
-    assert told.compared == ()
+    assert told.comparisons == ()
     assert "--set reverse_rate=" in told.verdict.sentence and "--set reverse_rate=" in run.note
     both = report(run_of("iperf3-3.9-bidir-P2", rate="20 Mbit/s", reverse_rate="20 Mbit/s", delay="20 ms"))
-    assert both.compared
+    assert both.comparisons
     assert 0.9 < both.verdict.evidence.link_used <= 1  # type: ignore[union-attr,operator]
 
 
@@ -174,7 +174,7 @@ def test_no_link_is_more_than_full() -> None:
     assert told.verdict.evidence is not None
     assert told.verdict.evidence.link_used == pytest.approx(18.73 / 18.83, abs=0.005)
     wrong = run_of("iperf3-3.19.1-utf16le", rate="2 Mbit/s")
-    assert report(wrong).compared == ()
+    assert report(wrong).comparisons == ()
     assert "18.7 Mbit/s arrived, more than a link of 2 Mbit/s carries: check the rate" in wrong.note
     written = run_of("iperf3-3.9-server-killed", rate="20 Mbit/s")
     assert "what arrived is not in this file" in report(written).verdict.sentence

@@ -43,7 +43,7 @@ def test_no_line_is_wider_than_its_place(file: Path) -> None:
 @pytest.mark.parametrize("name", [ONE, EIGHT, WINDOW, "timeouts", "bbr-loss", "full-link"])
 def test_the_measurement_crosses_the_bands_of_the_models_that_explain_it(name: str) -> None:
     told = report(name)
-    for line in ruler.ruler(told, OWN, (), 78, 9)[: len(told.compared)]:
+    for line in ruler.ruler(told, OWN, (), 78, 9)[: len(told.comparisons)]:
         row = line.text
         inside = "├" in row[: row.find("╂")] or any(sign in row for sign in "╋┠┨")
         if row.endswith(ruler.WITHIN):
@@ -56,7 +56,7 @@ def test_it_grows_from_three_lines_to_all_models() -> None:
     told = report(ONE)
     for room in range(3, 12):
         lines = drawn(ONE, room=room)
-        assert len(lines) == min(room, len(told.compared) + 2)
+        assert len(lines) == min(room, len(told.comparisons) + 2)
         assert lines[0].startswith("Reno ")
         assert any(line.startswith("you ") for line in lines)
         assert "measured 8.99 Mbit/s" in lines[-1]
@@ -134,7 +134,7 @@ def test_where_lines_are_few_formulas_give_way_and_models_stay() -> None:
     for room in range(9, len(whole) + 1):
         lines = table("bbr-loss", room=room)
         assert len(lines) <= room
-        for each in report("bbr-loss").compared:
+        for each in report("bbr-loss").comparisons:
             assert any(line.startswith(each.prediction.label) for line in lines)
 
 

@@ -236,18 +236,18 @@ class Judged(msgspec.Struct, frozen=True):
     @property
     def is_claimed(self) -> bool:
         """Whether a model claims to know the run's throughput."""
-        return bool(self.report.compared) and self.report.compared[0].prediction.tolerance <= USEFUL
+        return bool(self.report.comparisons) and self.report.comparisons[0].prediction.tolerance <= USEFUL
 
     @property
     def is_within(self) -> bool:
-        binding = self.report.compared[0]
+        binding = self.report.comparisons[0]
         return abs(binding.ratio - 1) <= binding.prediction.tolerance
 
     @property
     def line(self) -> str:
         shown = f"{self.kind}: {units.rate(self.report.throughput_bps)}"
-        if self.report.compared:
-            binding = self.report.compared[0]
+        if self.report.comparisons:
+            binding = self.report.comparisons[0]
             sign = "" if not self.is_claimed else "  inside" if self.is_within else "  OUTSIDE"
             sure = f"±{100 * binding.prediction.tolerance:.0f} %"
             shown += f", {binding.prediction.label} x {binding.ratio:.3f} ({sure}){sign}"

@@ -97,7 +97,7 @@ async def main() -> int:
                     "at": at,
                     "same_until": shared.until,
                     "differs_at": shared.differs_at,
-                    "first": shared.first,
+                    "first": shared.first_difference,
                     "samples": sum(len(getattr(one, name)) for name in _TABLES),
                     "holds": same,
                 }

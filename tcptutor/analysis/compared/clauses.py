@@ -22,28 +22,28 @@ from tcptutor.theory.models import LOSS_BLIND, LimitedBy
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # Limits of the sender come before effects of the network.
-    ("timeout", lambda it: it.stalls),
+    ("timeout", lambda it: it.is_stalled),
     ("application", lambda it: it.evidence.busy < BUSY),
     ("pacing", lambda it: it.paced_by_application or it.paced_by_fq),
     # ACKs clock the window, however full it is.
-    ("bottleneck", lambda it: it.full_of_acks or it.behind_return_queue),
-    ("pacing", lambda it: it.held_by_host),
-    ("receive-window", lambda it: it.alone and it.windowed),
-    ("send-buffer", lambda it: it.alone and it.buffered),
-    ("reordering", lambda it: it.losses == "reordering" and it.reordering and it.used < FULL),
+    ("bottleneck", lambda it: it.acks_fill_return_path or it.waits_for_return_queue),
+    ("pacing", lambda it: it.is_host_limited),
+    ("receive-window", lambda it: it.has_own_limit and it.is_window_limited),
+    ("send-buffer", lambda it: it.has_own_limit and it.is_buffer_limited),
+    ("reordering", lambda it: it.losses == "reordering" and it.is_reordering and it.utilization < FULL),
     ("bottleneck", lambda it: it.gains_nothing),
-    ("bottleneck", lambda it: it.full and not (it.windowed or it.buffered)),
-    ("receive-window", lambda it: it.windowed),
-    ("send-buffer", lambda it: it.buffered),
+    ("bottleneck", lambda it: it.link_is_full and not (it.is_window_limited or it.is_buffer_limited)),
+    ("receive-window", lambda it: it.is_window_limited),
+    ("send-buffer", lambda it: it.is_buffer_limited),
     ("application", lambda it: it.evidence.app_limited >= MOSTLY),
-    ("bottleneck", lambda it: it.blind),
-    ("reordering", lambda it: it.reordering),
-    ("random-loss", lambda it: it.underestimates),
+    ("bottleneck", lambda it: it.ignores_losses),
+    ("reordering", lambda it: it.is_reordering),
+    ("random-loss", lambda it: it.bbr_underestimates),
     ("random-loss", lambda it: it.losses == "random-loss"),
     ("bottleneck", lambda it: it.losses == "bottleneck"),
     ("reordering", lambda it: it.losses == "reordering"),
-    ("growing", lambda it: it.growing),
-    ("bottleneck", lambda it: it.computer),
+    ("growing", lambda it: it.is_growing),
+    ("bottleneck", lambda it: it.is_processor_limited),
 )
 """Rules in order of precedence."""
 
@@ -58,15 +58,17 @@ class Clause:
     """Part of a sentence, with the condition for its truth."""
 
     text: str
-    """Template with the keys of `Findings.words`."""
+    """Template with the keys of `Findings.texts`."""
     holds: Condition
 
-    def said(self, it: Findings) -> str:
+    def text_for(self, it: Findings) -> str:
         """Return the text, or an empty string if the clause does not hold."""
-        return self.text.format_map(it.words) if self.holds(it) else ""
+        return self.text.format_map(it.texts) if self.holds(it) else ""
 
 
-LINK_USED = Clause("; the link is {used} used", lambda it: it.known and it.evidence.link_used is not None)
+LINK_USED = Clause(
+    "; the link is {used} used", lambda it: it.path_is_known and it.evidence.link_used is not None
+)
 """Utilization of the link, appended to the cause."""
 
 LINK_USED_THEN = Clause("; the link is then {used} used", LINK_USED.holds)
@@ -74,18 +76,18 @@ LINK_USED_THEN = Clause("; the link is then {used} used", LINK_USED.holds)
 
 
 def _full(it: Findings) -> bool:
-    return it.used >= FULL
+    return it.utilization >= FULL
 
 
 def _sheds(it: Findings) -> bool:
     """Return whether the queue discipline dropped early, including segments of this flow."""
-    dropped = it.evidence.retransmits if it.shared else it.evidence.queue_drops
+    dropped = it.evidence.retransmits if it.is_one_of_several else it.evidence.queue_drops
     return it.case.qdisc in KEEP_SHORT and it.evidence.queue_drops > 0 and bool(dropped)
 
 
 def _runs_dry(it: Findings) -> bool:
     """Return whether a short queue overflows and the link idles after each cut."""
-    return it.overflowed and it.short_queue and it.used < SATURATED and not it.standing_queue
+    return it.queue_overflows and it.short_queue and it.utilization < SATURATED and not it.standing_queue
 
 
 def _cut_at_random(it: Findings) -> bool:
@@ -107,7 +109,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     ),
     "receive-window": (
         Clause("{window} was full {windowed} of the time", lambda it: it.evidence.rwnd_limited >= MOSTLY),
-        Clause("{window} was full: {flight} of it were under way", lambda it: it.windowed),
+        Clause("{window} was full: {flight} of it were under way", lambda it: it.is_window_limited),
     ),
     "send-buffer": (
         Clause(
@@ -123,7 +125,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause("fq paces each flow at {maxrate}", lambda it: it.paced_by_fq),
         Clause(
             "data waits in the sender {held} of the time though the windows have room: its host holds it back",
-            lambda it: it.held_by_host,
+            lambda it: it.is_host_limited,
         ),
     ),
     "random-loss": (
@@ -139,7 +141,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause(
             "{loss} keeps the rate that BBR measures below the link's",
             lambda it: (
-                it.underestimates
+                it.bbr_underestimates
                 or (
                     it.losses == "random-loss"
                     and it.case.algorithm in LOSS_BLIND
@@ -166,7 +168,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short",
-            lambda it: _full(it) and _sheds(it) and not it.shared,
+            lambda it: _full(it) and _sheds(it) and not it.is_one_of_several,
         ),
         Clause(
             "the bottleneck is full, {qdisc} drops some to keep its queue short",
@@ -174,13 +176,16 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck's short queue overflows: {drops} dropped, {retransmits} retransmitted",
-            lambda it: _full(it) and _runs_dry(it) and not it.shared,
+            lambda it: _full(it) and _runs_dry(it) and not it.is_one_of_several,
         ),
         Clause("the bottleneck is full", _full),
-        Clause("the reverse path, {back}, has no room for more acknowledgements", lambda it: it.full_of_acks),
+        Clause(
+            "the reverse path, {back}, has no room for more acknowledgements",
+            lambda it: it.acks_fill_return_path,
+        ),
         Clause(
             "data fills the reverse path, {return}: its queue adds {return_queueing} to the round trip",
-            lambda it: it.behind_return_queue,
+            lambda it: it.waits_for_return_queue,
         ),
         Clause(
             "{qdisc} marks {marked} to keep the bottleneck's queue short",
@@ -192,7 +197,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "{qdisc} drops {drops} segments to keep the bottleneck's queue short",
-            lambda it: _sheds(it) and it.losses == "bottleneck" and not it.shared,
+            lambda it: _sheds(it) and it.losses == "bottleneck" and not it.is_one_of_several,
         ),
         Clause(
             "{qdisc} drops segments to keep the bottleneck's queue short: {retransmits} retransmitted",
@@ -204,22 +209,25 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "the bottleneck's short queue overflows: {drops} dropped, {retransmits} retransmitted",
-            lambda it: it.overflowed and it.short_queue and not it.shared,
+            lambda it: it.queue_overflows and it.short_queue and not it.is_one_of_several,
         ),
         Clause(
             "the bottleneck's short queue overflows: {retransmits} retransmitted",
-            lambda it: it.overflowed and it.short_queue and bool(it.evidence.retransmits),
+            lambda it: it.queue_overflows and it.short_queue and bool(it.evidence.retransmits),
         ),
-        Clause("the bottleneck's queue adds {queueing}", lambda it: it.used >= QUEUED and it.standing_queue),
+        Clause(
+            "the bottleneck's queue adds {queueing}",
+            lambda it: it.utilization >= QUEUED and it.standing_queue,
+        ),
         Clause(
             "the bottleneck's queue overflows: {drops} dropped, {retransmits} retransmitted",
-            lambda it: it.overflowed and not it.shared,
+            lambda it: it.queue_overflows and not it.is_one_of_several,
         ),
         Clause(
             "the bottleneck's queue overflows: {retransmits} retransmitted",
-            lambda it: it.overflowed and bool(it.evidence.retransmits),
+            lambda it: it.queue_overflows and bool(it.evidence.retransmits),
         ),
-        Clause("BBR sends at the rate that it measures", lambda it: it.blind),
+        Clause("BBR sends at the rate that it measures", lambda it: it.ignores_losses),
         Clause(
             "{retransmits} segments were retransmitted: a queue overflowed, for the path loses none",
             lambda it: (
@@ -231,26 +239,26 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         ),
         Clause(
             "no rate is set, and a processor was busy {processor} of the time: this computer is the bottleneck",
-            lambda it: it.computer,
+            lambda it: it.is_processor_limited,
         ),
     ),
-    "growing": (Clause("the window was still growing, {growth} in this time", lambda it: it.growing),),
+    "growing": (Clause("the window was still growing, {growth} in this time", lambda it: it.is_growing),),
     "reordering": (
         Clause(
             "segments came out of order and TCP took some for lost: {spurious} were needless",
-            lambda it: it.reordering and it.evidence.spurious > 0,
+            lambda it: it.is_reordering and it.evidence.spurious > 0,
         ),
         Clause(
             "segments came out of order {reordered} times, and TCP took some for lost",
-            lambda it: it.reordering,
+            lambda it: it.is_reordering,
         ),
     ),
     "timeout": (
         Clause(
             "waiting for timeouts ({timeouts} of them) took {stalled} of the time",
-            lambda it: it.stalls and it.evidence.timeouts > 0,
+            lambda it: it.is_stalled and it.evidence.timeouts > 0,
         ),
-        Clause("waiting for timeouts took {stalled} of the time", lambda it: it.stalls),
+        Clause("waiting for timeouts took {stalled} of the time", lambda it: it.is_stalled),
     ),
     "unexplained": (),
 }
@@ -260,4 +268,4 @@ UNEXPLAINED = "not explained: the samples show no limit"
 
 def clause(limited_by: LimitedBy, it: Findings) -> str:
     """Return the sentence on the cause with its figures; empty if the evidence does not support one."""
-    return next((said for each in CLAUSES[limited_by] if (said := each.said(it))), "")
+    return next((said for each in CLAUSES[limited_by] if (said := each.text_for(it))), "")

@@ -40,7 +40,7 @@ class Difference:
         return self.measured.throughput / self.prediction.throughput_bps
 
     @property
-    def within(self) -> bool:
+    def is_within_tolerance(self) -> bool:
         """True if the measurement is within the model's tolerance."""
         return abs(self.ratio - 1) <= self.prediction.tolerance
 
@@ -50,18 +50,18 @@ class Difference:
         return self.prediction is self.expectation.binding
 
     @property
-    def capped(self) -> bool:
+    def is_capped(self) -> bool:
         """True if the link's rate replaces the formula's value and the link is not the binding prediction."""
         return self.prediction.uncapped_bps is not None and not self.binds
 
     @property
-    def of_others(self) -> bool:
+    def is_other_algorithm(self) -> bool:
         """True for a non-binding model of an algorithm that not all flows use."""
         return (
             bool(self.model.algorithm) and not self.binds and self.case.algorithms != {self.model.algorithm}
         )
 
-    def includes(self, limited_by: LimitedBy) -> bool:
+    def covers(self, limited_by: LimitedBy) -> bool:
         """Return whether the model already accounts for the cause.
 
         Loss models account for timeouts, the transfer model for its start, and combined models for all their parts.
@@ -74,13 +74,13 @@ class Difference:
         return limited_by in counted or (limited_by == "timeout" and "random-loss" in counted)
 
     @property
-    def seen(self) -> Evidence | None:
+    def evidence(self) -> Evidence | None:
         return self.verdict.evidence
 
     @property
     def stalled(self) -> float:
         """Share of the time in timeouts, at most 0.99."""
-        return min(0.99, self.seen.stalled) if self.seen else 0.0
+        return min(0.99, self.evidence.stalled) if self.evidence else 0.0
 
     @property
     def faster_later(self) -> bool:
@@ -91,7 +91,7 @@ class Difference:
         first, last = (math.fsum(flow.throughput_bps for flow in part.flows) for part in parts)
         return last > _LATER * first
 
-    def explained(self, factor: float) -> bool:
+    def explains(self, factor: float) -> bool:
         """Return whether the prediction times `factor` leaves at most a third of the log difference."""
         if self.ratio <= 0 or factor <= 0:
             return False

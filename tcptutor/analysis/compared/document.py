@@ -46,7 +46,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
             _named(one.prediction, "model", "label", "throughput_bps")
             | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
             | _named(one, "within", "difference", "reason")
-            for place, one in enumerate(result.compared)
+            for place, one in enumerate(result.comparisons)
         ],
         "verdict": {
             "limited_by": result.verdict.limited_by,
@@ -72,7 +72,7 @@ def _aggregate(result: Report) -> dict[str, object]:
     whole |= {"losses": result.loss_events, "cov": result.cov_between}
     if result.directions:
         whole["directions"] = [asdict(each) for each in result.directions]
-    return dict.fromkeys(whole) if result.nothing else whole
+    return dict.fromkeys(whole) if result.is_empty else whole
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:

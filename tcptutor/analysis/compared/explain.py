@@ -86,7 +86,7 @@ def verdict(measured: Measured) -> Verdict:
         if (mine := by_second[trace.flow])
     ]
     evenly = fairness(by_second)
-    found, datagrams = gathered.all(measured), udp_losses(measured)
+    found, datagrams = gathered.all_flows(measured), udp_losses(measured)
     if found is None and datagrams is not None and not experiment.total_streams:
         return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
     if found is None:
@@ -112,10 +112,10 @@ def _flow_verdict(
 ) -> FlowVerdict:
     run, experiment = measured.run, measured.run.experiment
     parts = [each for each in measured.intervals if each.flow == trace.flow]
-    whole = gathered.flow(*(parts or [Interval(trace, 0, len(trace))]))
+    whole = gathered.single_flow(*(parts or [Interval(trace, 0, len(trace))]))
     took, turns = _shares(experiment, mine), episodes([mine], experiment)
     ranked = favor_after(took, _shares_after(experiment, turns))
-    limit = find_limit(whole, ranked, turns, gathered.flow_between(trace))
+    limit = find_limit(whole, ranked, turns, gathered.single_flow_between(trace))
     return FlowVerdict(
         flow=trace.flow,
         limited_by=limit.limited_by,
@@ -135,13 +135,13 @@ def _of_run(
     every, start = flows, ""
     if (way := _heavier_way(experiment, carried)) is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.
-        gathered = gathered.one_way(way)
+        gathered = gathered.in_direction(way)
         flows = [flow for flow in flows if experiment.reversed(flow.flow) == way]
-        whole, start = gathered.all(gathered.measured) or whole, REVERSE if way else ""
+        whole, start = gathered.all_flows(gathered.measured) or whole, REVERSE if way else ""
     took = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
     turns = episodes([flow.seconds for flow in flows], experiment)
     ranked = favor_after(took, _shares_after(experiment, turns))
-    limit = find_limit(whole, ranked, turns, gathered.all_between)
+    limit = find_limit(whole, ranked, turns, gathered.all_flows_between)
     if not limit.reason and (doubt := path_doubt(run)):
         return limit.limited_by, doubt
     if after := _sentence_after_change(experiment, gathered, turns, start):
@@ -168,12 +168,15 @@ def _sentence_after_change(
 ) -> str:
     """Return the sentence on the time after a change of the path; empty if it has no clear cause."""
     scope = _after_change(experiment)
-    part = gathered.all_between(scope.start, scope.end) if scope else None
+    part = gathered.all_flows_between(scope.start, scope.end) if scope else None
     if scope is None or part is None:
         return ""
     inner = within(turns, scope.start, scope.end)
     took = shares((one.limited_by, one.seconds) for one in inner)
-    limit, start = find_limit(part, took, inner, gathered.all_between), direction + change_text(scope.change)
+    limit, start = (
+        find_limit(part, took, inner, gathered.all_flows_between),
+        direction + change_text(scope.change),
+    )
     if not limit.reason or len(start + limit.reason) > LONGEST:
         return ""
     before = _main_cause(within(turns, experiment.flows.warmup, scope.start))

@@ -88,7 +88,7 @@ class Findings:
     """Share of the time that the busiest processor was busy; 0 if unknown."""
     loss_varies: bool = False
     """True if the path's loss changes in this time."""
-    known: bool = True
+    path_is_known: bool = True
     """False if the path is unknown, which makes the case's path values meaningless."""
 
     @property
@@ -96,12 +96,12 @@ class Findings:
         return self.case.experiment
 
     @property
-    def is_foreign(self) -> bool:
+    def is_imported(self) -> bool:
         """True for an imported run, which has no loss events."""
         return self.evidence.loss_events is None
 
     @property
-    def used(self) -> float:
+    def utilization(self) -> float:
         """Utilization of the link; 0 if it is unshaped."""
         return self.evidence.link_used or 0.0
 
@@ -119,9 +119,9 @@ class Findings:
         return seen.queue_s > max(least, frames)
 
     @property
-    def full(self) -> bool:
+    def link_is_full(self) -> bool:
         """True if the link carries all it can."""
-        return self.used >= FULL or (self.used >= QUEUED and self.standing_queue)
+        return self.utilization >= FULL or (self.utilization >= QUEUED and self.standing_queue)
 
     @property
     def gains_nothing(self) -> bool:
@@ -129,10 +129,10 @@ class Findings:
 
         A window equal to the BDP fills the link without a queue and is still the limit.
         """
-        return self.full and (self.standing_queue or self.used >= SATURATED)
+        return self.link_is_full and (self.standing_queue or self.utilization >= SATURATED)
 
     @property
-    def alone(self) -> bool:
+    def has_own_limit(self) -> bool:
         """True if other flows fill the link and this flow gets less than its share."""
         share = self.evidence.link_share
         return self.flows > 1 and share is not None and share * self.flows < CROWDED
@@ -144,7 +144,7 @@ class Findings:
         The kernel's default pacing rate is 1.2 times cwnd/RTT, so it never equals the throughput.
         """
         asked, shown = self.experiment.flows.pacing, self.evidence.pacing_bps
-        if asked is None and shown and self.evidence.flow_bps >= NEAR_PACE * shown and self._held:
+        if asked is None and shown and self.evidence.flow_bps >= NEAR_PACE * shown and self._waits_in_host:
             return shown
         return asked
 
@@ -152,37 +152,37 @@ class Findings:
     def paced_by_application(self) -> bool:
         """True if the application's pacing rate is the lower one, and the flow reaches it."""
         fq = self.case.fq_rate
-        return self.pace is not None and (fq is None or self.pace <= fq) and self._goes_at(self.pace)
+        return self.pace is not None and (fq is None or self.pace <= fq) and self._reaches(self.pace)
 
     @property
     def paced_by_fq(self) -> bool:
         """True if the rate of the sender's fq is the lower one, and the flow reaches it."""
         fq = self.case.fq_rate
-        return fq is not None and (self.pace is None or fq < self.pace) and self._goes_at(fq)
+        return fq is not None and (self.pace is None or fq < self.pace) and self._reaches(fq)
 
     @property
-    def held_by_host(self) -> bool:
+    def is_host_limited(self) -> bool:
         """True if data waits in the sender although nothing in the network stops it."""
-        return self._held and not self._stuck
+        return self._waits_in_host and not self._waits_at_bottleneck
 
     @property
-    def _held(self) -> bool:
+    def _waits_in_host(self) -> bool:
         """True if data waits in the sender most of the time; BBR leaves room in its window on purpose."""
         return self.evidence.held >= MOSTLY and not self.case.algorithms & LOSS_BLIND
 
     @property
-    def _stuck(self) -> bool:
+    def _waits_at_bottleneck(self) -> bool:
         """True if segments wait at a full bottleneck instead, and the flow gets its share."""
-        return self.full and self.standing_queue and not self.alone
+        return self.link_is_full and self.standing_queue and not self.has_own_limit
 
-    def _goes_at(self, pace: float) -> bool:
-        if self.is_foreign:
+    def _reaches(self, pace: float) -> bool:
+        if self.is_imported:
             return FOREIGN_PACE[0] * pace <= self.evidence.flow_bps <= FOREIGN_PACE[1] * pace
-        share = NEAR_PACE if self._held else AT_PACE
-        return self.evidence.flow_bps >= share * pace and not self._stuck
+        share = NEAR_PACE if self._waits_in_host else AT_PACE
+        return self.evidence.flow_bps >= share * pace and not self._waits_at_bottleneck
 
     @property
-    def windowed(self) -> bool:
+    def is_window_limited(self) -> bool:
         """True if the receiver's window is the limit: full by the kernel's count, or by the data in flight.
 
         The kernel also counts time in which a missing segment stops the window. The window is the limit only if a
@@ -207,7 +207,7 @@ class Findings:
         )
 
     @property
-    def buffered(self) -> bool:
+    def is_buffer_limited(self) -> bool:
         """True if the send buffer is the limit: full by the kernel's count, or small and full."""
         return self.evidence.sndbuf_limited >= MOSTLY or self.buffer_filled
 
@@ -227,43 +227,50 @@ class Findings:
         )
 
     @property
-    def growing(self) -> bool:
+    def is_growing(self) -> bool:
         """True if the window grows and is used, so that only its own growth limits the flow.
 
         On an unknown path other limits cannot be excluded.
         """
         seen = self.evidence
-        if self.is_foreign and (seen.retransmits != 0 or seen.link_used is None):
+        if self.is_imported and (seen.retransmits != 0 or seen.link_used is None):
             return False  # a different limit may have held the window, or the link may be full
         used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
         return (
-            self.known and seen.cwnd_growth >= RISING and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+            self.path_is_known
+            and seen.cwnd_growth >= RISING
+            and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
         )
 
     @property
-    def blind(self) -> bool:
+    def ignores_losses(self) -> bool:
         """True if loss-agnostic flows send at nearly the bottleneck's rate."""
         known = self.evidence.loss_events is not None  # otherwise the application may have been idle
-        return known and self.case.algorithm in LOSS_BLIND and self.used >= UNUSED
+        return known and self.case.algorithm in LOSS_BLIND and self.utilization >= UNUSED
 
     @property
-    def underestimates(self) -> bool:
+    def bbr_underestimates(self) -> bool:
         """True if random loss makes BBR underestimate the bottleneck's rate clearly.
 
         BBR may stay in recovery throughout, so that no new loss event begins.
         """
         lost = self.case.loss > 0 and bool(self.evidence.retransmits)
-        return lost and self.case.algorithm in LOSS_BLIND and self.used < UNUSED and not self.standing_queue
+        return (
+            lost
+            and self.case.algorithm in LOSS_BLIND
+            and self.utilization < UNUSED
+            and not self.standing_queue
+        )
 
     @property
-    def shared(self) -> bool:
+    def is_one_of_several(self) -> bool:
         """True if the evidence covers a single one of several flows, so that queue drops cannot be attributed."""
         return self.flows > 1
 
     @property
-    def stalls(self) -> bool:
+    def is_stalled(self) -> bool:
         """True if timeouts are the limit; not for an aggregate that still fills the link."""
-        return self.evidence.stalled >= STALLED and (self.shared or not self.full)
+        return self.evidence.stalled >= STALLED and (self.is_one_of_several or not self.link_is_full)
 
     @property
     def return_rate(self) -> float | None:
@@ -271,34 +278,34 @@ class Findings:
         return self.case.path.rate if self.case.is_reverse else self.case.path.reverse_rate
 
     @property
-    def back(self) -> float | None:
+    def ack_path_rate(self) -> float | None:
         """Rate of the path that carries only ACKs, bit/s of frames; None if unshaped, or if flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)
         ways = {self.experiment.reversed(flow.number) for flow in self.case.flows}
         return rates[self.case.is_reverse] if len(ways) == 1 else None
 
     @property
-    def behind_return_queue(self) -> bool:
+    def waits_for_return_queue(self) -> bool:
         """True if data fills the reverse path and its queue dominates the queueing delay."""
         seen = self.evidence
-        if seen.return_used is None or seen.return_queue_s is None or self.used >= FULL:
+        if seen.return_used is None or seen.return_queue_s is None or self.utilization >= FULL:
             return False
         least = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
         return seen.return_used >= FULL_OF_ACKS and seen.return_queue_s > least
 
     @property
-    def full_of_acks(self) -> bool:
+    def acks_fill_return_path(self) -> bool:
         """True if the reverse path cannot carry more ACKs.
 
         A receiver acknowledges every second segment, but every segment if they arrive far apart. Then half of the
         data fills the reverse path. A full reverse path has a queue, which shows in the RTT; without that queue, the
         receiver sent fewer ACKs.
         """
-        if not self.back or not self.evidence.throughput_bps:
+        if not self.ack_path_rate or not self.evidence.throughput_bps:
             return False
         every_second = self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME
-        full = FULL_OF_ACKS * self.back
-        waits = self._wait_on_way_back
+        full = FULL_OF_ACKS * self.ack_path_rate
+        waits = self._unexplained_rtt_rise
         if waits is None:
             return every_second >= full
         seen = self.evidence
@@ -307,7 +314,7 @@ class Findings:
         return waits > (some if every_second >= full else most) and 2 * every_second >= full
 
     @property
-    def _wait_on_way_back(self) -> float | None:
+    def _unexplained_rtt_rise(self) -> float | None:
         """Rise of the RTT that neither the sender nor the bottleneck explains, s.
 
         None without samples of these queues, or with data on the reverse path, which has a clause of its own. Jitter
@@ -320,7 +327,7 @@ class Findings:
         return seen.rtt_rise_s - seen.queue_s - (seen.sender_queue_s or 0.0) - path.jitter
 
     @property
-    def reordering(self) -> bool:
+    def is_reordering(self) -> bool:
         """True if the sender saw at least as many reorderings as losses."""
         seen = self.evidence
         again = seen.retransmits or 0
@@ -329,12 +336,12 @@ class Findings:
         return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
 
     @property
-    def computer(self) -> bool:
+    def is_processor_limited(self) -> bool:
         """True if no rate is set and a processor is saturated."""
-        return self.known and self.case.rate is None and self.processor >= LOADED
+        return self.path_is_known and self.case.rate is None and self.processor >= LOADED
 
     @property
-    def overflowed(self) -> bool:
+    def queue_overflows(self) -> bool:
         """True if a queue with sampled drops holds the window down."""
         return self.losses == "bottleneck" and self.evidence.queue_drops > 0
 
@@ -345,7 +352,7 @@ class Findings:
         return bdp is not None and self.case.buffer < SHORT_QUEUE * bdp
 
     @property
-    def words(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         """Figures as text for the clauses; configured values replace the kernel's rounded values."""
         seen, path, hosts, flows = (
             self.evidence,
@@ -355,7 +362,7 @@ class Findings:
         )
         cuts = self.events.get("random-loss", seen.loss_events)
         return {
-            "used": _percent(self.used),
+            "used": _percent(self.utilization),
             "busy": _percent(seen.busy),
             "starved": _percent(seen.app_limited),
             "window": f"the receiver's window, {units.size(self._window)},"
@@ -387,7 +394,7 @@ class Findings:
             "return_queueing": units.seconds(seen.return_queue_s or 0.0, 2),
             "timeouts": f"{seen.timeouts}",
             "stalled": _percent(seen.stalled),
-            "back": units.rate(self.back or 0.0),
+            "back": units.rate(self.ack_path_rate or 0.0),
             "processor": _percent(self.processor),
         }
 

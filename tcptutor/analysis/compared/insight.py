@@ -38,7 +38,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """Response of a sender to a loss or a mark."""
 
     t: float
-    mark: bool
+    is_mark: bool
     """True for an ECN mark without a loss."""
     kind: LossKind | None
     """Cause; None if unknown."""
@@ -127,7 +127,7 @@ def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Itera
             low += 1
         yield Loss(
             t=event.t,
-            mark=at in marks,
+            is_mark=at in marks,
             kind=event.kind,
             why=_came_from(trace, at, event.kind, link),
             cwnd_before=cwnds[at - 1],

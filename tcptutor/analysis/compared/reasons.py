@@ -38,7 +38,7 @@ def was(limited_by: LimitedBy) -> str:
 
 def reason(it: Difference) -> str:
     """Return the first reason that explains the difference; empty if it is small, capped, or unexplained."""
-    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL or it.capped:
+    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL or it.is_capped:
         return ""
     return next((said for rule in RULES if (said := rule(it))), "")
 
@@ -49,7 +49,7 @@ def super_packets(it: Difference) -> str:
     each = again / losses if again is not None and losses else 0.0
     if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
         return ""
-    if not it.explained(math.sqrt(each)):
+    if not it.explains(math.sqrt(each)):
         return ""
     return f"offloads: one loss takes a packet of {each:.0f} segments, and the model counts each one"
 
@@ -66,7 +66,7 @@ def other_times(it: Difference) -> str:
         for flow in range(total)
     ]
     there = math.fsum(end - start for start, end in spans.values())
-    if not it.explained(there / max(math.fsum(planned), 1e-9)):
+    if not it.explains(there / max(math.fsum(planned), 1e-9)):
         return ""
     if len(spans) != total:
         return f"{len(spans)} of {total} flows were measured"
@@ -97,7 +97,7 @@ def other_window(it: Difference) -> str:
         return ""
     got = seen.receiver_window_bytes
     told = f"the receiver advertised {units.size(got)}, not {units.size(asked)}"
-    return told if it.explained(got / asked) else ""
+    return told if it.explains(got / asked) else ""
 
 
 def whole_segments(it: Difference) -> str:
@@ -111,7 +111,7 @@ def whole_segments(it: Difference) -> str:
     if it.verdict.limited_by != "receive-window" or whole < FEW_SEGMENTS:
         return ""
     # Data in flight must not exceed the full segments, and must explain the missing rate.
-    if most > whole + 0.1 or not any(it.explained(max(1, fit) * mss / window) for fit in (whole, most)):
+    if most > whole + 0.1 or not any(it.explains(max(1, fit) * mss / window) for fit in (whole, most)):
         return ""
     return f"{whole} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
 
@@ -121,9 +121,9 @@ def unchecked_writes(it: Difference) -> str:
     write, size = it.case.experiment.write, it.case.experiment.hosts.send_buffer
     if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.full_write or it.ratio < 1:
         return ""
-    if size is None or not it.seen or it.seen.send_buffer_bytes <= size:
+    if size is None or not it.evidence or it.evidence.send_buffer_bytes <= size:
         return ""
-    held = units.size(it.seen.send_buffer_bytes)
+    held = units.size(it.evidence.send_buffer_bytes)
     return (
         f"{units.size(write)} are no whole segments: the kernel adds to what is left of them, {held} in all"
     )
@@ -131,22 +131,22 @@ def unchecked_writes(it: Difference) -> str:
 
 def queueing(it: Difference) -> str:
     """Check for an RTT above the path's, from queueing or other delays."""
-    if not it.seen or not it.model.is_by_round_trip:
+    if not it.evidence or not it.model.is_by_round_trip:
         return ""
-    rtt = it.seen.mean_rtt_s
+    rtt = it.evidence.mean_rtt_s
     if rtt is None:
         return ""
     path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.flow_count)
-    if rtt <= 1.1 * path or not it.explained(path / rtt):
+    if rtt <= 1.1 * path or not it.explains(path / rtt):
         return ""
-    queued = ": queues formed" if it.seen.queueing_s >= (rtt - path) / 2 else ""
+    queued = ": queues formed" if it.evidence.queueing_s >= (rtt - path) / 2 else ""
     return f"the RTT was {units.seconds(rtt)}, not the path's {it.case.rtt_text(path)}{queued}"
 
 
 def more_losses(it: Difference) -> str:
     """Check for queue overflows in addition to the random losses."""
     p, lost = it.case.loss_rate, it.measured.loss_rate
-    if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explained(math.sqrt(p / lost)):
+    if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explains(math.sqrt(p / lost)):
         return ""
     return (
         f"{units.percent(lost, 2)} of the segments met a loss event, more than the path's {units.percent(p)}"
@@ -157,7 +157,7 @@ def lost_acks(it: Difference) -> str:
     """Check for lost ACKs: a single lost ACK is harmless, but a window without any ACK costs a timeout."""
     window = it.case.window_at(it.measured.throughput)
     chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
-    if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explained(1 - it.stalled):
+    if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explains(1 - it.stalled):
         return ""
     took = units.percent(it.stalled, 2)
     return f"every ACK of a window is lost once in {1 / chance:.2g}, and waiting for timeouts took {took} of the time"
@@ -169,11 +169,11 @@ def timed_out(it: Difference) -> str:
         return ""
     if it.model is ThroughputModel.PADHYE:
         share = timeouts(it.case)
-        if it.stalled >= share or not it.explained((1 - it.stalled) / (1 - share)):
+        if it.stalled >= share or not it.explains((1 - it.stalled) / (1 - share)):
             return ""
         took, said = units.percent(it.stalled, 2), units.percent(share, 2)
         return f"timeouts took {took} of the time, Padhye has {said}: Linux has RACK and tail loss probes"
-    if it.model.has_timeouts or not it.explained(1 - it.stalled):
+    if it.model.has_timeouts or not it.explains(1 - it.stalled):
         return ""
     took = units.percent(it.stalled, 2)
     return f"waiting for timeouts took {took} of the time, which this model leaves out"
@@ -186,7 +186,7 @@ def loss_constant(it: Difference) -> str:
     if c is None or law is None:
         return ""
     factor = (law.uncapped_bps or law.throughput_bps) / it.prediction.throughput_bps
-    if abs(factor - 1) < _OTHER_CONSTANT or not it.explained(factor):
+    if abs(factor - 1) < _OTHER_CONSTANT or not it.explains(factor):
         return ""
     what = "C is left out" if c == theory.MATHIS_MANUAL else f"C = {c:.3g} is for large windows"
     more = f"{units.percent(abs(factor - 1), 2)} {'more' if factor > 1 else 'less'}"
@@ -199,7 +199,7 @@ def cubic_random(it: Difference) -> str:
         return ""
     path = (it.case.loss_rate, it.case.rtt)
     factor = theory.cubic_random_window(*path) / theory.cubic_window(*path)
-    if not it.explained(factor):
+    if not it.explains(factor):
         return ""
     if factor > 1:
         return f"RFC 9438 spaces losses evenly: random ones let CUBIC run {units.percent(factor - 1, 2)} above it"
@@ -231,7 +231,7 @@ def udp_share(it: Difference) -> str:
     payload = run.experiment.pairs * flows.udp_streams * flows.udp_rate
     left = (rate - got * planned / max(1.0, payload)) * it.case.payload_ratio
     factor = left / it.prediction.throughput_bps
-    if abs(factor - 1) < UDP_ERROR or not it.explained(max(0.0, factor)):
+    if abs(factor - 1) < UDP_ERROR or not it.explains(max(0.0, factor)):
         return ""
     return f"the UDP flows got {units.rate(got)}, not {units.rate(payload)}"
 
@@ -249,16 +249,18 @@ def short_buffer(it: Difference) -> str:
         return ""
     start, end = it.measured.span
     dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
-    cut = it.seen is not None and bool(it.seen.retransmits or it.seen.marks)
-    if not cut or (dry and not any(dry)) or not it.explained(used := case.sawtooth_utilization(x)):
+    cut = it.evidence is not None and bool(it.evidence.retransmits or it.evidence.marks)
+    if not cut or (dry and not any(dry)) or not it.explains(used := case.sawtooth_utilization(x)):
         return ""
     left = units.percent(1 - used, 2)
     if case.qdisc == "fifo":
         return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {left} of the link"
     # Here the limit is the discipline's target, not the queue's size.
     name = KEEP_SHORT.get(case.qdisc, case.qdisc)
-    marked = bool(it.measured.mark_cuts or (it.seen and it.seen.marks and not it.seen.retransmits))
-    lost = bool(it.measured.losses and it.seen and it.seen.retransmits)
+    marked = bool(
+        it.measured.mark_cuts or (it.evidence and it.evidence.marks and not it.evidence.retransmits)
+    )
+    lost = bool(it.measured.losses and it.evidence and it.evidence.retransmits)
     what = "cut" if marked and lost else "mark" if marked else "loss"
     queue = f"{name} allows a queue of {x:.2g} BDP"
     return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
@@ -266,16 +268,16 @@ def short_buffer(it: Difference) -> str:
 
 def without_sack(it: Difference) -> str:
     """Check for recovery without SACK, which repairs one loss per RTT."""
-    alone = it.seen is not None and Findings(it.case, it.seen, None).repairs_one_by_one
-    if not alone or it.ratio > 1 or it.within:
+    alone = it.evidence is not None and Findings(it.case, it.evidence, None).repairs_one_by_one
+    if not alone or it.ratio > 1 or it.is_within_tolerance:
         return ""
     return "without SACK a round trip repairs one lost segment, which this model leaves out"
 
 
 def shuffled(it: Difference) -> str:
     """Check for reordered segments that the sender takes for lost; no model covers them."""
-    path, seen = it.case.path, it.seen
-    within = it.within and it.prediction.tolerance < 1
+    path, seen = it.case.path, it.evidence
+    within = it.is_within_tolerance and it.prediction.tolerance < 1
     if it.ratio > 1 or within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
         return ""
     if path.jitter:
@@ -303,7 +305,7 @@ def slow_start(it: Difference) -> str:
     if it.prediction.limited_by == "random-loss" or it.ratio > 1 or experiment.flows.bytes is not None:
         return ""
     share, takes = unsettled(it.case, throughput), start_seconds(it.case, throughput)
-    if share < SMALL / 2 or takes > experiment.seconds or not it.explained(max(1e-3, 1 - share)):
+    if share < SMALL / 2 or takes > experiment.seconds or not it.explains(max(1e-3, 1 - share)):
         return ""
     if not it.faster_later:
         return ""
@@ -315,7 +317,7 @@ def slow_start(it: Difference) -> str:
 
 def acks_in_the_way(it: Difference) -> str:
     """Check for a reverse path that cannot carry the ACKs of a larger window."""
-    full = it.seen is not None and Findings(it.case, it.seen, None).full_of_acks
+    full = it.evidence is not None and Findings(it.case, it.evidence, None).acks_fill_return_path
     if not full or it.ratio > 1 or not it.model.is_of_link:
         return ""
     return f"the reverse path, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
@@ -324,11 +326,11 @@ def acks_in_the_way(it: Difference) -> str:
 def other_limit(it: Difference) -> str:
     """Check whether a different limit stopped the flows below this prediction."""
     limited = it.verdict.limited_by
-    if it.ratio > 1 or it.within or limited == "unexplained":
+    if it.ratio > 1 or it.is_within_tolerance or limited == "unexplained":
         return ""
     if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
         return "not the limit: fq has the lower pace" if limited == "pacing" else ""
-    return "" if it.includes(limited) else f"not the limit: {was(limited)}"
+    return "" if it.covers(limited) else f"not the limit: {was(limited)}"
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (

@@ -74,11 +74,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events per segment sent; None if unknown, as for the next two."""
     retransmits: int | None
     loss_events: int | None
-    undone: int
+    spurious_events: int
     """Loss events without a loss, by DSACK; 0 on a path that duplicates."""
     mark_cuts: int
     """Cuts of the window by ECN marks without a loss."""
-    compared: tuple[Compared, ...]
+    comparisons: tuple[Compared, ...]
     """Binding prediction first; empty for an invalid run, an unknown path, or without measurements."""
     verdict: Verdict
     flows: tuple[FlowFigures, ...] = ()
@@ -91,7 +91,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Sentence on why prediction and measurement differ; may be empty."""
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """True if no TCP or UDP flow was measured, so that no figures exist."""
         return not self.flows and not self.udp
 
@@ -126,11 +126,11 @@ def report_of(measured: Measured) -> Report:
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
-        undone=0
+        spurious_events=0
         if run.experiment.path.duplicate
         else sum(each.spurious_events for each in measured.intervals),
         mark_cuts=measured.mark_cuts,
-        compared=tuple(compared),
+        comparisons=tuple(compared),
         verdict=why,
         flows=figures(measured),
         cov_between=cov_between(measured),
@@ -148,17 +148,17 @@ def _jain_index(measured: Measured) -> float:
 def judged(it: Difference) -> Judgement:
     """Return the outcome of a comparison; the only place that awards a tick."""
     prediction = it.prediction
-    if it.capped:
+    if it.is_capped:
         return "capped"
-    if it.of_others:
+    if it.is_other_algorithm:
         return "of-others"
     limit = it.verdict.limited_by
-    other = limit != "unexplained" and not it.includes(limit)
-    if it.ratio < 1 and other and not (it.within or it.binds):
+    other = limit != "unexplained" and not it.covers(limit)
+    if it.ratio < 1 and other and not (it.is_within_tolerance or it.binds):
         return "not-the-limit"
-    if prediction.tolerance > MOST or (it.within and not _speaks_for(it)):
+    if prediction.tolerance > MOST or (it.is_within_tolerance and not _speaks_for(it)):
         return "undecided"
-    return "explains" if it.within else "misses"
+    return "explains" if it.is_within_tolerance else "misses"
 
 
 def _speaks_for(it: Difference) -> bool:
@@ -216,7 +216,7 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
     lossy = first.prediction.limited_by == "random-loss"
     if lossy and (unlike := not_modelled(first)):
         return unlike
-    if why.limited_by != "unexplained" and not first.includes(why.limited_by):
+    if why.limited_by != "unexplained" and not first.covers(why.limited_by):
         expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
         return f"{expected} was expected to be the limit, but {was(why.limited_by)}"
     if lossy and expectation.loss_events < ENOUGH_LOSSES:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.compared.findings import MOSTLY, Findings
-from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather
+from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather_evidence
 from tcptutor.analysis.observed.flow import Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, between, of_way, path_known
 from tcptutor.analysis.observed.path import (
@@ -42,9 +42,9 @@ class RunFindings:
     case: Case
     links: Directions
     events: Events
-    way: bool | None = None
+    is_reverse: bool | None = None
     """Direction of the flows in `measured`: False is forward, True reverse, None both."""
-    whole: Measured | None = None
+    all_measured: Measured | None = None
     """Measurement of all flows if `measured` covers a single direction."""
     _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
         default_factory=dict, compare=False, repr=False
@@ -59,10 +59,14 @@ class RunFindings:
         }
         return cls(measured, case_of(run.experiment), links, events)
 
-    def one_way(self, backward: bool) -> RunFindings:
+    def in_direction(self, backward: bool) -> RunFindings:
         """Return the findings restricted to a direction."""
         return replace(
-            self, measured=of_way(self.measured, backward), way=backward, whole=self.measured, _ways={}
+            self,
+            measured=of_way(self.measured, backward),
+            is_reverse=backward,
+            all_measured=self.measured,
+            _ways={},
         )
 
     @property
@@ -104,7 +108,7 @@ class RunFindings:
             return "bottleneck"
         return "random-loss" if link.has_random_loss(interval.start) else None
 
-    def flow(self, interval: Interval) -> Findings:
+    def single_flow(self, interval: Interval) -> Findings:
         """Return the findings of a flow over `interval`."""
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
         ways = self._throughputs(interval.start, interval.until)
@@ -118,7 +122,7 @@ class RunFindings:
             flows=len(beside) or 1,
             events=kinds,
             loss_varies=self._loss_varies(interval.start, interval.until),
-            known=path_known(self.run),
+            path_is_known=path_known(self.run),
         )
 
     def _loss_varies(self, start: float, end: float) -> bool:
@@ -134,18 +138,18 @@ class RunFindings:
             self._ways[times] = ways
         return self._ways[times]
 
-    def flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
+    def single_flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
         """Return a function for the findings of a flow in a time span."""
 
         def found(start: float, end: float) -> Findings | None:
             mine = [one for one in between(self.measured, start, end).intervals if one.flow == trace.flow]
-            return self.flow(mine[0]) if mine else None
+            return self.single_flow(mine[0]) if mine else None
 
         return found
 
-    def all(self, measured: Measured) -> Findings | None:
+    def all_flows(self, measured: Measured) -> Findings | None:
         """Return the findings of all flows over `measured`; None without measurements."""
-        evidence = gather(measured, self.links, self._opposite(*measured.span))
+        evidence = gather_evidence(measured, self.links, self._opposite(*measured.span))
         if evidence is None:
             return None
         kinds, experiment = self._kinds(measured.intervals), self.run.experiment
@@ -160,7 +164,7 @@ class RunFindings:
             events=kinds,
             loss_varies=self._loss_varies(*measured.span),
             processor=self.run.fidelity.number("busiest processor"),
-            known=path_known(self.run),
+            path_is_known=path_known(self.run),
         )
 
     def _case(self, measured: Measured) -> Case:
@@ -168,15 +172,17 @@ class RunFindings:
         experiment, path = self.run.experiment, path_at(self.run.experiment, self._settled(*measured.span))
         flows = tuple(flow_case(experiment, flow.number, path) for flow in self.case.flows)
         backward = (
-            all(map(experiment.reversed, range(experiment.total_streams))) if self.way is None else self.way
+            all(map(experiment.reversed, range(experiment.total_streams)))
+            if self.is_reverse is None
+            else self.is_reverse
         )
         return replace(self.case, path=path, flows=flows, is_reverse=backward)
 
     def _opposite(self, start: float, end: float) -> float:
         """Return the payload of the flows outside `measured`, bit/s."""
-        if self.whole is None:
+        if self.all_measured is None:
             return 0.0
-        left_out = of_way(between(self.whole, start, end), not self.way)
+        left_out = of_way(between(self.all_measured, start, end), not self.is_reverse)
         return math.fsum(each.throughput for each in left_out.intervals)
 
     def _settled(self, start: float, end: float) -> float:
@@ -185,9 +191,9 @@ class RunFindings:
         spans = pairwise([start, *inside, end])
         return max(spans, key=lambda span: span[1] - span[0])[0]
 
-    def all_between(self, start: float, end: float) -> Findings | None:
+    def all_flows_between(self, start: float, end: float) -> Findings | None:
         """Return the findings of all flows in a time span; None without measurements."""
-        return self.all(between(self.measured, start, end))
+        return self.all_flows(between(self.measured, start, end))
 
     def _losses(self, kinds: Counter[LossKind | None], seen: Evidence) -> LossKind | None:
         """Return the cause of most losses; without loss events, the loss set by the importer."""

@@ -108,7 +108,7 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
             evidence = evidence_of(measured.run, each, gathered.links, throughput, opposite)
             kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
-            findings = Findings(case, evidence, kind, flows, events=kinds, known=known)
+            findings = Findings(case, evidence, kind, flows, events=kinds, path_is_known=known)
             known_then.append(findings)
             limited_by = cause(findings)
             mine.append(

@@ -46,7 +46,7 @@ def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool)
         extras: Further clauses in order, each with its separator; may be empty.
         is_part: True if the limit describes part of the measured time.
     """
-    link = (LINK_USED_THEN if is_part else LINK_USED).said(limit.findings)
+    link = (LINK_USED_THEN if is_part else LINK_USED).text_for(limit.findings)
     said = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
     for extra in (*extras, link):
         if len(said) + len(extra) <= LONGEST:

@@ -40,7 +40,7 @@ class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
     """Drops at the sender's own queue."""
 
     @property
-    def share(self) -> float | None:
+    def loss_rate(self) -> float | None:
         """Lost over sent datagrams, 0 to 1; None if unknown."""
         if self.lost is None or self.datagrams is None:
             return None
@@ -86,9 +86,9 @@ def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | N
 def udp_limit(found: UdpLosses) -> LimitedBy:
     """Return the limit of UDP: the bottleneck after notable queue drops, otherwise the sender's rate."""
     where = next(iter(found.places), "")
-    if found.share is None:
+    if found.loss_rate is None:
         return "unexplained"
-    return "bottleneck" if found.share >= _NOTABLE and where == _QUEUE else "application"
+    return "bottleneck" if found.loss_rate >= _NOTABLE and where == _QUEUE else "application"
 
 
 def udp_sentence(measured: Measured) -> str:
@@ -111,7 +111,7 @@ def direction_sentence(found: UdpLosses) -> str:
         return f"{who} {sent or 'was sent'}: what arrived is not known"
     arrived = f"{units.rate(found.received_bps)} arrived"
     said = f"{who} {sent}, {arrived}" if sent else f"{who}: {arrived}"
-    if found.share is None:
+    if found.loss_rate is None:
         return f"{said}: how much was lost is not known"
     if not found.lost:
         return f"{who} {sent} and all of it arrived" if sent else f"{said}, nothing was lost"
@@ -127,7 +127,7 @@ def udp_clause(found: UdpLosses) -> str:
 
 
 def _share(found: UdpLosses) -> str:
-    share = found.share or 0.0
+    share = found.loss_rate or 0.0
     return units.percent(share) if share >= _NOTABLE else f"{found.lost} of {found.datagrams}"
 
 

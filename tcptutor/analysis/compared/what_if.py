@@ -51,7 +51,7 @@ class SharedHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Latest time of a common sample before the first difference, s; None without any."""
     differs_at: float | None
     """Time of the first differing or unmatched sample, s; None for equal runs."""
-    first: str = ""
+    first_difference: str = ""
     """Place of the first difference, e.g. "flow 1: cwnd" or "queue: bytes"; empty for equal runs."""
 
 
@@ -78,9 +78,9 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     changed: tuple[SettingChanged, ...]
     same_seed: bool
     shared: SharedHistory
-    whole: tuple[FigureChanged, ...]
+    figures: tuple[FigureChanged, ...]
     """Figures over each measured time."""
-    since: tuple[FigureChanged, ...]
+    figures_after: tuple[FigureChanged, ...]
     """Figures from the first difference to the shorter run's end; empty without a difference."""
     limited_by: tuple[LimitedBy, LimitedBy]
     """Limiting causes before and after."""
@@ -98,8 +98,8 @@ def what_if(before: Run, after: Run) -> WhatIf:
         changed=tuple(settings_changed(before.experiment, after.experiment)),
         same_seed=before.experiment.seed == after.experiment.seed,
         shared=shared,
-        whole=_figures(one, other),
-        since=since,
+        figures=_figures(one, other),
+        figures_after=since,
         limited_by=(explain(before).limited_by, explain(after).limited_by),
     )
 
@@ -122,7 +122,7 @@ def shared_history(one: Run, other: Run) -> SharedHistory:
     differs_at, first = min(found, default=(None, ""))
     times = chain.from_iterable(getattr(one, name).column("t") for name in TABLES)
     until = max((t for t in times if differs_at is None or t < differs_at), default=None)
-    return SharedHistory(until=until, differs_at=differs_at, first=first)
+    return SharedHistory(until=until, differs_at=differs_at, first_difference=first)
 
 
 def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[float, str] | None:
@@ -195,7 +195,7 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
     found |= {name: value for name, value in counted.items() if value is not None}
     if len(flows) > 1:
         found["Jain's index"] = jain_index([flow.throughput_bps for flow in flows])
-    seen = RunFindings.of(measured).all(measured)
+    seen = RunFindings.of(measured).all_flows(measured)
     if seen is not None:
         evidence = seen.evidence
         if evidence.link_used is not None:

@@ -41,7 +41,11 @@ def sentence(what: WhatIf, before: Run, after: Run) -> str:
         return f"{_differs(shared.differs_at)}, before the change: {_why(before, after)}."
     if shared.until is None:
         return f"{_differs(shared.differs_at)}."
-    first = f" (first: {shared.first})" if shared.first and "a sample" not in shared.first else ""
+    first = (
+        f" (first: {shared.first_difference})"
+        if shared.first_difference and "a sample" not in shared.first_difference
+        else ""
+    )
     return f"The same to the byte up to {_time(shared.until)}. {_differs(shared.differs_at)}{first}."
 
 

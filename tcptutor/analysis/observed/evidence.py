@@ -116,7 +116,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
-def gather(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
+def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
     """Return the evidence of all flows in `measured`; None if nothing was measured. Never raises.
 
     Args:

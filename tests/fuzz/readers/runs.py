@@ -94,7 +94,7 @@ def use(run: Run, file: Path) -> None:
     whole = json.dumps(analysis.document(run, str(file)), allow_nan=False)
     assert is_printable(whole), "the document has control characters"
     result = analysis.report(run)
-    lines = [] if result.nothing else report_lines(run, result, file, True)
+    lines = [] if result.is_empty else report_lines(run, result, file, True)
     with contextlib.suppress(TutorError):
         kept = _kept(run, file, None, None, _catalogue())
         lines += [*_lines([kept]), str(msgspec.json.encode(kept))]

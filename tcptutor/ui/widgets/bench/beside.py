@@ -38,7 +38,7 @@ def run_beside(run: Run) -> ComparisonRun:
         except TutorError:
             pass  # too little to compare: its curves are still there
         else:
-            if not found.nothing:
+            if not found.is_empty:
                 measured, cause = found.throughput_bps, CAUSE_NAMES[found.verdict.limited_by]
     return ComparisonRun(
         id=run.id,

@@ -51,7 +51,7 @@ class _Room:
 
 def views(live: Live) -> tuple[View, ...]:
     """What there is to see of it now."""
-    if live.report is not None and live.report.compared:
+    if live.report is not None and live.report.comparisons:
         return ("chart", "models", "flows")
     return ("chart", "flows") if live.has_samples else ("chart",)
 
@@ -109,7 +109,7 @@ def _with_chart(
     ruled = room.left > least + 3
     tall = _TALL + ruled
     if live.report:
-        models_in_all = len(live.report.compared) + ruler.LEAST - 1 + bool(live.earlier)
+        models_in_all = len(live.report.comparisons) + ruler.LEAST - 1 + bool(live.earlier)
         for number in range(len(room.parts.get("ruler", ())) + 1, models_in_all + 1):
             # What the warm-up had takes no model's line.
             _take_ruler(room, live, own, width, number, tall - ("early" in room.parts))

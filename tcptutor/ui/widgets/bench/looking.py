@@ -171,7 +171,7 @@ class Looking:
                 graph = sequence_of_packets(run, flow, packets.load(run, self._run_file))
         if graph is None or traced is None:
             return graph or traced
-        return msgspec.structs.replace(graph, allowed=traced.window_end)
+        return msgspec.structs.replace(graph, window_end=traced.window_end)
 
     def losses(self, flow: int) -> list[float]:
         """When that flow's sender answered losses or marks, s."""

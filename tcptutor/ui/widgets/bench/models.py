@@ -31,7 +31,7 @@ def table(
     formula: str = "",
 ) -> list[Line]:
     """The page's formula first. Where all does not fit in `room` lines the formulas of the last ones give way."""
-    models = leading(report.compared, formula)
+    models = leading(report.comparisons, formula)
     names = [each.prediction.label for each in models]
     name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
     head = Line.of(
@@ -43,7 +43,7 @@ def table(
     after = [*(each.reason for each in models[1:]), ""]
     rows = [
         (
-            _row(each, each is report.compared[0], name),
+            _row(each, each is report.comparisons[0], name),
             list(_below(each, each.reason if each.reason != following else "", experiment, width)),
         )
         for each, following in zip(models, after, strict=True)

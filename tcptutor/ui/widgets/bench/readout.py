@@ -206,7 +206,7 @@ def _loss(told: InstantTold, there: Sequence[Loss]) -> Sentence:
     cursor = told.cursor
     nearest = min(there, key=lambda each: abs(each.t - cursor.t))
     more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-    about = f"{'mark' if nearest.mark else 'loss'} at {told.time(nearest.t)}{more}: "
+    about = f"{'mark' if nearest.is_mark else 'loss'} at {told.time(nearest.t)}{more}: "
     fell = f"cwnd {nearest.cwnd_before} to {nearest.cwnd_after}"
     if (flow := told.flow) is not None and flow.retransmits:
         fell += f", {flow.retransmits} sent again"

@@ -58,7 +58,7 @@ def leading(compared: Sequence[Compared], formula: str = "") -> list[Compared]:
 
 def least(report: Report, formula: str = "") -> int:
     """Lines that it asks for: one more where the page's `formula` allows what something else takes, the binding one."""
-    named = next((one for one in report.compared if one.prediction.model == formula), None)
+    named = next((one for one in report.comparisons if one.prediction.model == formula), None)
     return LEAST + (named is not None and named.judgement in ("capped", "not-the-limit"))
 
 
@@ -78,9 +78,9 @@ def ruler(
     """At most `room` lines; the models that do not fit are left out, the last ones first."""
     others = [*_you(own, report.throughput_bps), *_earlier(before)]
     left = max(1, room - 1 - len(others))
-    ordered = leading(report.compared, formula)
+    ordered = leading(report.comparisons, formula)
     if left == 1 and ordered and ordered[0].judgement in ("capped", "not-the-limit"):
-        ordered = list(report.compared[:1])  # one alone is what binds
+        ordered = list(report.comparisons[:1])  # one alone is what binds
     models = [_model(one, report) for one in ordered]
     if not models and not others:
         return [_measured(report)]
