@@ -19,8 +19,8 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
 from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.fleet import cached, place
-from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet import place
+from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.fleet.place import Place
 from tcptutor.spec import Experiment
 
@@ -128,7 +128,7 @@ class ClaimCheck:
         try:
             with Bar("claims", len(experiments)) as bar:
                 await asyncio.to_thread(self._tell_ready, waiting)
-                async with aclosing(cached.made(experiments, where, self._cache)) as ended:
+                async with aclosing(run_into_cache(experiments, where, self._cache)) as ended:
                     async for number, problem in ended:
                         key = self._cache.key(experiments[number])
                         self._take(key, problem)

@@ -1,1 +1,1 @@
-"""Many experiments at once: on the cores of this machine, or on the workers of a Dask cluster."""
+"""Execution of many experiments, on this machine's cores or on the workers of a Dask cluster."""

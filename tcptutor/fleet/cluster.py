@@ -1,4 +1,4 @@
-"""Work for a Dask cluster: experiments, each worker with guests of its own, and functions that need no lab."""
+"""Work on a Dask cluster: experiments, for which each worker has its own guests, and functions that need no lab."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tcptutor.spec import Experiment
 _T = TypeVar("_T")
 
 DISTRIBUTED = "distributed>=2024.1"
-"""As the extra `cluster` of pyproject.toml asks for it."""
+"""Requirement of the extra `cluster` in pyproject.toml."""
 TIMEOUT = 10.0
-"""Seconds in which a scheduler must answer, and have a worker."""
+"""Seconds in which a scheduler must answer and have a worker."""
 
 
 def _distributed() -> Any:
@@ -36,7 +36,7 @@ def _distributed() -> Any:
 
 
 class Cluster:
-    """A connection to a scheduler; `async with` opens and closes it."""
+    """A connection to a scheduler, opened and closed by `async with`."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -44,14 +44,14 @@ class Cluster:
         self._client: Any = None
 
     async def __aenter__(self) -> Cluster:
-        # What Dask logs while a connection ends is for its developers: we say it in one line.
+        # Silence Dask's log of lost connections; our error says it in one line.
         for name in list(logging.root.manager.loggerDict):
             if name.partition(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         connected = False
         try:
             with warnings.catch_warnings():
-                # Dask warns of packages that differ on the workers; what we send there is text.
+                # Dask warns of different package versions on the workers, which does not matter for JSON.
                 warnings.simplefilter("ignore")
                 self._client = self._distributed.Client(
                     self._address, asynchronous=True, timeout=TIMEOUT, set_as_default=False
@@ -81,49 +81,50 @@ class Cluster:
                 await client.close()
 
     async def results(
-        self, experiments: Sequence[Experiment], clock: str, of: Callable[[Run], _T], kind: type[_T]
+        self, experiments: Sequence[Experiment], clock: str, function: Callable[[Run], _T], kind: type[_T]
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
-        """The number of each experiment with `of` its run, or with why it failed, in the order in which they end.
+        """Run `experiments` and yield the number of each with `function` of its run, or the error, as they complete.
 
-        `of` is a function at the top of a module, and is called on the worker; what it gives travels as JSON and is
-        read as `kind`. Closing the iterator ends what is running. Raises LabError when the scheduler goes away.
+        `function` is a module-level function and is called on the worker; its result travels as JSON and is decoded
+        as `kind`. Closing the iterator ends running experiments. Raises LabError when the scheduler goes away.
         """
         launch = _launcher()
         calls = (
-            (launch, msgspec.json.encode(experiment), _name(of), clock, __version__)
+            (launch, msgspec.json.encode(experiment), _name(function), clock, __version__)
             for experiment in experiments
         )
-        async with aclosing(self._results(calls, kind)) as found:
-            async for each in found:
-                yield each
+        async with aclosing(self._results(calls, kind)) as results:
+            async for result in results:
+                yield result
 
     async def calls(
-        self, arguments: Iterable[bytes], of: Callable[[bytes], _T], kind: type[_T]
+        self, arguments: Iterable[bytes], function: Callable[[bytes], _T], kind: type[_T]
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
-        """As `results`, of a function that needs no lab, with each of the arguments.
+        """Call `function` with each of `arguments` on a worker, and yield results as `results` does.
 
-        So many are on their way as keep all workers busy: what waits takes the memory of the scheduler.
+        No lab is involved. Only as many calls are submitted at a time as keep all workers busy, because waiting ones
+        take the scheduler's memory.
         """
         launch, threads = _caller(), sum((await self._client.nthreads()).values())
-        calls = ((launch, argument, _name(of), __version__) for argument in arguments)
-        async with aclosing(self._results(calls, kind, 2 * threads + 2)) as found:
-            async for each in found:
-                yield each
+        calls = ((launch, argument, _name(function), __version__) for argument in arguments)
+        async with aclosing(self._results(calls, kind, 2 * threads + 2)) as results:
+            async for result in results:
+                yield result
 
     async def _results(
-        self, calls: Iterable[tuple[object, ...]], kind: type[_T], at_once: int | None = None
+        self, calls: Iterable[tuple[object, ...]], kind: type[_T], limit: int | None = None
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
         numbers: dict[Any, int] = {}
         todo = enumerate(calls)
         waiting = self._distributed.as_completed(loop=self._client.loop)
 
-        def submit(most: int | None) -> None:
-            for number, (launch, *arguments) in islice(todo, most):
+        def submit(limit: int | None) -> None:
+            for number, (launch, *arguments) in islice(todo, limit):
                 future = self._client.submit(launch, *arguments, pure=False)
                 numbers[future] = number
                 waiting.add(future)
 
-        submit(at_once)
+        submit(limit)
         try:
             async for future in waiting:
                 number = numbers.pop(future)
@@ -139,36 +140,37 @@ class Cluster:
                 await self._client.cancel(list(numbers))
 
 
-def _name(of: Callable[..., object]) -> str:
-    return f"{of.__module__}:{of.__qualname__}"
+def _name(function: Callable[..., object]) -> str:
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"a worker has no {error.name}: tcptutor {__version__} must be there as well, from the same repository"
+        return f"a worker has no {error.name}: install tcptutor {__version__} there from the same repository"
     if type(error).__name__ == "KilledWorker":
-        return "the worker ended while it ran this, more than once: look at its memory"
+        return "the worker died repeatedly while it ran this: check its memory"
     text = str(error).strip().splitlines()
     return f"the worker could not run it: {type(error).__name__} {text[0] if text else ''}".strip()
 
 
 def _launcher() -> Callable[[bytes, str, str, str], bytes]:
-    """The function that is sent. As it is a local one, Dask sends it whole: the scheduler needs no tcptutor to pass
-    it on, and a worker without tcptutor can say so.
+    """Return the function to send to a worker, as a closure.
+
+    Dask pickles a closure by value: the scheduler needs no tcptutor, and a worker without tcptutor can say so.
     """
 
-    def launch(experiment: bytes, of: str, clock: str, version: str) -> bytes:
+    def launch(experiment: bytes, function: str, clock: str, version: str) -> bytes:
         from tcptutor.fleet.worker import run_experiment  # noqa: PLC0415
 
-        return run_experiment(experiment, of, clock, version)
+        return run_experiment(experiment, function, clock, version)
 
     return launch
 
 
 def _caller() -> Callable[[bytes, str, str], bytes]:
-    def launch(argument: bytes, of: str, version: str) -> bytes:
+    def launch(argument: bytes, function: str, version: str) -> bytes:
         from tcptutor.fleet.worker import call  # noqa: PLC0415
 
-        return call(argument, of, version)
+        return call(argument, function, version)
 
     return launch

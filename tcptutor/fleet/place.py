@@ -1,4 +1,4 @@
-"""Where many experiments run, all of them in the same place, and how many at a time."""
+"""Choice of the place for many experiments, the same for all, and of the number to run in parallel."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tcptutor.base.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 
 _START = 2.5
-"""Seconds that a run takes beside its traffic; measured."""
+"""Overhead of a run besides its traffic, seconds; measured."""
 _SEGMENT = 0.5e-3
-"""Seconds of a core for each segment in an emulated guest, its acknowledgement included; measured."""
+"""CPU time per segment and its acknowledgment in an emulated guest, seconds; measured."""
 _PAYLOAD = 1448
 
 
@@ -27,39 +27,40 @@ class Place(NamedTuple):
     clock: str
     at_once: int
     why: str
-    """Why that many at a time."""
+    """Explanation of the number run in parallel."""
 
 
 async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs: int | None) -> Place:
-    """The place that can run all of `experiments`: the guest as soon as one of them needs it.
+    """Return the place that can run all of `experiments`: the guest as soon as one of them needs it.
 
-    Raises LabUnavailable or KernelLacks when none can run here, UsageError for `jobs` in real time.
+    Raises LabUnavailable or KernelLacks when none can run here, UsageError for parallel `jobs` in real time.
     """
-    chosen, lacking = None, None
-    for experiment in {(one.qdiscs, one.congestion_controls): one for one in experiments}.values():
+    chosen, failure = None, None
+    by_features = {(each.qdiscs, each.congestion_controls): each for each in experiments}
+    for experiment in by_features.values():
         try:
-            found = await choose(experiment, backend, clock)
+            choice = await choose(experiment, backend, clock)
         except KernelLacks as error:
-            lacking = error  # only this experiment fails
+            failure = error  # only this experiment fails
             continue
-        if chosen is None or found.name == "guest":
-            chosen = found
+        if chosen is None or choice.name == "guest":
+            chosen = choice
     if chosen is None:
-        assert lacking is not None
-        raise lacking
+        assert failure is not None
+        raise failure
     if chosen.clock == "virtual":
-        at_once = jobs or min(len(os.sched_getaffinity(0)), _fitting(experiments))
+        at_once = jobs or min(len(os.sched_getaffinity(0)), _max_guests(experiments))
         why = f"{at_once} guests at a time" if at_once > 1 else "one guest at a time"
         return Place(chosen.name, chosen.clock, at_once, why)
     if jobs is not None and jobs > 1:
         raise UsageError(
-            "--jobs: runs in real time disturb each other: leave it out, or take --backend guest --clock virtual"
+            "--jobs: runs in real time disturb each other: leave it out, or use --backend guest --clock virtual"
         )
     return Place(chosen.name, chosen.clock, 1, "one run at a time, as runs in real time disturb each other")
 
 
-def _fitting(experiments: Sequence[Experiment]) -> int:
-    """How many guests the free memory holds, each as large as the largest that is needed; at least one."""
+def _max_guests(experiments: Sequence[Experiment]) -> int:
+    """Return how many guests fit into free memory, each as large as the largest needed; at least 1."""
     largest = sizes.DEFAULT_SIZE
     for experiment in experiments:
         with contextlib.suppress(KernelLacks):  # only this experiment fails
@@ -68,7 +69,7 @@ def _fitting(experiments: Sequence[Experiment]) -> int:
 
 
 def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:
-    """About how long they will take, s: by the time that a segment costs, or by the clock in real time."""
+    """Estimate the time to run `experiments`, seconds."""
     return sum(_expected(experiment, place.clock) for experiment in experiments) / place.at_once
 
 
@@ -78,7 +79,7 @@ def _expected(experiment: Experiment, clock: str) -> float:
 
 
 def run_seconds(experiment: Experiment, clock: str, throughput: float) -> float:
-    """About how long one run takes, s, when all its TCP flows together are expected to carry `throughput` bit/s."""
+    """Estimate the time of one run, seconds, when its TCP flows together carry `throughput` bit/s."""
     if clock != "virtual":
         return _START + experiment.seconds
     flows = experiment.flows

@@ -1,4 +1,4 @@
-"""Several labs at work side by side on one list of experiments."""
+"""A pool of labs working in parallel on a list of experiments."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _Lab = TypeVar("_Lab", bound=Lab)
 
 
 async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerator[PoolResult, None]:
-    """The number of each experiment with its run, or with why it failed, in the order in which they end.
+    """Run `experiments` and yield the number of each with its run or error, in the order of completion.
 
-    Raises LabUnavailable when none can run. Closing it, or cancelling the task, ends every lab.
+    Closing the generator, or cancelling the task, ends every lab. Raises LabUnavailable when none can run.
     """
     labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(experiments)))]
 
@@ -31,7 +31,7 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
 
     try:
         if labs:
-            # A snapshot that is missing is built once, before the other labs look for it.
+            # Build a missing snapshot once, before the other labs need it.
             await labs[0].warm(experiments[0])
         async with aclosing(side_by_side(labs, len(experiments), conduct)) as results:
             async for result in results:
@@ -43,20 +43,20 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
 async def side_by_side(
     labs: Sequence[_Lab], number: int, conduct: Callable[[_Lab, int], Awaitable[Run]]
 ) -> AsyncGenerator[PoolResult, None]:
-    """What `conduct` gives, or why it failed, of the numbers 0 to before `number`, each in the next lab that is free.
+    """Call `conduct` for the numbers 0 to `number` - 1, each on the next free lab; yield results or errors.
 
-    Closing it, or cancelling the task, cancels what goes on and waits for its end. The labs stay open.
+    Closing the generator, or cancelling the task, cancels pending work and waits for its end. The labs stay open.
     """
     todo = iter(range(number))
     done: asyncio.Queue[PoolResult | Exception | None] = asyncio.Queue()
 
     async def work(lab: _Lab) -> None:
-        for one in todo:
+        for index in todo:
             try:
-                done.put_nowait((one, await conduct(lab, one)))
+                done.put_nowait((index, await conduct(lab, index)))
             except (LabError, KernelLacks, UsageError) as error:
-                done.put_nowait((one, error))
-            except Exception as error:  # raised again where the results are read
+                done.put_nowait((index, error))
+            except Exception as error:  # re-raised by the reader
                 done.put_nowait(error)
                 return
         done.put_nowait(None)

@@ -1,4 +1,4 @@
-"""What runs on a worker of a Dask cluster, an experiment in a guest or a function; and how its answer travels."""
+"""Code that runs on a worker of a Dask cluster, and the encoding of its answers."""
 
 from __future__ import annotations
 
@@ -18,64 +18,64 @@ from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 _T = TypeVar("_T")
-_LOOK = 0.5
-"""Seconds between two looks whether the run is still wanted."""
+_CHECK_S = 0.5
+"""Seconds between two checks whether the run is still wanted."""
 _ERRORS: dict[int, type[TutorError]] = {
     error.exit_code: error for error in (LabError, UsageError, LabUnavailable)
 }
 
 
 class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an experiment on a worker."""
+    """Answer of a worker."""
 
     result: msgspec.Raw = msgspec.Raw(b"null")
-    """JSON of what was asked of the run."""
+    """Result as JSON."""
     problem: str = ""
-    """Why there is no result, one line; empty when there is one."""
+    """Reason for a missing result, one line; empty when there is a result."""
     exit_code: int = 0
 
 
-def run_experiment(experiment: bytes, of: str, clock: str, version: str) -> bytes:
-    """Run `experiment` (JSON) and give `of` its run, to be understood by `read`.
+def run_experiment(experiment: bytes, function: str, clock: str, version: str) -> bytes:
+    """Run `experiment` (JSON) and return the encoded answer with `function` of its run, for `read`.
 
-    of: "module:function", a function of a Run whose result msgspec can write. version: of the tcptutor that asks.
+    `function` is "module:function", a function of a Run with a JSON-encodable result. `version` is the caller's
+    tcptutor.
     """
     import distributed  # noqa: PLC0415
 
     worker = distributed.get_worker()
     key = worker.get_current_task()
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
         return task is not None and task.state == "executing"
 
     def run() -> object:
-        whole = asyncio.run(_while(wanted, msgspec.json.decode(experiment, type=Experiment), clock))
-        return _function(of)(whole)
+        result = asyncio.run(_run_while(is_wanted, msgspec.json.decode(experiment, type=Experiment), clock))
+        return _import(function)(result)
 
     return _answer(run, version)
 
 
-def call(argument: bytes, of: str, version: str) -> bytes:
-    """Give `of` its argument, to be understood by `read`; for what needs no lab.
+def call(argument: bytes, function: str, version: str) -> bytes:
+    """Call `function` with `argument` and return the encoded answer, for `read`; no lab is involved.
 
-    of: "module:function", a function of bytes whose result msgspec can write. version: of the tcptutor that asks.
+    `function` is "module:function", a function of bytes with a JSON-encodable result. `version` is the caller's
+    tcptutor.
     """
-    return _answer(lambda: _function(of)(argument), version)
+    return _answer(lambda: _import(function)(argument), version)
 
 
-def _function(of: str) -> Callable[..., object]:
-    module, _, name = of.partition(":")
-    found: Callable[..., object] = getattr(importlib.import_module(module), name)
-    return found
+def _import(path: str) -> Callable[..., object]:
+    module, _, name = path.partition(":")
+    function: Callable[..., object] = getattr(importlib.import_module(module), name)
+    return function
 
 
 def _answer(work: Callable[[], object], version: str) -> bytes:
     where = f"on {socket.gethostname()}: "
     if version != __version__:
-        reason = (
-            f"tcptutor {__version__} is there, not {version}: all must be of one version of the repository"
-        )
+        reason = f"tcptutor is {__version__}, not {version}: install the same version everywhere"
         return msgspec.json.encode(WorkerAnswer(problem=where + reason, exit_code=TutorError.exit_code))
     try:
         return msgspec.json.encode(WorkerAnswer(result=msgspec.Raw(msgspec.json.encode(work()))))
@@ -84,28 +84,28 @@ def _answer(work: Callable[[], object], version: str) -> bytes:
 
 
 def read(answer: bytes, kind: type[_T]) -> _T | TutorError:
-    """What `run_experiment` gave: the result as `kind`, or the error there was, with its exit code."""
-    told = msgspec.json.decode(answer, type=WorkerAnswer)
-    if told.problem:
-        return _ERRORS.get(told.exit_code, TutorError)(told.problem)
-    return msgspec.json.decode(told.result, type=kind)
+    """Decode a worker's answer: the result as `kind`, or the error with its exit code."""
+    decoded = msgspec.json.decode(answer, type=WorkerAnswer)
+    if decoded.problem:
+        return _ERRORS.get(decoded.exit_code, TutorError)(decoded.problem)
+    return msgspec.json.decode(decoded.result, type=kind)
 
 
-async def _while(wanted: Callable[[], bool], experiment: Experiment, clock: str) -> Run:
-    """Run `experiment` as long as it is wanted: Dask does not interrupt a task whose client has left."""
+async def _run_while(is_wanted: Callable[[], bool], experiment: Experiment, clock: str) -> Run:
+    """Run `experiment` while it is wanted: Dask does not interrupt a task whose client has left."""
     task = asyncio.create_task(_run(experiment, clock))
-    while not (await asyncio.wait({task}, timeout=_LOOK))[0]:
-        if not wanted():
+    while not (await asyncio.wait({task}, timeout=_CHECK_S))[0]:
+        if not is_wanted():
             task.cancel()
             await asyncio.wait({task})
-            raise LabError("not wanted any more")
+            raise LabError("the client no longer waits for this run")
     return task.result()
 
 
 async def _run(experiment: Experiment, clock: str) -> Run:
     lab = Lab("guest", clock)
     try:
-        # Two threads of a worker do not both build a missing snapshot: `Snapshots.build` holds a lock on a file.
+        # Safe in several threads of a worker: `Snapshots.build` holds a file lock.
         await lab.warm(experiment)
         return await run_whole(lab, experiment)
     finally:

@@ -13,8 +13,8 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.course.model import Course
-from tcptutor.fleet import cached, place
-from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet import place
+from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.fleet.place import Place
 from tcptutor.grading import rerun
 from tcptutor.grading.evidence.hand_in import opened_hand_in
@@ -111,7 +111,7 @@ class Reruns:
                 where = await place.find(experiments, "guest", "virtual", self._jobs)
             else:
                 where = Place("guest", "virtual", 1, "on the cluster")
-            made = cached.made(experiments, where, self._cache, self._cluster)
+            made = run_into_cache(experiments, where, self._cache, self._cluster)
             try:
                 async with aclosing(made) as ended:
                     async for number, problem in ended:

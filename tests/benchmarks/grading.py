@@ -20,8 +20,8 @@ from pathlib import Path
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.model import Course, Step
-from tcptutor.fleet import cached, place
-from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet import place
+from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.spec import Experiment
@@ -44,7 +44,7 @@ async def _fill(course: Course, cache: RunCache) -> None:
     if not missing:
         return
     where = await place.find(missing, "guest", "virtual", None)
-    async with aclosing(cached.made(missing, where, cache)) as made:
+    async with aclosing(run_into_cache(missing, where, cache)) as made:
         async for number, problem in made:
             print(f"      made {missing[number].name} {problem}", flush=True)
 

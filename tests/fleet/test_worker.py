@@ -33,14 +33,14 @@ class _StartingLab:
 def test_a_run_that_is_not_wanted_ends_while_another_lab_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread's start held up the other's event loop, which then could not see that its run was given up."""
     monkeypatch.setattr(worker, "Lab", _StartingLab)
-    monkeypatch.setattr(worker, "_LOOK", 0.01)
+    monkeypatch.setattr(worker, "_CHECK_S", 0.01)
     wanted = threading.Event()
     wanted.set()
     problems: list[str] = []
 
     def run() -> None:
         try:
-            asyncio.run(worker._while(wanted.is_set, Experiment(name="any"), "virtual"))
+            asyncio.run(worker._run_while(wanted.is_set, Experiment(name="any"), "virtual"))
         except LabError as error:
             problems.append(str(error))
 
@@ -52,5 +52,5 @@ def test_a_run_that_is_not_wanted_ends_while_another_lab_starts(monkeypatch: pyt
     for thread in threads:
         thread.join(20)
     assert both == [True, True]
-    assert problems == ["not wanted any more"] * 2
+    assert problems == ["the client no longer waits for this run"] * 2
     assert _StartingLab.closed == 2
