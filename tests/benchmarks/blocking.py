@@ -65,7 +65,7 @@ def _drawn(live: Live) -> None:
     """From the first look at its samples to the lines of a panel."""
     history = History(live.run.experiment.seconds)
     history.follow(live.run)
-    layout.picture(live, history, None, "", "chart", 110, 47)
+    layout.render(live, history, None, "", "chart", 110, 47)
 
 
 async def _longest(work: Awaitable[object]) -> float:

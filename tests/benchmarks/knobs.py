@@ -73,5 +73,5 @@ async def _turn(pilot: Pilot[None], panel: WorkbenchPanel, bench: Workbench, key
 
 async def _shown(panel: WorkbenchPanel, bench: Workbench) -> None:
     """Until all of it is drawn; a look every millisecond takes hardly any of the processor's time."""
-    while not (panel.forecast and panel.forecast.experiment == bench.experiment and panel.settled):  # noqa: ASYNC110
+    while not (panel.forecast and panel.forecast.experiment == bench.experiment and panel.is_idle):  # noqa: ASYNC110
         await asyncio.sleep(0.001)

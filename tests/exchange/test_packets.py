@@ -19,10 +19,10 @@ from tcptutor.runs import packets, pcapng
 from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
 from tcptutor.runs.store import RunStore
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import look
+from tcptutor.ui.widgets.bench import cursor_view
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.looking import Looking
+from tcptutor.ui.widgets.bench.inspection import Inspection
 from tcptutor.wire import frames
 from tcptutor.wire.protocol import CapturedPackets, Samples
 from tests.command import here as tcptutor
@@ -189,15 +189,15 @@ def test_the_chart_draws_them_too(run: Run, kept: Path) -> None:
     history = History(2.0)
     history.follow(run)
     for file, letters in ((kept, ("R", "S")), (None, ())):
-        into = Looking(live, history, file)
+        into = Inspection(live, history, file)
         assert into.has_sequence == bool(letters)
-        close = Cursor(0.06, TimeSpan(0.0, 2.0), 0, (TimeSpan(0.0, 0.2),), sequence=True)
-        title, *graph = [line.text for line in look.picture(into, close, 100, 24)]
+        close = Cursor(0.06, TimeSpan(0.0, 2.0), 0, (TimeSpan(0.0, 0.2),), shows_sequence=True)
+        title, *graph = [line.text for line in cursor_view.render(into, close, 100, 24)]
         for letter, word in (("S", "SACKed"), ("R", "resent")):
             assert (word in title) == (letter in letters)
             assert any(letter in line[8:] for line in graph[:12]) == (letter in letters)
     packets.file_of(kept).unlink()
-    assert Looking(live, history, kept).sequence(close) is None
+    assert Inspection(live, history, kept).sequence(close) is None
 
 
 def test_the_graph_of_acks_says_what_each_packet_found_and_left(run: Run) -> None:

@@ -73,7 +73,7 @@ def screen(
     said: str = "",
 ) -> list[str]:
     """The panel as text: 78 x 22 is what a terminal of 80 x 24 leaves it."""
-    lines = layout.picture(live, _followed(live), own, said, view, width, height)
+    lines = layout.render(live, _followed(live), own, said, view, width, height)
     return [line.text for line in lines]
 
 

@@ -24,7 +24,7 @@ def rows(lines: list[str]) -> int:
 
 
 def styles(shown: Scene, width: int = 78, height: int = 12) -> set[str]:
-    return {style for line in chart.drawn(shown, width, height, False) for style in line.styles}
+    return {style for line in chart.render(shown, width, height, False) for style in line.styles}
 
 
 @pytest.mark.parametrize("name", [ONE, FOUR, EIGHT, WINDOW, "bbr-loss", "timeouts"])
@@ -56,7 +56,7 @@ def test_it_fills_whatever_it_is_given(name: str, size: tuple[int, int]) -> None
 
 def test_each_of_eight_flows_is_seen_and_named() -> None:
     shown = scene(ended(EIGHT))
-    lines = chart.drawn(shown, 78, 9, False)
+    lines = chart.render(shown, 78, 9, False)
     seen = [style for line in lines for style in line.part(axes.GUTTER, 78 - axes.MARGIN).styles]
     for number in range(8):
         assert seen.count(chart.flow_style(number)) >= 8, f"cells of flow {number + 1}"
@@ -79,16 +79,16 @@ def test_more_flows_than_can_be_told_apart_are_a_band_with_one_of_them() -> None
 def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names() -> None:
     shown = scene(ended(ONE), OWN)
     assert {"expected", "mean", "you", "flow-1"} <= styles(shown)
-    text = "\n".join(line.text for line in chart.drawn(shown, 78, 12, False))
+    text = "\n".join(line.text for line in chart.render(shown, 78, 12, False))
     for name in ("40.2 expected", "39.1 measured", "you"):
         assert name in text
     title = chart.title(scene(ended(FOUR)), 100).text
     assert "expected mean 40.2" in title
     assert "measured mean 39.5" in title
     assert "BDP 413" in chart.title(shown, 160).text, "a limit above the chart is told"
-    window = "\n".join(line.text for line in chart.drawn(scene(ended(WINDOW)), 78, 12, False))
+    window = "\n".join(line.text for line in chart.render(scene(ended(WINDOW)), 78, 12, False))
     assert "window" in window
-    eight = [line.text for line in chart.drawn(scene(ended(EIGHT)), 78, 12, False)]
+    eight = [line.text for line in chart.render(scene(ended(EIGHT)), 78, 12, False)]
     assert any(line.startswith("BDP/8 25.8┤") for line in eight)
     assert any("+queue/8┤" in line for line in eight)
 
@@ -97,7 +97,7 @@ def test_a_mean_ends_at_the_right_edge_beside_its_name_and_value() -> None:
     for name in (ONE, FOUR, WINDOW):
         for width, height in ((78, 9), (78, 12), (63, 13), (110, 30)):
             shown = scene(ended(name))
-            lines = chart.drawn(shown, width, height, False)[:height]
+            lines = chart.render(shown, width, height, False)[:height]
             for kind, word in (("expected", "expected"), ("mean", "measured")):
                 found = shown.reference(kind)  # type: ignore[arg-type]
                 beside = [line.text[width - axes.MARGIN :].strip() for line in lines]
@@ -114,7 +114,7 @@ def test_a_mean_ends_at_the_right_edge_beside_its_name_and_value() -> None:
                 cells = [
                     column for line in lines for column, style in enumerate(line.styles) if style == kind
                 ]
-                assert all(each >= width - axes.MARGIN - chart._END for each in cells), (
+                assert all(each >= width - axes.MARGIN - chart._EDGE_CELLS for each in cells), (
                     "nothing across the data"
                 )
 
@@ -123,7 +123,7 @@ def test_a_mean_ends_at_the_right_edge_beside_its_name_and_value() -> None:
 def test_the_line_at_the_end_of_the_warm_up_is_named(width: int) -> None:
     for name in (ONE, FOUR, WINDOW, "../congestion-algorithms/the-sawtooth"):
         shown, across = scene(ended(name)), axes.columns(width)
-        lines = chart.drawn(shown, width, 12, False)
+        lines = chart.render(shown, width, 12, False)
         (line,) = [line.text for line in lines if "warm-up" in line.text]
         begins = axes.GUTTER + shown.share(shown.warmup) * across
         at = line.index("warm-up")
@@ -131,7 +131,7 @@ def test_the_line_at_the_end_of_the_warm_up_is_named(width: int) -> None:
         assert min(abs(at - begins), abs(at + len("warm-up") - begins)) <= 3
     unknown = scene(going(ONE, 0.1))
     assert "warm-up" not in "\n".join(
-        line.text for line in chart.drawn(replace(unknown, warmup=0.0), width, 12, False)
+        line.text for line in chart.render(replace(unknown, warmup=0.0), width, 12, False)
     )
 
 
@@ -144,7 +144,7 @@ def test_the_sawtooth_has_most_of_the_chart() -> None:
 
 
 def test_shares_are_called_so() -> None:
-    lines = [line.text[78 - axes.MARGIN :] for line in chart.drawn(scene(ended(FOUR)), 78, 9, False)]
+    lines = [line.text[78 - axes.MARGIN :] for line in chart.render(scene(ended(FOUR)), 78, 9, False)]
     (head,) = [row for row, text in enumerate(lines) if text.strip() == "flow, share"]
     assert lines[head + 1].rstrip().endswith(" %")
 
@@ -160,14 +160,16 @@ def test_a_prediction_above_the_chart_is_told_as_such() -> None:
 def test_a_course_of_many_teeth_is_left_out() -> None:
     shown = scene(going(ONE, 20.0))
     assert shown.reference("course")
-    assert not chart.readable(shown, 78, 12).reference("course")
-    assert chart.readable(shown, 600, 30).reference("course")
+    assert not chart.simplify(shown, 78, 12).reference("course")
+    assert chart.simplify(shown, 600, 30).reference("course")
 
 
 def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
-    before, after = (chart.drawn(scene(going(ONE, t)), 78, 12, False) for t in (20.0, 20.4))
+    before, after = (chart.render(scene(going(ONE, t)), 78, 12, False) for t in (20.0, 20.4))
     across = axes.columns(78)
-    changed = [span for old, new in zip(before, after, strict=True) if (span := new.changed(old, 0, 78))]
+    changed = [
+        span for old, new in zip(before, after, strict=True) if (span := new.changed_range(old, 0, 78))
+    ]
     assert changed
     assert all(start >= axes.GUTTER + across * 20 // 45 - 2 for start, _ in changed)
     assert sum(end - start for start, end in changed) < 30
@@ -237,7 +239,7 @@ def test_the_time_axis_is_one_for_chart_and_strips() -> None:
 
 def test_a_part_of_a_line_is_written_only_where_it_changed() -> None:
     before, after = Line.of(("abcdef", "text")), Line.of(("abXdeY", "text"))
-    assert after.changed(before, 0, 6) == (2, 6)
-    assert after.changed(before, 0, 4) == (2, 3)
-    assert after.changed(before, 3, 5) is None
-    assert Line.of(("abc", "text")).changed(before, 0, 6) == (3, 6), "what was there is blank now"
+    assert after.changed_range(before, 0, 6) == (2, 6)
+    assert after.changed_range(before, 0, 4) == (2, 3)
+    assert after.changed_range(before, 3, 5) is None
+    assert Line.of(("abc", "text")).changed_range(before, 0, 6) == (3, 6), "what was there is blank now"

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.course.model import Course
-from tcptutor.ui.widgets.bench.drawn import DRAW_S
+from tcptutor.ui.widgets.bench.line_panel import DRAW_INTERVAL_S
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
 
@@ -29,7 +29,7 @@ async def test_two_columns_from_a_hundred_on(make_app) -> None:
         assert app.screen.query_one(RunPanel).region.height == 0, "the text has all the room"
 
 
-@pytest.mark.parametrize("pause", [0.0, DRAW_S * 1.5], ids=["at once", "later"])
+@pytest.mark.parametrize("pause", [0.0, DRAW_INTERVAL_S * 1.5], ids=["at once", "later"])
 async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pause: float) -> None:
     app = make_app("many-flows")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -41,7 +41,7 @@ async def test_a_terminal_that_grows_after_the_run_shows_all_models(make_app, pa
         await pilot.resize_terminal(120, 36)
         await until(pilot, lambda: beside(app))
         await until_text(pilot, whole)
-        await settled(pilot, DRAW_S * 1.2)  # what was drawn at once may be cut again
+        await settled(pilot, DRAW_INTERVAL_S * 1.2)  # what was drawn at once may be cut again
         assert whole in text(app)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: whole not in text(app))
@@ -71,7 +71,7 @@ async def test_no_cell_of_another_size_stays_on_the_panel(make_app) -> None:
             await pilot.resize_terminal(*size)
             await until(pilot, lambda: len(panel.lines) == panel.content_size.height)
             await until(pilot, whole)
-            await pilot.pause(DRAW_S * 1.5)
+            await pilot.pause(DRAW_INTERVAL_S * 1.5)
             assert whole(), size
         await app.bench.close()
 

@@ -16,10 +16,10 @@ from tcptutor.run import SampleTable, UdpSample, UdpTable
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.looking import ARROWS, BINDINGS
 from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench import axes, look
-from tcptutor.ui.widgets.bench.cursor import Cursor, near
+from tcptutor.ui.widgets.bench import axes, cursor_view
+from tcptutor.ui.widgets.bench.cursor import Cursor, nearest_loss
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.looking import Looking
+from tcptutor.ui.widgets.bench.inspection import Inspection
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tests.journal.conftest import predict
 
@@ -30,27 +30,27 @@ STEP = ("one-flow", "one-lossy-flow")
 SIZES = [(78, 22), (62, 33), (110, 30), (40, 20)]
 
 
-def looking(live: Live, understood: bool = True) -> Looking:
+def looking(live: Live, understood: bool = True) -> Inspection:
     history = History(live.run.experiment.seconds)
     history.follow(live.run)
-    made = Looking(live, history)
+    made = Inspection(live, history)
     made.insight = insight(made.instants.run) if understood else None
     return made
 
 
-def lines(into: Looking, cursor: Cursor, width: int = 78, height: int = 22) -> list[str]:
-    return [line.text for line in look.picture(into, cursor, width, height)]
+def lines(into: Inspection, cursor: Cursor, width: int = 78, height: int = 22) -> list[str]:
+    return [line.text for line in cursor_view.render(into, cursor, width, height)]
 
 
-def told(into: Looking, cursor: Cursor, width: int = 78, height: int = 22) -> str:
+def told(into: Inspection, cursor: Cursor, width: int = 78, height: int = 22) -> str:
     return " ".join(" ".join(lines(into, cursor, width, height)).split())
 
 
-def to_loss(into: Looking, t: float) -> Cursor:
+def to_loss(into: Inspection, t: float) -> Cursor:
     """A zoom to the loss that is nearest to that time."""
-    cursor = into.first()
-    loss = near(into.losses(cursor.flow), t, 5)
-    closer = cursor.at(t).zoomed_to(loss, into.round_trip(cursor), into.latest.spacing(cursor.flow))
+    cursor = into.initial_cursor()
+    loss = nearest_loss(into.losses(cursor.flow), t, 5)
+    closer = cursor.move_to(t).zoom(loss, into.round_trip(cursor), into.latest.spacing(cursor.flow))
     assert closer is not None
     return closer
 
@@ -60,7 +60,7 @@ def to_loss(into: Looking, t: float) -> Cursor:
 
 def test_an_instant_is_told_in_sentences() -> None:
     into = looking(ended(ONE))
-    said = told(into, into.first().at(30.0))
+    said = told(into, into.initial_cursor().move_to(30.0))
     for part in (
         "at 30.00 s: queue empty; link 1",
         "% used",
@@ -78,15 +78,17 @@ def test_what_is_told_is_what_was_sampled() -> None:
     into = looking(ended(ONE))
     for t in (5.02, 17.31, 40.44):
         row = [row for row in run.samples if row.t <= t][-1]
-        assert f"flow 1: cwnd {row.cwnd}, ssthresh {row.ssthresh} segments" in told(into, into.first().at(t))
+        assert f"flow 1: cwnd {row.cwnd}, ssthresh {row.ssthresh} segments" in told(
+            into, into.initial_cursor().move_to(t)
+        )
 
 
 def test_at_a_loss_it_is_told_what_it_came_from() -> None:
     into = looking(ended(ONE))
-    cursor = into.first()
-    assert "no loss and no mark here" in told(into, cursor.at(21.0))
+    cursor = into.initial_cursor()
+    assert "no loss and no mark here" in told(into, cursor.move_to(21.0))
     at = into.losses(0)[-1]
-    said = told(into, cursor.at(at))
+    said = told(into, cursor.move_to(at))
     assert "the path loses segments at random, and the bottleneck's queue dropped none" in said
     halved = re.search(r"loss at (.*) s: cwnd (\d+) to (\d+), 1 sent again", said)
     assert halved is not None and halved[1] == f"{at:.2f}"
@@ -97,7 +99,7 @@ def test_at_a_loss_it_is_told_what_it_came_from() -> None:
 
 def test_each_flow_can_be_told_of() -> None:
     into = looking(ended(FOUR))
-    cursor = into.first()
+    cursor = into.initial_cursor()
     for number in (1, 2, 3, 4, 1):
         assert f"flow {number}: cwnd " in told(into, cursor)
         cursor = into.next_flow(cursor)
@@ -105,8 +107,8 @@ def test_each_flow_can_be_told_of() -> None:
 
 def test_what_limited_each_flow_is_a_sentence_or_with_room_a_table() -> None:
     into = looking(ended(EIGHT))
-    assert "all flows: limited by bottleneck" in told(into, into.first())
-    table = lines(into, into.first(), 62, 33)[-9:]
+    assert "all flows: limited by bottleneck" in told(into, into.initial_cursor())
+    table = lines(into, into.initial_cursor(), 62, 33)[-9:]
     assert table[0].split() == ["flow", "cwnd", "ssthresh", "RTT,", "ms", "Mbit/s", "limited", "by"]
     assert [line.split()[-1] for line in table[1:]] == ["bottleneck"] * 8
     assert table[1].startswith("› 1 ")
@@ -114,7 +116,7 @@ def test_what_limited_each_flow_is_a_sentence_or_with_room_a_table() -> None:
 
 def test_until_it_is_worked_out_nothing_is_said_of_the_cause() -> None:
     into = looking(ended(ONE), understood=False)
-    said = told(into, into.first())
+    said = told(into, into.initial_cursor())
     assert "limited by: that is told in a moment" in said
     assert "flow 1: cwnd " in said
 
@@ -124,7 +126,7 @@ def test_of_what_was_not_sampled_nothing_is_said() -> None:
     kept = SampleTable(row for row in whole.samples if not 20.0 < row.t < 25.0)
     live = Live("", "", changed(whole, samples=kept), state="ended")
     into = looking(live)
-    said = told(into, into.first().at(22.5))
+    said = told(into, into.initial_cursor().move_to(22.5))
     assert "flow 1: nothing is known of it at this instant" in said
 
 
@@ -133,17 +135,17 @@ def test_a_run_of_datagrams_tells_of_these() -> None:
     rows = UdpTable(UdpSample(0, t / 10, 125_000 * t, 100 * t, t, 0.001) for t in range(450))
     live = Live("", "", changed(whole, samples=SampleTable(), udp_samples=rows, flows=[]), state="ended")
     into = looking(live)
-    assert "UDP 1 10 Mbit/s arrive" in told(into, into.first())
-    closer = into.first().zoomed_to(None, 0.0, into.latest.spacing(-1))
+    assert "UDP 1 10 Mbit/s arrive" in told(into, into.initial_cursor())
+    closer = into.initial_cursor().zoom(None, 0.0, into.latest.spacing(-1))
     assert closer is not None
     assert "UDP 1 10 Mbit/s arrive" in told(into, closer)
 
 
 def test_beyond_what_is_measured_a_run_that_goes_on_says_so() -> None:
     into = looking(going(ONE, 8.0))
-    said = told(into, into.first().at(20.0))
+    said = told(into, into.initial_cursor().move_to(20.0))
     assert "at 20.00 s: not measured yet; the run is at 7.95 s" in said
-    assert "flow 1: cwnd " in told(into, into.first().at(5.0))
+    assert "flow 1: cwnd " in told(into, into.initial_cursor().move_to(5.0))
 
 
 # The zoom
@@ -158,7 +160,7 @@ def test_a_zoom_shows_round_trips_counted_from_the_loss() -> None:
     assert "-1" in trips
     assert "+2" in trips
     assert f"{cursor.span.start:.2f} to {cursor.span.end:.2f} of 45 s" in shown[0]
-    later = told(into, cursor.at(cursor.t + 3.5 * 0.0502))
+    later = told(into, cursor.move_to(cursor.t + 3.5 * 0.0502))
     assert f"round trip 4 after the loss at {cursor.t:.3f} s: it takes 50." in later
     assert "and begins with cwnd 4" in later
     assert "segments arrive in it" in later
@@ -192,7 +194,7 @@ def test_what_is_counted_in_a_zoom_is_of_its_time_alone(start: float) -> None:
     for flow, mine in history.flows.items():
         rows = [row for row in run.samples if row.flow == flow and row.t < start + 1.5]
         before = [row.retransmits for row in rows if row.t < start]
-        assert sum(mine.resent) == rows[-1].retransmits - (before[-1] if before else 0)
+        assert sum(mine.retransmits) == rows[-1].retransmits - (before[-1] if before else 0)
         assert sum(mine.losses) == sum(start <= t < start + 1.5 for t in looking_cuts(flow))
 
 
@@ -203,7 +205,7 @@ def looking_cuts(flow: int) -> list[float]:
 def test_one_flow_stands_out_from_the_others() -> None:
     into = looking(ended(EIGHT))
     cursor = to_loss(into, 7.0)
-    styles = {style for line in look.picture(into, cursor, 78, 22)[1:9] for style in line.styles}
+    styles = {style for line in cursor_view.render(into, cursor, 78, 22)[1:9] for style in line.styles}
     assert "flow-1" in styles
     assert not {f"flow-{number}" for number in range(2, 9)} & styles
 
@@ -216,9 +218,15 @@ def test_one_flow_stands_out_from_the_others() -> None:
 def test_it_fills_whatever_it_is_given_wherever_the_cursor_is(name: str, size: tuple[int, int]) -> None:
     for live in (ended(name), going(name, 7.0)):
         into = looking(live)
-        cursor = into.first()
-        zoomed = cursor.zoomed_to(None, into.round_trip(cursor), into.latest.spacing(cursor.flow)) or cursor
-        for at in (cursor, cursor.at(0.0), cursor.at(cursor.whole.end), zoomed, zoomed.at(3.0)):
+        cursor = into.initial_cursor()
+        zoomed = cursor.zoom(None, into.round_trip(cursor), into.latest.spacing(cursor.flow)) or cursor
+        for at in (
+            cursor,
+            cursor.move_to(0.0),
+            cursor.move_to(cursor.run_span.end),
+            zoomed,
+            zoomed.move_to(3.0),
+        ):
             shown = lines(into, at, *size)
             assert len(shown) == size[1]
             assert max(map(len, shown)) <= size[0]
@@ -227,10 +235,10 @@ def test_it_fills_whatever_it_is_given_wherever_the_cursor_is(name: str, size: t
 @pytest.mark.parametrize("size", SIZES[:2])
 def test_a_step_changes_two_columns_and_what_is_told(size: tuple[int, int]) -> None:
     into = looking(ended(EIGHT))
-    cursor = into.first()
+    cursor = into.initial_cursor()
     columns = axes.columns(size[0])
     before, after = (
-        look.picture(into, each, *size) for each in (cursor.moved(0, columns), cursor.moved(1, columns))
+        cursor_view.render(into, each, *size) for each in (cursor.move(0, columns), cursor.move(1, columns))
     )
     told_from = next(number for number, line in enumerate(before) if line.text.startswith("at "))
     at = axes.GUTTER + cursor.column(columns)
@@ -241,10 +249,10 @@ def test_a_step_changes_two_columns_and_what_is_told(size: tuple[int, int]) -> N
 
 def test_the_cursor_is_a_line_in_the_chart_and_hides_no_flow() -> None:
     into = looking(ended(ONE))
-    cursor = into.first()
+    cursor = into.initial_cursor()
     at = axes.GUTTER + cursor.column(axes.columns(78))
-    plain = into.drawn
-    shown = look.picture(into, cursor, 78, 22)[1:9]
+    plain = into.backdrops
+    shown = cursor_view.render(into, cursor, 78, 22)[1:9]
     assert plain
     column = [(line.text[at], line.styles[at]) for line in shown]
     assert any(cell == ("│", "strong") for cell in column)
@@ -254,12 +262,12 @@ def test_the_cursor_is_a_line_in_the_chart_and_hides_no_flow() -> None:
 @pytest.mark.parametrize("name", [ONE, EIGHT])
 def test_a_move_is_told_within_50_ms(name: str) -> None:
     into = looking(ended(name))
-    cursor = into.first()
-    look.picture(into, cursor, 78, 22)
+    cursor = into.initial_cursor()
+    cursor_view.render(into, cursor, 78, 22)
     took = []
     for by in range(20):
         before = time.thread_time()
-        look.picture(into, cursor.moved(by, 53), 78, 22)
+        cursor_view.render(into, cursor.move(by, 53), 78, 22)
         took.append(time.thread_time() - before)
     assert sorted(took)[-2] < 0.05
 
@@ -293,10 +301,10 @@ async def test_a_stored_run_is_looked_into_by_keys(size: tuple[int, int]) -> Non
         await pilot.press("full_stop", "full_stop", "comma")
         assert (
             panel.cursor.column(panel._columns)
-            == Cursor(before, panel.cursor.whole).column(panel._columns) + 1
+            == Cursor(before, panel.cursor.run_span).column(panel._columns) + 1
         )
         await pilot.press("l")
-        assert panel.cursor.t in panel._looking.losses(0)  # type: ignore[union-attr]
+        assert panel.cursor.t in panel._inspection.losses(0)  # type: ignore[union-attr]
         await until_text(pilot, "loss at ")
         await pilot.press("z")
         await until_text(pilot, "round trip")

@@ -92,7 +92,7 @@ def test_the_table_leads_with_the_page_s_formula_and_says_what_was_capped() -> N
 
 def test_a_capped_formula_and_the_link_are_two_rows_and_only_the_link_has_a_tick() -> None:
     told = report(EIGHT)
-    room = ruler.least(told, "mathis-periodic")
+    room = ruler.lines_needed(told, "mathis-periodic")
     for width in WIDTHS:
         lines = [line.text for line in ruler.ruler(told, OWN, (), width, room, "mathis-periodic")]
         assert lines[0].startswith("8 × Mathis ")
@@ -102,7 +102,9 @@ def test_a_capped_formula_and_the_link_are_two_rows_and_only_the_link_has_a_tick
     ticks = [line for line in drawn(EIGHT, room=12) if line.endswith(ruler.WITHIN)]
     assert [tick[:5] for tick in ticks] == ["link "]
     assert drawn(EIGHT, room=3)[0].startswith("link "), "alone it is what binds"
-    assert ruler.least(report(ONE), "mathis-periodic") == ruler.LEAST, "it is no more than what binds"
+    assert ruler.lines_needed(report(ONE), "mathis-periodic") == ruler.MIN_LINES, (
+        "it is no more than what binds"
+    )
 
 
 def test_the_table_judges_you_as_the_ruler_does() -> None:
@@ -161,7 +163,7 @@ def test_each_flow_has_its_figures_and_all_together_their_fairness() -> None:
 
 def test_a_note_that_is_said_elsewhere_is_not_said_again() -> None:
     live = ended("slow-start")
-    text = "\n".join(line.text for line in result.why(live, 200))
+    text = "\n".join(line.text for line in result.explanation(live, 200))
     assert live.report is not None
     assert text.count(live.report.note) == (1 if live.report.note else text.count(""))
 
@@ -169,7 +171,9 @@ def test_a_note_that_is_said_elsewhere_is_not_said_again() -> None:
 def test_a_number_and_its_unit_stay_on_one_line() -> None:
     live = ended("timeouts")
     for width in range(30, 70):
-        assert not any(line.text.startswith(("% ", "Mbit/s", "s ")) for line in result.why(live, width))
+        assert not any(
+            line.text.startswith(("% ", "Mbit/s", "s ")) for line in result.explanation(live, width)
+        )
 
 
 def test_a_run_that_failed_says_so_first() -> None:

@@ -9,10 +9,10 @@ from msgspec.structs import replace as changed
 from tcptutor.run import AckSample, AckTable, ResentSample, ResentTable, Run
 from tcptutor.ui.live import Live
 from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench import look
+from tcptutor.ui.widgets.bench import cursor_view
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.looking import Looking
+from tcptutor.ui.widgets.bench.inspection import Inspection
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 from .lives import ONE, live_of, stored
@@ -31,19 +31,19 @@ def traced() -> Run:
     return changed(stored(ONE), acks=AckTable(rows), resent=ResentTable(again))
 
 
-def looking(live: Live) -> Looking:
+def looking(live: Live) -> Inspection:
     history = History(live.run.experiment.seconds)
     history.follow(live.run)
-    return Looking(live, history)
+    return Inspection(live, history)
 
 
-def lines(into: Looking, cursor: Cursor, width: int = 78, height: int = 22) -> list[str]:
-    return [line.text for line in look.picture(into, cursor, width, height)]
+def lines(into: Inspection, cursor: Cursor, width: int = 78, height: int = 22) -> list[str]:
+    return [line.text for line in cursor_view.render(into, cursor, width, height)]
 
 
-def bytes_of(into: Looking, *spans: TimeSpan) -> Cursor:
-    first = into.first()
-    return Cursor(5.0, first.whole, first.flow, spans, sequence=True)
+def bytes_of(into: Inspection, *spans: TimeSpan) -> Cursor:
+    first = into.initial_cursor()
+    return Cursor(5.0, first.run_span, first.flow, spans, shows_sequence=True)
 
 
 def test_the_graph_stands_in_the_place_of_the_window() -> None:
@@ -52,7 +52,7 @@ def test_the_graph_stands_in_the_place_of_the_window() -> None:
     assert shown[0].startswith("bytes of flow 1, MB  ⣶⣶ sent  R resent  ⠤⠤ acknowledged")
     assert len(shown) == 22
     assert sum(line.count("R") for line in shown[1:10]) == 1
-    window = lines(into, into.first())
+    window = lines(into, into.initial_cursor())
     assert not window[0].startswith("bytes")
 
 

@@ -83,29 +83,31 @@ def test_without_a_verdict_there_is_nothing(live: Live) -> None:
 def test_a_number_says_which_one_it_is() -> None:
     before, after = scene(going(ONE, 20.0)).series, scene(ended(ONE)).series
     for name in ("throughput", "rtt", "queue"):
-        assert before[name].said.startswith("now ")
-    assert after["throughput"].said == "mean 8.99"
-    assert after["rtt"].said == "mean 50.5"
-    assert after["queue"].said.startswith("most ")
-    assert after["losses"].said == after["resent"].said == "32 measured"
-    assert before["resent"].said.endswith(" so far")
+        assert before[name].summary.startswith("now ")
+    assert after["throughput"].summary == "mean 8.99"
+    assert after["rtt"].summary == "mean 50.5"
+    assert after["queue"].summary.startswith("most ")
+    assert after["losses"].summary == after["resent"].summary == "32 measured"
+    assert before["resent"].summary.endswith(" so far")
 
 
 def test_no_word_is_cut_however_large_its_number() -> None:
     for number in (9, 148, 1480, 99_999):
-        said = series_module._counted(number)
-        line = strips.strip(scene(ended(ONE)), Series("losses", [0.0], 1.0, said, how="signs"), 78)[0]
+        said = series_module._format_count(number)
+        line = strips.render(scene(ended(ONE)), Series("losses", [0.0], 1.0, said, aggregation="signs"), 78)[
+            0
+        ]
         assert line.text.endswith(f" {said}")
         assert said.split()[1] in ("measured", "counted")
-        running = Series("sent again", [0.0], 1.0, f"{number} so far", how="sum")
-        assert strips.strip(scene(ended(ONE)), running, 78)[0].text.endswith(" so far")
+        running = Series("sent again", [0.0], 1.0, f"{number} so far", aggregation="sum")
+        assert strips.render(scene(ended(ONE)), running, 78)[0].text.endswith(" so far")
 
 
 def test_the_warm_up_has_its_own_figures_and_the_others_are_without_it() -> None:
     run, shown = ended(ONE).run, scene(ended(ONE))
     warmup = run.experiment.flows.warmup
     after = max(row.bytes for row in run.queue if row.t >= warmup)
-    assert shown.series["queue"].said == f"most {after / 1000:.3g}"
+    assert shown.series["queue"].summary == f"most {after / 1000:.3g}"
     assert after < max(row.bytes for row in run.queue) / 100
     (line,) = [line for line in screen(ended(ONE)) if line.startswith("warm-up")]
     before = max(row.retransmits for row in run.samples) - 32
@@ -123,16 +125,16 @@ def test_r_promises_new_losses_only_where_chance_makes_them() -> None:
 
 def test_rtt_stands_on_the_path_s_own_and_is_full_with_the_queue() -> None:
     rtt = scene(ended(EIGHT)).series["rtt"]
-    assert rtt.base == pytest.approx(0.05, abs=2e-3)
-    assert rtt.full == pytest.approx(0.1, abs=2e-3), "50 ms, and 312 kB at 50 Mbit/s"
-    empty = content(strips.strip(scene(ended(ONE)), scene(ended(ONE)).series["rtt"], 90)[0].text, 90)
+    assert rtt.lower == pytest.approx(0.05, abs=2e-3)
+    assert rtt.upper == pytest.approx(0.1, abs=2e-3), "50 ms, and 312 kB at 50 Mbit/s"
+    empty = content(strips.render(scene(ended(ONE)), scene(ended(ONE)).series["rtt"], 90)[0].text, 90)
     assert set(empty[5:]) == {"▁"}, "nothing waits"
 
 
 def test_marks_stand_where_it_happened() -> None:
     shown = scene(ended(ONE))
-    line = content(strips.strip(shown, shown.series["losses"], 90)[0].text, 90)
-    queue = content(strips.strip(shown, shown.series["queue"], 90)[0].text, 90)
+    line = content(strips.render(shown, shown.series["losses"], 90)[0].text, 90)
+    queue = content(strips.render(shown, shown.series["queue"], 90)[0].text, 90)
     assert queue.startswith(strips.DROPPED), "slow start overflows the queue"
     assert queue.count(strips.DROPPED) <= 3
     assert line.count(strips.LOST) >= 20
@@ -154,9 +156,9 @@ def test_every_loss_is_seen_beside_what_the_queue_dropped(width: int) -> None:
         edges = [column * len(values) // columns for column in range(columns + 1)]
         return {column for column, (a, b) in enumerate(pairwise(edges)) if any(values[a:b])}
 
-    wanted, dropped = columns_with(losses.values), columns_with(losses.over)
+    wanted, dropped = columns_with(losses.values), columns_with(losses.drops)
     assert wanted & dropped, "both happen within one column"
-    alone = content(strips.strip(shown, losses, width)[0].text, width)
+    alone = content(strips.render(shown, losses, width)[0].text, width)
     assert {at for at, sign in enumerate(alone) if sign == strips.LOST} == wanted
     assert {at for at, sign in enumerate(alone) if sign == strips.DROPPED} == dropped - wanted
     if width == 78:
@@ -184,10 +186,10 @@ def test_a_mark_is_no_loss() -> None:
     ]
     marked = live_of(msgspec.structs.replace(whole, samples=SampleTable(samples), flows=flows))
     series = scene(marked).series["losses"]
-    line = content(strips.strip(scene(marked), series, 90)[0].text, 90)
+    line = content(strips.render(scene(marked), series, 90)[0].text, 90)
     assert line.count(strips.MARKED) >= 20
     assert strips.LOST not in line
-    assert series.said == "0, 32"
+    assert series.summary == "0, 32"
     assert f"{strips.MARKED} by a mark" in strips.key([series])
     assert strips.MARKED not in strips.key([scene(ended(ONE)).series["losses"]])
 
@@ -195,13 +197,13 @@ def test_a_mark_is_no_loss() -> None:
 def test_what_was_not_measured_yet_is_blank() -> None:
     shown = scene(going(ONE, 9.0))
     for series in shown.series.values():
-        line = content(strips.strip(shown, series, 90)[-1].text, 90)
+        line = content(strips.render(shown, series, 90)[-1].text, 90)
         assert line[axes.columns(90) // 5 + 2 :].strip() == "", series.name
 
 
 def test_a_taller_strip_has_finer_steps() -> None:
     shown = scene(ended(ONE))
-    one, three = (strips.strip(shown, shown.series["throughput"], 90, height) for height in (1, 3))
+    one, three = (strips.render(shown, shown.series["throughput"], 90, height) for height in (1, 3))
     assert len(one) == 1
     assert len(three) == 3
     assert three[-1].text.startswith("Mbit/s")
@@ -215,8 +217,8 @@ def test_runs_before_are_faint_lines_under_this_one_and_marks_on_the_ruler() -> 
         for n in range(3)
     )
     shown = scene(live)
-    drawn = strips.strip(shown, shown.series["throughput"], 90, 2)
-    assert {strips.BEFORE, strips.BLOCK} <= {style for line in drawn for style in line.styles}
+    drawn = strips.render(shown, shown.series["throughput"], 90, 2)
+    assert {strips.EARLIER, strips.BLOCK} <= {style for line in drawn for style in line.styles}
     lines = screen(live)
     row = next(line for line in lines if line.startswith("3 runs before"))
     assert row.count("○") == 3 or "┃" in row
@@ -226,4 +228,4 @@ def test_runs_before_are_faint_lines_under_this_one_and_marks_on_the_ruler() -> 
 def test_a_column_takes_the_mean_the_most_or_the_sum_of_its_steps() -> None:
     values = [1.0, 3.0, 5.0, float("nan")]
     for how, wanted in (("mean", [2.0, 5.0]), ("most", [3.0, 5.0]), ("sum", [4.0, 5.0])):
-        assert strips.by_column(Series("", values, 5.0, "", how=how), 2) == wanted  # type: ignore[arg-type]
+        assert strips.by_column(Series("", values, 5.0, "", aggregation=how), 2) == wanted  # type: ignore[arg-type]

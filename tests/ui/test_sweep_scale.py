@@ -13,7 +13,7 @@ from tcptutor.run import load
 from tcptutor.sweep.page import models, page_cell
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench import axes
-from tcptutor.ui.widgets.bench.scales import rounded_down
+from tcptutor.ui.widgets.bench.axes import rounded_down
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, scene_of
 

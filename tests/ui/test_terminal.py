@@ -18,7 +18,7 @@ from tcptutor.run import Fidelity, load
 from tcptutor.run.ended import Finished
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.widgets.bench.result import told
+from tcptutor.ui.widgets.bench.result import status_pieces
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Failed, HomeFile, HomeFiles
 
@@ -152,7 +152,10 @@ async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
         await until_text(pilot, "why: ")
         await until_text(pilot, "measured 22.1 Mbit/s")
         live = pilot.app.bench.session.live
-        assert "".join(text for text, _ in told(live)) == f"✓ 12 s, started by hand; kept as {live.run.id}"
+        assert (
+            "".join(text for text, _ in status_pieces(live))
+            == f"✓ 12 s, started by hand; kept as {live.run.id}"
+        )
         await pilot.press("f6")
         assert "The formula says" not in text(pilot.app), "what the page asks is about its own run"
     assert journal.page(*STEP).runs == 0

@@ -122,13 +122,13 @@ class LookingScreen(TutorScreen):
         """Return True if a key of the cursor works now; None for other keys."""
         chart = self.chart
         if action == "look":
-            return chart is not None and chart.can_look
+            return chart is not None and chart.can_inspect
         if action not in MOVES:
             return None
         if chart is None or chart.cursor is None or not self.chart_visible:
             return False
         there = {
-            "zoom_out": chart.cursor.zoomed,
+            "zoom_out": chart.cursor.is_zoomed,
             "next_flow": chart.has_flows,
             "sequence": chart.has_sequence,
         }
@@ -147,7 +147,7 @@ class LookingScreen(TutorScreen):
 
     def action_look(self) -> None:
         if self.chart is not None:
-            self.chart.look()
+            self.chart.toggle_inspection()
 
     def action_stop_looking(self) -> None:
         if self.has_cursor:

@@ -15,7 +15,7 @@ from tcptutor.run import Run, load
 from tcptutor.ui import background
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.choose import Choice, ChooseScreen
-from tcptutor.ui.widgets.bench.beside import run_beside, set_apart
+from tcptutor.ui.widgets.bench.comparison import comparison_run, setting_differences
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
 MAX_FILES = 60
@@ -68,7 +68,7 @@ class ComparisonList:
     def _line(self, run: Run, names: dict[str, str]) -> str:
         came = units.rate(sum(flow.throughput_bps for flow in run.flows)) if run.flows else "cut short"
         name = names.get(run.id) or short_name(run.experiment.name)
-        differences = set_apart(run.experiment, self._bench.experiment)
+        differences = setting_differences(run.experiment, self._bench.experiment)
         return f"{_when(run.started)}  {name}  {came:>12}  {differences}"
 
     def _tick(self, id: str, listing: ChooseScreen) -> str:
@@ -89,7 +89,7 @@ class ComparisonList:
         run = await asyncio.to_thread(_readable, file) if file else None
         if run is None:
             listing.untick(id, "its file is gone, or goes on being written")
-        elif not self._bench.add_comparison(await background.in_thread(run_beside, run)):
+        elif not self._bench.add_comparison(await background.in_thread(comparison_run, run)):
             listing.untick(id, f"{MAX_COMPARISONS} stand beside already: take one away first")
         self._loading.discard(id)
         self._changed()

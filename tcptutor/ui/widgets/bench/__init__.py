@@ -1,1 +1,1 @@
-"""The run: chart, throughput, comparison."""
+"""A run's panel: chart, strips, comparison with models, cursor."""

@@ -1,6 +1,6 @@
-"""The frame of the chart: both axes with their ticks and names, by plotext, for as long as they stay as they are.
+"""Axes of the charts: frame with ticks and labels, drawn by plotext and cached; round numbers and units.
 
-plotext takes a sixth of a second to import: it comes in when a chart is first drawn, or by `preload`.
+plotext takes a sixth of a second to import: it is imported at the first chart, or by `preload`.
 """
 
 from __future__ import annotations
@@ -12,33 +12,38 @@ from functools import lru_cache
 from typing import Any
 
 GUTTER = 11
-"""Columns left of all time axes, for scales and names; the last one is the axis itself, or a blank."""
+"""Columns left of every time axis for scales and labels; the last one is the axis itself, or blank."""
 
 MARGIN = 14
-"""Columns right of them, for what is told of each line."""
+"""Columns right of every time axis for labels and figures."""
 
 _figure_in_use = threading.Lock()
-"""plotext has one figure, and the chart of a page that was left may still be drawn."""
+"""Lock for plotext's only figure: a chart of the previous page may still be drawing."""
 
 Ticks = tuple[tuple[int, str], ...]
-"""(place in cells, what stands there)."""
+"""Positions in cells, with labels."""
 
 
 def preload() -> None:
-    """Import plotext now, say in a thread."""
+    """Import plotext, e.g. in a thread."""
     import plotext  # noqa: F401, PLC0415
 
 
 def columns(width: int) -> int:
-    """Of a time axis, in a panel of `width` columns."""
+    """Return the width of a time axis in a panel of `width` columns."""
     return max(0, width - GUTTER - MARGIN)
 
 
 @lru_cache(maxsize=16)
 def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tuple[str, ...]:
-    """Lines of `GUTTER` + `width` columns: `height` of the chart, then the time axis, a line more if it is `ruled`.
+    """Return the frame of a chart as lines of `GUTTER` + `width` columns.
 
-    `across` are columns from the left, `up` lines from the bottom.
+    Args:
+        width: Columns of the chart.
+        height: Lines of the chart; the time axis follows below.
+        across: Ticks of the time axis, in columns from the left.
+        up: Ticks of the vertical axis, in lines from the bottom.
+        ruled: Whether the time axis has a ruler, which takes another line.
     """
     with _figure_in_use:
         names = [name[: GUTTER - 1] for _, name in up]
@@ -49,16 +54,17 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
         )
         figure.ruler("y", "left").lim(0, height - 1).ticks([at for at, _ in up], names)
         text: str = figure.build().string(colorless=True)
-    whole = GUTTER + width
+    full_width = GUTTER + width
     return tuple(
-        f"{'':{blank}}{line}".ljust(whole)[:whole] for line in text.split("\n")[: height + 1 + ruled]
+        f"{'':{blank}}{line}".ljust(full_width)[:full_width]
+        for line in text.split("\n")[: height + 1 + ruled]
     )
 
 
 def _figure(width: int, height: int, ruled: bool) -> Any:
     import plotext  # noqa: PLC0415
 
-    plotext.terminal.limit(False, False)  # our widget knows its size; plotext would ask the terminal
+    plotext.terminal.limit(False, False)  # the widget knows its size; plotext would ask the terminal
     figure = plotext.figure
     figure.clear()
     figure.theme("colorless")
@@ -70,16 +76,16 @@ def _figure(width: int, height: int, ruled: bool) -> Any:
 
 
 def ticks(upper: float, number: int) -> list[float]:
-    """Round positions from 0 to about `upper`, at most `number` steps."""
+    """Return round positions from 0 to about `upper`, in at most `number` steps."""
     candidates = [mantissa * 10**power for power in range(-4, 24) for mantissa in (1, 2, 2.5, 5)]
     step = next(step for step in candidates if upper / step <= max(number, 1))
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]
 
 
 def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
-    """Return positions on an axis of equal ratios, at most `number` where decades alone are that few.
+    """Return round positions on a logarithmic axis, at most `number` unless decades alone are more.
 
-    The finest of these that is not more: 1, 2 and 5 times each power of ten, 1 and 3 times, every power.
+    Tries 1, 2 and 5 times each power of ten, then 1 and 3 times, then powers alone.
     """
     powers = range(math.floor(math.log10(lower) + 1e-9), math.ceil(math.log10(upper) - 1e-9) + 1)
     found: list[float] = []
@@ -91,8 +97,8 @@ def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
     return found
 
 
-def times(seconds: float, width: int, start: float = 0.0) -> Ticks:
-    """Of a time axis of `width` columns that shows `seconds` from `start` on; the last one has the unit."""
+def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:
+    """Return the ticks of a time axis of `width` columns, `seconds` long from `start`; the last has the unit."""
     values = ticks(seconds, max(width // 8, 2))
     if start and len(values) > 1:
         step = values[1]
@@ -105,12 +111,34 @@ def times(seconds: float, width: int, start: float = 0.0) -> Ticks:
     )
 
 
-def free_rows(wanted: Sequence[tuple[int, str]], height: int) -> Ticks:
-    """Names at their rows; one whose row is taken stands in the nearest free one, or not at all."""
+def free_rows(labels: Sequence[tuple[int, str]], height: int) -> Ticks:
+    """Return labels at their rows, or in the nearest free neighboring row; others are dropped."""
     taken: dict[int, str] = {}
-    for row, name in wanted:
+    for row, name in labels:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
         free = next((at for at in near if at not in taken and abs(at - row) <= 1), None)
         if free is not None:
             taken[free] = name
     return tuple(sorted(taken.items()))
+
+
+def rounded_up(value: float) -> float:
+    """Return the smallest round number that is not below `value`."""
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = (mantissa * power for mantissa in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10))
+    return next(step for step in steps if step >= value * (1 - 1e-9))
+
+
+def rounded_down(value: float) -> float:
+    """Return the greatest of 1, 2 and 5 times a power of ten that is not above `value`."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(mantissa * power for mantissa in (1, 2, 5) if mantissa * power <= value * (1 + 1e-9))
+
+
+def rate_unit(bps: float) -> tuple[float, str]:
+    steps = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
+    return next(((scale, unit) for scale, unit in steps if bps >= scale * 0.999), (1.0, "bit/s"))
+
+
+def size_unit(size: float) -> tuple[float, str]:
+    return (1e6, "MB") if size >= 10e6 else (1e3, "kB")

@@ -1,4 +1,4 @@
-"""Makes the scene of a run from its history: windows over time, or rates where no windows are known."""
+"""Builds the scene of a run from its history: cwnd over time, or throughput where cwnd is unknown."""
 
 from __future__ import annotations
 
@@ -10,48 +10,51 @@ from math import isnan
 
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.beside import curves_beside
-from tcptutor.ui.widgets.bench.earlier import windows
+from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_up
+from tcptutor.ui.widgets.bench.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.bench.history import STEPS, History
-from tcptutor.ui.widgets.bench.references import references, top
-from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
+from tcptutor.ui.widgets.bench.references import axis_top, references
 from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Scene
-from tcptutor.ui.widgets.bench.series import early, series
+from tcptutor.ui.widgets.bench.series import series, warmup_events
 
-MOST_CURVES = 8
-"""Flows that are drawn one by one; of more a band and the first."""
+MAX_CURVES = 8
+"""Maximum flows drawn individually; more are drawn as a band with a single flow."""
 
-_FAR = 1.5
-"""How many times what was measured a line may be that the axis still makes room for."""
-_SMOOTH = 0.5
-"""Seconds over which the rate of arriving datagrams is a curve and not the noise of each report."""
+_AXIS_REACH = 1.5
+"""Reference lines up to this multiple of the measured maximum extend the axis of a what-if."""
+_UDP_MEAN_S = 0.5
+"""Seconds over which the rate of arriving datagrams is averaged, against the noise of reports."""
 
 
 def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int = 0) -> Scene:
-    """Called in a thread, with a history that has followed the run.
+    """Return the scene to draw; called in a thread, after `history` has followed the run.
 
-    `flow` is the number of the one that is drawn where all are a band.
+    Args:
+        live: The run.
+        history: Its samples, or those of a part of its time.
+        own: The student's prediction.
+        flow: Flow to draw where the others form a band.
     """
     experiment = live.run.experiment
     tcp = [history.flows[number] for number in sorted(history.flows)]
-    by_window = any(not isnan(high) and high > 0 for each in tcp for high in each.high)
-    if (tcp and not by_window) or (not tcp and history.udp):
-        return _by_rate(live, history)
+    has_cwnd = any(not isnan(high) and high > 0 for each in tcp for high in each.high)
+    if (tcp and not has_cwnd) or (not tcp and history.udp):
+        return _throughput_scene(live, history)
     curves = [
         FlowCurve(name, each.low, each.high, each.last, figure)
         for each, name, figure in zip(
             tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
         )
     ]
-    one = sorted(history.flows).index(flow) if flow in history.flows else 0
-    beside = tuple(references(live, own))
-    earlier, warm = windows(live, history), history.warm_steps(experiment.flows.warmup)
-    others = curves_beside(live.comparisons, history.start, history.seconds, len(curves))
-    if others and len(curves) == 1:
+    drawn_flow = sorted(history.flows).index(flow) if flow in history.flows else 0
+    guides = tuple(references(live, own))
+    original, warm = original_curves(live, history), history.warm_steps(experiment.flows.warmup)
+    comparison = comparison_curves(live.comparisons, history.start, history.seconds, len(curves))
+    if comparison and len(curves) == 1:
         curves = [replace(curves[0], name="this")]
-    near = _near(beside, earlier, warm) if earlier else beside
-    upper, peak = top([*curves, *earlier, *others], warm, near)
-    shown = curves[one : one + 1] if len(curves) > MOST_CURVES else curves
+    near = _near_references(guides, original, warm) if original else guides
+    upper, peak = axis_top([*curves, *original, *comparison], warm, near)
+    shown = curves[drawn_flow : drawn_flow + 1] if len(curves) > MAX_CURVES else curves
     return Scene(
         seconds=history.seconds,
         start=history.start,
@@ -59,39 +62,43 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         until=history.until,
         quantity=WINDOW,
         top=upper,
-        curves=(*shown, *others),
-        band=_band(curves) if len(curves) > MOST_CURVES else None,
-        references=beside,
+        curves=(*shown, *comparison),
+        band=_band(curves) if len(curves) > MAX_CURVES else None,
+        references=guides,
         series=dict(series(live, history)),
         peak=peak,
-        flows=max(experiment.total_streams, len(curves) + len(others)),
+        flows=max(experiment.total_streams, len(curves) + len(comparison)),
         ended=not live.in_progress,
-        earlier=earlier,
-        early=early(live, history),
+        original=original,
+        warmup_events=warmup_events(live, history),
     )
 
 
-def _near(references: Sequence[GuideLine], earlier: Sequence[FlowCurve], warm: int) -> list[GuideLine]:
-    """Those that the axis has to make room for where two runs are to be told apart."""
-    measured = max((value for each in earlier for value in each.high[warm:] if not isnan(value)), default=0.0)
-    return [each for each in references if each.value <= _FAR * measured]
+def _near_references(
+    references: Sequence[GuideLine], original: Sequence[FlowCurve], warm: int
+) -> list[GuideLine]:
+    """Return the reference lines near enough to the data to widen the axis of a what-if."""
+    measured = max(
+        (value for each in original for value in each.high[warm:] if not isnan(value)), default=0.0
+    )
+    return [each for each in references if each.value <= _AXIS_REACH * measured]
 
 
 def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
-    """Short names: the number, or the sending host where each pair has one flow; the algorithm where it differs."""
+    """Return short names: flow number, or sending host if each pair has one flow; with algorithm if they differ."""
     ordered = sorted(flows)
     algorithms = {flow: experiment.algorithm(flow) for flow in ordered}
-    several = len(set(algorithms.values())) > 1
+    mixed = len(set(algorithms.values())) > 1
     names = []
     for flow in ordered:
-        host = experiment.pairs > 1 and experiment.flows.streams == 1
-        name = f"h{2 * flow + 1}" if host else f"{flow + 1}"
-        names.append(f"{name} {algorithms[flow]}" if several else name)
+        by_host = experiment.pairs > 1 and experiment.flows.streams == 1
+        name = f"h{2 * flow + 1}" if by_host else f"{flow + 1}"
+        names.append(f"{name} {algorithms[flow]}" if mixed else name)
     return names
 
 
 def _shares(live: Live, history: History) -> list[str]:
-    """Of each flow, once the run has ended."""
+    """Return each flow's share of the throughput as text; empty before the run has ended."""
     figures = {flow.flow: flow.share for flow in live.report.flows} if live.report else {}
     if len(figures) < 2:
         return [""] * len(history.flows)
@@ -108,19 +115,19 @@ def _band(curves: Sequence[FlowCurve]) -> FlowCurve:
     return FlowCurve(f"all {len(curves)}", low, high, high)
 
 
-def _by_rate(live: Live, history: History) -> Scene:
-    """Where no windows are known: of UDP, and of other programs' files."""
+def _throughput_scene(live: Live, history: History) -> Scene:
+    """Build the scene of throughput over time, for UDP and for imported runs without cwnd."""
     experiment = live.run.experiment
     names = flow_names(experiment, history.flows)
     named = {name: history.throughput(f) for name, f in zip(names, sorted(history.flows), strict=True)}
-    named |= {f"UDP {flow + 1}": history.arriving(flow, _SMOOTH) for flow in sorted(history.udp)}
+    named |= {f"UDP {flow + 1}": history.arrival_rate(flow, _UDP_MEAN_S) for flow in sorted(history.udp)}
     highest = max((value for each in named.values() for value in each if not isnan(value)), default=1.0)
     scale, unit = rate_unit(highest)
     curves = []
     for name, values in named.items():
         scaled = array("d", [value / scale for value in values])
         curves.append(FlowCurve(name, scaled, scaled, scaled))
-    many = len(curves) > MOST_CURVES
+    many = len(curves) > MAX_CURVES
     return Scene(
         seconds=history.seconds,
         start=history.start,
@@ -134,5 +141,5 @@ def _by_rate(live: Live, history: History) -> Scene:
         series=dict(series(live, history)),
         flows=len(curves),
         ended=not live.in_progress,
-        early=early(live, history),
+        warmup_events=warmup_events(live, history),
     )

@@ -1,8 +1,8 @@
-"""Dots in braille, two by four a cell, in layers: what is measured lies over what was expected, dot by dot.
+"""Braille canvas of layers, two by four dots per cell: measured lines cover expected ones, dot by dot.
 
-A layer keeps a whole number for each column of dots, one bit a dot, so that a line of any length costs a few operations
-a column. plotext has braille as well, but there what is drawn last takes the colour of a whole cell, and eight flows
-cost it 90 ms; here they cost 5.
+A layer stores an integer per column of dots, one bit per dot, so a line costs a few operations per column.
+plotext has braille too, but its last drawn line colors the whole cell, and eight flows take it 90 ms instead
+of 5.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 ACROSS, DOWN = 2, 4
-"""Dots of a cell."""
+"""Dots per cell."""
 
 _LEFT = (0x40, 0x04, 0x02, 0x01)
 _RIGHT = (0x80, 0x20, 0x10, 0x08)
 _EMPTY = "\u2800"
 
 Cell = tuple[str, str]
-"""A braille character, or a glyph in its place, and the name of its style."""
+"""Braille character, or a glyph in its place, and its style."""
 
 
 def _character(left: int, right: int) -> str:
@@ -34,47 +34,46 @@ _FOURTH = sum(1 << bit for bit in range(0, 4096, 4))
 
 
 class Pattern:
-    """How a line is broken, so that it can be told from others without colours."""
+    """Dash pattern of a line, to distinguish lines without colors."""
 
     def __init__(self, name: str, keeps: Callable[[int], int], thick: bool = False, glyph: str = "") -> None:
         self.name, self.keeps, self.thick = name, keeps, thick
-        """`keeps` gives the bits of a column that are drawn."""
+        """`keeps` returns the mask of the dots drawn in a column."""
         self.glyph = glyph
-        """Stands for the dots of a cell in which a line is level."""
+        """Character in place of the dots of a level line."""
 
 
-def _every(period: int, *kept: int) -> Callable[[int], int]:
+def _periodic(period: int, *kept: int) -> Callable[[int], int]:
     return lambda column: -1 if column % period in kept else 0
 
 
-def _checkered(column: int) -> int:
+def _checkerboard(column: int) -> int:
     return _EVEN << (column & 1)
 
 
 SOLID = Pattern("solid", lambda _column: -1)
-DASHED = Pattern("dashed", _every(4, 0, 1, 2))
-DOTTED = Pattern("dotted", _checkered)
-DASH_DOT = Pattern("dash-dot", _every(6, 0, 1, 2, 4))
-GAPPED = Pattern("gapped", _every(6, 0, 1, 2, 3, 4))
-SPARSE = Pattern("sparse", _every(4, 0))
+DASHED = Pattern("dashed", _periodic(4, 0, 1, 2))
+DOTTED = Pattern("dotted", _checkerboard)
+DASH_DOT = Pattern("dash-dot", _periodic(6, 0, 1, 2, 4))
+GAPPED = Pattern("gapped", _periodic(6, 0, 1, 2, 3, 4))
+SPARSE = Pattern("sparse", _periodic(4, 0))
 SCATTERED = Pattern("scattered", lambda column: _FOURTH << column % 4)
-"""Loose dots on a level line and on a steep one."""
+"""Loose dots on level and steep lines alike."""
 
-# No flow is drawn with these characters. The two means leave cells to each other: both are seen where they meet.
-RULE = Pattern("rule", _every(1, 0), glyph="┈")
-DOUBLE = Pattern("double", _every(8, 0, 1, 2, 3), glyph="═")
-SINGLE = Pattern("single", _every(8, 4, 5, 6, 7), glyph="─")
-HEAVY = Pattern("heavy", _every(4, 0, 1), glyph="━")
+# No flow uses these characters. The two means alternate cells: both stay visible where they overlap.
+RULE = Pattern("rule", _periodic(1, 0), glyph="┈")
+DOUBLE = Pattern("double", _periodic(8, 0, 1, 2, 3), glyph="═")
+SINGLE = Pattern("single", _periodic(8, 4, 5, 6, 7), glyph="─")
+HEAVY = Pattern("heavy", _periodic(4, 0, 1), glyph="━")
 
 
 def thick(pattern: Pattern) -> Pattern:
-    """`pattern`, two dots high."""
     return Pattern(f"thick {pattern.name}", pattern.keeps, thick=True)
 
 
 @dataclass
 class Layer:
-    """The dots of one line; rows are counted from the bottom."""
+    """Dots of one line; rows count from the bottom."""
 
     style: str
     width: int
@@ -86,7 +85,7 @@ class Layer:
         self.columns = [0] * self.width
 
     def span(self, column: int, low: int, high: int) -> None:
-        """Dots of one column, both ends included; what lies outside is left out."""
+        """Set the dots of a column from `low` to `high`, both included, clipped to the layer."""
         low, high = max(0, low), min(self.height - 1, high)
         if high < low or not 0 <= column < self.width:
             return
@@ -96,69 +95,69 @@ class Layer:
         self.columns[column] |= bits & self.pattern.keeps(column)
 
     def line(self, points: Sequence[tuple[float, float]]) -> None:
-        """Through points given in dots, (column, row), in order of columns."""
+        """Draw a polyline through (column, row) points in dots, ordered by column."""
         for (x, y), (x2, y2) in pairwise(points):
             first, last = round(x), round(x2)
             if first == last:
                 self.span(first, round(min(y, y2)), round(max(y, y2)))
                 continue
             slope = (y2 - y) / (x2 - x)
-            # A column has the part of the line from half a dot before its middle to half a dot after it.
+            # Each column shows the line from half a dot left to half a dot right of its middle.
             for column in range(max(first, 0), min(last, self.width - 1) + 1):
                 ends = [y + slope * (min(max(at, x), x2) - x) for at in (column - 0.5, column + 0.5)]
                 low, high = sorted(round(end) for end in ends)
                 self.span(column, low, high)
 
     def cell(self, column: int, row: int) -> tuple[int, int]:
-        """The dots of a cell, its left and right four; rows of cells are counted from the bottom."""
+        """Return the left and right four dots of a cell; rows of cells count from the bottom."""
         at = ACROSS * column
         shift = DOWN * row
         return self.columns[at] >> shift & 15, self.columns[at + 1] >> shift & 15
 
 
 def compose(
-    under: Sequence[Layer], flows: Sequence[Layer], width: int, height: int
+    background: Sequence[Layer], flows: Sequence[Layer], width: int, height: int
 ) -> list[list[Cell | None]]:
-    """Rows of cells from the top, None for an empty one.
+    """Return rows of cells from the top, None for an empty one.
 
-    Of the layers under the flows the last one has a cell. No dot of theirs stands in a cell that a flow has. Where
-    several flows meet, all their dots stand, and the cell has the colour of the flow with most dots there; of flows
-    with as many, of each in turn.
+    Of the layers under the flows, the last one with dots takes the cell, unless a flow has dots there. Where
+    flows overlap, all their dots are drawn, in the color of the flow with most dots in the cell, alternating
+    among equals.
     """
     rows: list[list[Cell | None]] = [[None] * width for _ in range(height)]
     for column in range(width):
         at = ACROSS * column
-        over = [(number, layer) for number, layer in enumerate(flows) if _any(layer, at)]
-        beneath = [layer for layer in reversed(under) if _any(layer, at)]
-        if not (over or beneath):
+        above = [(number, layer) for number, layer in enumerate(flows) if _has_dots(layer, at)]
+        below = [layer for layer in reversed(background) if _has_dots(layer, at)]
+        if not (above or below):
             continue
         for row in range(height):
-            cell = _shared(over, column, row) or next(_cells(beneath, column, row), None)
+            cell = _flow_cell(above, column, row) or next(_background_cells(below, column, row), None)
             if cell is not None:
                 rows[height - 1 - row][column] = cell
     return rows
 
 
-def _any(layer: Layer, at: int) -> bool:
+def _has_dots(layer: Layer, at: int) -> bool:
     return bool(layer.columns[at] or layer.columns[at + 1])
 
 
-def _shared(flows: Sequence[tuple[int, Layer]], column: int, row: int) -> Cell | None:
+def _flow_cell(flows: Sequence[tuple[int, Layer]], column: int, row: int) -> Cell | None:
     left = right = 0
-    best, most = None, (-1, 0)
+    best, best_rank = None, (-1, 0)
     for number, layer in flows:
-        mine = layer.cell(column, row)
-        dots = mine[0].bit_count() + mine[1].bit_count()
+        own = layer.cell(column, row)
+        dots = own[0].bit_count() + own[1].bit_count()
         if not dots:
             continue
-        left, right = left | mine[0], right | mine[1]
+        left, right = left | own[0], right | own[1]
         rank = dots, (number + column) % len(flows)
-        if rank > most:
-            best, most = layer, rank
+        if rank > best_rank:
+            best, best_rank = layer, rank
     return (_CHARACTERS[left][right], best.style) if best is not None else None
 
 
-def _cells(layers: Sequence[Layer], column: int, row: int) -> Iterator[Cell]:
+def _background_cells(layers: Sequence[Layer], column: int, row: int) -> Iterator[Cell]:
     for layer in layers:
         left, right = layer.cell(column, row)
         if left or right:

@@ -1,4 +1,4 @@
-"""The chart as lines: flows over limits and expectations, dot by dot, between axes, with each line's name beside it."""
+"""Chart of cwnd or throughput: flows over reference lines, between axes, with labels at the right."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, Kind, Scene
 
-LEAST = 8
-"""Lines of a chart in which flows can be told apart."""
+MIN_HEIGHT = 8
+"""Minimum lines of a chart in which flows can be distinguished."""
 
 AXIS, GRID, BAND = "axis", "grid", "band"
 
@@ -23,7 +23,7 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
     canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
     canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.GAPPED,
 )  # fmt: skip
-"""One for each flow; with its hue it says which one it is."""
+"""Line pattern of each flow; together with the color it identifies the flow."""
 
 _PATTERNS: dict[Kind, Pattern] = {
     "limit": canvas.RULE,
@@ -33,52 +33,57 @@ _PATTERNS: dict[Kind, Pattern] = {
     "mean": canvas.SINGLE,
     "you": canvas.HEAVY,
 }
-"""From the lowest layer to the highest."""
+"""Pattern of each kind of reference line, from the lowest layer to the highest."""
 
 _SAMPLES: dict[Kind, str] = {
     "limit": "┈┈", "course": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
 }  # fmt: skip
 
-_COURSES = ("course", "forecast")
-"""They are shown as far as the axis goes, wherever they end."""
+_FULL_WIDTH_KINDS = ("course", "forecast")
+"""Kinds drawn as curves over the whole axis, wherever they end."""
 
-_ENDS: tuple[Kind, ...] = ("expected", "mean")
-"""Of these only the end is drawn, at the right edge: a mean through the data hides them."""
+_EDGE_KINDS: tuple[Kind, ...] = ("expected", "mean")
+"""Kinds drawn only at the right edge: through the data, the measured curves would hide them."""
 
-_END = 3
-"""Cells of such an end."""
+_EDGE_CELLS = 3
+"""Cells of such a line at the right edge."""
 
 _WARMUP = "warm-up"
 
-_TOOTH = (12, 12)
-"""Columns of each tooth and lines of the chart from which on an expected course can be told from noise."""
+_MIN_TOOTH = (12, 12)
+"""Minimum columns per sawtooth and lines of the chart for a readable expected trajectory."""
 
 
 def flow_style(number: int) -> str:
-    """The name of a flow's hue."""
     return f"flow-{number % len(FLOW_PATTERNS) + 1}"
 
 
-BEFORE = "before"
-"""The style of a run that this one was changed from."""
+ORIGINAL_STYLE = "before"
+"""Style of the original run in a what-if."""
 
 
-def _style(curve: FlowCurve, number: int) -> str:
+def _curve_style(curve: FlowCurve, number: int) -> str:
     return MUTED if curve.faint else flow_style(number)
 
 
-def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
-    """`height` lines of the chart itself, then the time axis in one or two."""
+def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
+    """Return `height` lines of chart, then one or two lines of time axis."""
     across = axes.columns(width)
-    layers = _under(scene, across, height)
-    layers += [_curve(each, 0, scene.top, across, height, BEFORE) for each in scene.earlier]
-    flows = [_curve(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)]
+    layers = _background_layers(scene, across, height)
+    layers += [_curve_layer(each, 0, scene.top, across, height, ORIGINAL_STYLE) for each in scene.original]
+    flows = [
+        _curve_layer(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)
+    ]
     cells = canvas.compose(layers, flows, across, height)
     frame = axes.frame(
-        across, height, axes.times(scene.seconds, across, scene.start), _names(scene, height), ruled
+        across,
+        height,
+        axes.time_ticks(scene.seconds, across, scene.start),
+        _left_labels(scene, height),
+        ruled,
     )
     _name_warmup(cells, scene, across)
-    beside = _beside(scene, height)
+    labels = _right_labels(scene, height)
     lines = []
     for number, text in enumerate(frame):
         row = cells[number] if number < height else ()
@@ -90,34 +95,36 @@ def drawn(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
         if not row:
             pieces.append((text[axes.GUTTER :], AXIS))
         line = Line.of(*pieces)
-        lines.append(line.and_at(axes.GUTTER + across, beside[number]) if number in beside else line)
+        lines.append(line.append_at(axes.GUTTER + across, labels[number]) if number in labels else line)
     return lines
 
 
-def readable(scene: Scene, width: int, height: int) -> Scene:
-    """Without the course that is expected where it would be a few loose dots."""
-    course = scene.reference("course")
-    falls = sum(later < value for (_, value), (_, later) in pairwise(course.points)) if course else 0
-    if height >= _TOOTH[1] and axes.columns(width) >= _TOOTH[0] * (falls + 1):
+def simplify(scene: Scene, width: int, height: int) -> Scene:
+    """Return the scene without an expected trajectory that would be a few loose dots."""
+    trajectory = scene.reference("course")
+    falls = sum(later < value for (_, value), (_, later) in pairwise(trajectory.points)) if trajectory else 0
+    if height >= _MIN_TOOTH[1] and axes.columns(width) >= _MIN_TOOTH[0] * (falls + 1):
         return scene
     return replace(scene, references=tuple(each for each in scene.references if each.kind != "course"))
 
 
 def title(scene: Scene, width: int) -> Line:
-    """What the axis is, which line is which, and what is cut off."""
+    """Return the title: quantity, legend, and values cut off above; entries that do not fit are dropped."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
-    if scene.earlier:
-        lines.append([("   ", TEXT), ("⠤⠤", BEFORE), (f" {scene.earlier[0].name}", TEXT)])
-    # A single flow leaves room beside the chart for the names of the means.
-    means: tuple[Kind, ...] = () if scene.flows < 2 else _ENDS
+    if scene.original:
+        lines.append([("   ", TEXT), ("⠤⠤", ORIGINAL_STYLE), (f" {scene.original[0].name}", TEXT)])
+    # A single flow leaves room at the right for the names of the means.
+    means: tuple[Kind, ...] = () if scene.flows < 2 else _EDGE_KINDS
     if scene.flows < 2 and (end := scene.reference("mean") or scene.reference("expected")):
         lines.append([("   ", TEXT), (_SAMPLES[end.kind], end.kind), (" means", TEXT)])
     for kind in (*means, "you", "course", "forecast"):
-        if (found := scene.reference(kind)) and (kind in _COURSES or found.value <= scene.top):
-            lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {found.name}", TEXT)])
+        if (reference := scene.reference(kind)) and (
+            kind in _FULL_WIDTH_KINDS or reference.value <= scene.top
+        ):
+            lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {reference.name}", TEXT)])
     above = [
-        f"{each.name} {_short(each.value)}"
+        f"{each.name} {_short_figure(each.value)}"
         for each in scene.references
         if each.kind in ("limit", "you") and each.value > scene.top
     ]
@@ -133,14 +140,14 @@ def title(scene: Scene, width: int) -> Line:
     ]  # fmt: skip
     pieces = head
     for part in parts:
-        longer = [*pieces, *part]
-        if sum(len(text) for text, _ in longer) <= width:
-            pieces = longer
+        extended = [*pieces, *part]
+        if sum(len(text) for text, _ in extended) <= width:
+            pieces = extended
     return Line.of(*pieces)
 
 
-def _under(scene: Scene, across: int, height: int) -> list[Layer]:
-    """From the lowest to the highest."""
+def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
+    """Return grid, warm-up line, reference lines and band, lowest layer first."""
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
     grid = Layer(GRID, width, dots, canvas.SPARSE)
     for row, _ in _ticks(scene, height):
@@ -150,7 +157,7 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
                 grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
     layers = [grid]
     if 0 < scene.share(scene.warmup) < 1 and scene.warmup:
-        # Where the measured time begins.
+        # Start of the measured time.
         start = Layer(GRID, width, dots, canvas.DOTTED)
         start.span(round(scene.share(scene.warmup) * (width - 1)), 0, dots - 1)
         layers.append(start)
@@ -158,26 +165,30 @@ def _under(scene: Scene, across: int, height: int) -> list[Layer]:
         for reference in scene.references:
             if reference.kind == kind:
                 layer = Layer(kind, width, dots, pattern)
-                layer.line(_in_dots(reference, scene, width, dots))
+                layer.line(_to_dots(reference, scene, width, dots))
                 layers.append(layer)
     if scene.band is not None:
-        layers.append(_filled(scene.band, scene.top, width, dots))
+        layers.append(_band_layer(scene.band, scene.top, width, dots))
     return layers
 
 
-def _in_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
+def _to_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
     points = [
         (scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
     ]
-    if reference.kind not in _ENDS:
+    if reference.kind not in _EDGE_KINDS:
         return points
     height = points[-1][1]
-    return [(max(0.0, width - _END * canvas.ACROSS), height), (width - 1, height)]
+    return [(max(0.0, width - _EDGE_CELLS * canvas.ACROSS), height), (width - 1, height)]
 
 
-def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int, style: str = "") -> Layer:
+def _curve_layer(
+    curve: FlowCurve, number: int, top: float, across: int, height: int, style: str = ""
+) -> Layer:
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
-    layer = Layer(style or _style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer(
+        style or _curve_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)]
+    )
     before: tuple[int, int, int] | None = None
     for column, low, high in _spans(curve, top, width, dots):
         first, last = low, high
@@ -193,7 +204,7 @@ def _curve(curve: FlowCurve, number: int, top: float, across: int, height: int, 
     return layer
 
 
-def _filled(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
+def _band_layer(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
     layer = Layer(BAND, width, dots, canvas.DOTTED)
     for column, low, high in _spans(band, top, width, dots):
         layer.span(column, low, high)
@@ -201,7 +212,7 @@ def _filled(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
 
 
 def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
-    """(column, lowest dot, highest dot) of the columns in which something was measured."""
+    """Yield (column, lowest dot, highest dot) for each column with measurements."""
     scale = (dots - 1) / top
     for column in range(width):
         first = column * STEPS // width
@@ -213,7 +224,7 @@ def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tupl
 
 
 def _row(value: float, scene: Scene, height: int) -> int:
-    """The line of a value, from the bottom."""
+    """Return the line of a value, counted from the bottom."""
     dots = canvas.DOWN * height
     return min(height - 1, round(value * ((dots - 1) / scene.top)) // canvas.DOWN)
 
@@ -223,12 +234,12 @@ def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
     return [(_row(value, scene, height), f"{value:g}") for value in values]
 
 
-def _names(scene: Scene, height: int) -> axes.Ticks:
-    """Limits at their places, then numbers where there is room."""
+def _left_labels(scene: Scene, height: int) -> axes.Ticks:
+    """Return labels of limits at their lines, and numbers where lines are free."""
     limits = [
         (
             _row(each.value, scene, height),
-            f"{each.name} {_short(each.value)}" if len(each.name) < 6 else each.name,
+            f"{each.name} {_short_figure(each.value)}" if len(each.name) < 6 else each.name,
         )
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
@@ -239,7 +250,7 @@ def _names(scene: Scene, height: int) -> axes.Ticks:
 
 
 def _name_warmup(cells: list[list[canvas.Cell | None]], scene: Scene, across: int) -> None:
-    """Write the word left of the line at which the measured time begins, else right of it, where nothing is drawn."""
+    """Write "warm-up" left of the end of the warm-up, else right, in a row without curves."""
     share = scene.share(scene.warmup)
     if not (scene.warmup and 0 < share < 1):
         return
@@ -253,27 +264,32 @@ def _name_warmup(cells: list[list[canvas.Cell | None]], scene: Scene, across: in
                 return
 
 
-def _beside(scene: Scene, height: int) -> dict[int, Line]:
-    """Names right of the chart, by line from the top: flows near the ends of their lines, then what was not measured.
+def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
+    """Return labels right of the chart by line from the top: flows near the ends of their lines, then references.
 
-    With several flows the title names the means with their values; a name one line off would be read as another value.
+    With several flows the title shows the means with their values; a label one line off would read as another
+    value.
     """
     flows = _flow_names(scene, height)
-    taken = dict(_placed(flows, height))
-    wanted = [each for kind in ("you", *_ENDS) if (each := scene.reference(kind)) and each.value <= scene.top]
-    for found in sorted(wanted, key=lambda each: -each.value):
-        valued = scene.flows < 2 and found.kind in _ENDS
-        row = _row(found.value, scene, height)
-        rows = (row, row - 1, row + 1) if valued or found.kind not in _ENDS else (row,)
+    taken = dict(_assign_rows(flows, height))
+    labels = [
+        each for kind in ("you", *_EDGE_KINDS) if (each := scene.reference(kind)) and each.value <= scene.top
+    ]
+    for reference in sorted(labels, key=lambda each: -each.value):
+        valued = scene.flows < 2 and reference.kind in _EDGE_KINDS
+        row = _row(reference.value, scene, height)
+        rows = (row, row - 1, row + 1) if valued or reference.kind not in _EDGE_KINDS else (row,)
         free = next((at for at in rows if 0 <= at < height and at not in taken), None)
         if free is not None:
-            name = found.name.split()[0]
-            taken[free] = [(f" {_short(found.value)} {name}" if valued else f" {name}", found.kind)]
+            name = reference.name.split()[0]
+            taken[free] = [
+                (f" {_short_figure(reference.value)} {name}" if valued else f" {name}", reference.kind)
+            ]
     return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}
 
 
-def _short(value: float) -> str:
-    """In at most four characters below a million, never as a power of ten."""
+def _short_figure(value: float) -> str:
+    """Format in at most four characters below a million, without exponent."""
     if value < 1:
         return f"{value:.2f}"
     if value >= 10_000:
@@ -282,27 +298,27 @@ def _short(value: float) -> str:
 
 
 def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
-    """Wanted rows from the bottom; over those that have a share stands that word."""
+    """Return the rows of flow labels from the bottom, with a heading above shares."""
     if scene.flows < 2:
         return []
-    wanted: list[tuple[int, list[Piece]]] = []
+    labels: list[tuple[int, list[Piece]]] = []
     shares = False
     for number, curve in enumerate(scene.curves):
         value = next((value for value in reversed(curve.last) if not isnan(value)), 0.0)
         name = f" {sample(number)} {curve.name}"
         figure = f" {curve.figure}" if curve.figure and len(f"{name} {curve.figure}") <= axes.MARGIN else ""
         shares = shares or bool(figure)
-        # While a run goes on, names that follow their lines would be written again all the time.
+        # During a run, labels that follow their lines would be rewritten all the time.
         row = _row(value, scene, height) if scene.ended else height - 1 - number
-        wanted.append((row, [(name, _style(curve, number)), (figure, TEXT)]))
-    if shares and len(wanted) < height:
-        # Placed in order, it comes right above the highest of them.
-        wanted.append((max(row for row, _ in wanted) + 1, [(" flow, share", MUTED)]))
-    return wanted
+        labels.append((row, [(name, _curve_style(curve, number)), (figure, TEXT)]))
+    if shares and len(labels) < height:
+        # In order of rows, the heading lands right above the highest label.
+        labels.append((max(row for row, _ in labels) + 1, [(" flow, share", MUTED)]))
+    return labels
 
 
 def sample(number: int) -> str:
-    """A piece of a flow's line."""
+    """Return a piece of a flow's line for legends."""
     layer = Layer("", 3 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     for column in range(layer.width):
         layer.span(column, 1, 1)
@@ -310,14 +326,14 @@ def sample(number: int) -> str:
     return "".join(cell[0] if cell else " " for cell in cells)
 
 
-def _placed(wanted: Sequence[tuple[int, list[Piece]]], height: int) -> list[tuple[int, list[Piece]]]:
-    """Each in a line of its own, as near to its place as the order allows; the first ones where not all fit."""
-    kept = sorted(wanted[:height], key=lambda each: each[0])
-    rows = [row for row, _ in kept]
+def _assign_rows(labels: Sequence[tuple[int, list[Piece]]], height: int) -> list[tuple[int, list[Piece]]]:
+    """Assign each label its own line, as near as the order allows; drops the last labels if too many."""
+    ordered = sorted(labels[:height], key=lambda each: each[0])
+    rows = [row for row, _ in ordered]
     for at in range(1, len(rows)):
         rows[at] = max(rows[at], rows[at - 1] + 1)
     top = height - 1
     for at in range(len(rows) - 1, -1, -1):
         rows[at] = min(rows[at], top)
         top = rows[at] - 1
-    return [(row, pieces) for row, (_, pieces) in zip(rows, kept, strict=True)]
+    return [(row, pieces) for row, (_, pieces) in zip(rows, ordered, strict=True)]

@@ -1,4 +1,4 @@
-"""Where one looks into a run: an instant, a flow, and the part of the time that is shown. Each move makes a new one."""
+"""Cursor in a run: instant, flow and visible span; immutable, each move returns a new one."""
 
 from __future__ import annotations
 
@@ -6,120 +6,122 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-LOSS_BEFORE, LOSS_AFTER = 6, 14
-"""Round trips that are shown before a loss, and after it."""
+RTTS_BEFORE, RTTS_AFTER = 6, 14
+"""Round trips shown before and after a loss event."""
 
-SAMPLES = 24
-"""Samples of a flow that are shown at least, however short its round trip."""
+MIN_SAMPLES = 24
+"""Minimum samples of a flow that stay visible at any zoom."""
 
-CLOSER = 4
-"""How much less of the time each zoom shows around the cursor."""
+ZOOM_FACTOR = 4
+"""Factor by which each zoom shortens the visible span."""
 
 
 class TimeSpan(NamedTuple):
-    """A part of a run's time."""
+    """Part of a run's time."""
 
     start: float
-    """s."""
+    """In seconds."""
     seconds: float
-    """Its length."""
 
     @property
     def end(self) -> float:
         return self.start + self.seconds
 
     def column(self, t: float, columns: int) -> int:
-        """Of so many columns side by side the one in which `t` is; the nearest one for what lies outside."""
+        """Return the column of `columns` that contains `t`, clipped to the span."""
         return min(columns - 1, max(0, int((t - self.start) / self.seconds * columns)))
 
-    def within(self, whole: TimeSpan) -> TimeSpan:
-        """As long, moved into `whole`; all of that where it is not longer."""
-        if self.seconds >= whole.seconds:
-            return whole
-        return TimeSpan(min(max(self.start, whole.start), whole.end - self.seconds), self.seconds)
+    def within(self, outer: TimeSpan) -> TimeSpan:
+        """Return the span moved inside `outer`, or `outer` if that is not longer."""
+        if self.seconds >= outer.seconds:
+            return outer
+        return TimeSpan(min(max(self.start, outer.start), outer.end - self.seconds), self.seconds)
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """An instant of a run, and what is shown around it."""
+    """Instant of a run, with the span visible around it."""
 
     t: float
-    """s."""
-    whole: TimeSpan
-    """The run's own time."""
+    """In seconds."""
+    run_span: TimeSpan
     flow: int = 0
-    """The number of the flow that is told of; no such flow where the run has none."""
-    shown: tuple[TimeSpan, ...] = ()
-    """Each zoom's, from the outermost to the one that is shown; empty for the whole run."""
-    counted_from: float | None = None
-    """The loss that was zoomed to, s: its round trips are counted from there."""
-    sequence: bool = False
-    """Whether the flow's bytes are drawn, in the place of its window."""
+    """Number of the selected flow, or a number without a flow if the run has none."""
+    zooms: tuple[TimeSpan, ...] = ()
+    """Visible spans of the zooms, outermost first; empty for the whole run."""
+    loss_origin: float | None = None
+    """Time of the loss event zoomed to, s; round trips are counted from here."""
+    shows_sequence: bool = False
+    """Whether the sequence graph replaces the flow's cwnd."""
 
     @property
     def span(self) -> TimeSpan:
-        return self.shown[-1] if self.shown else self.whole
+        return self.zooms[-1] if self.zooms else self.run_span
 
     @property
-    def zoomed(self) -> bool:
-        return bool(self.shown)
+    def is_zoomed(self) -> bool:
+        return bool(self.zooms)
 
     def column(self, columns: int) -> int:
-        """The column in which it stands."""
         return self.span.column(self.t, columns)
 
-    def moved(self, by: int, columns: int) -> Cursor:
-        """So many columns on; at the edge of a zoom the part that is shown moves along."""
+    def move(self, by: int, columns: int) -> Cursor:
+        """Move by columns; beyond the edge of a zoom, the span moves along."""
         step = self.span.seconds / columns
-        return self.at(self.span.start + (self.column(columns) + by + 0.5) * step)
+        return self.move_to(self.span.start + (self.column(columns) + by + 0.5) * step)
 
-    def pointed(self, column: int, columns: int) -> Cursor:
-        """At that column of those that are shown."""
+    def move_to_column(self, column: int, columns: int) -> Cursor:
+        """Move to a column of the visible span."""
         inside = min(columns - 1, max(0, column))
-        return self.at(self.span.start + (inside + 0.5) * self.span.seconds / columns)
+        return self.move_to(self.span.start + (inside + 0.5) * self.span.seconds / columns)
 
-    def at(self, t: float) -> Cursor:
-        """At that instant of the run; half of what is shown lies before it where it was not shown."""
-        t = min(self.whole.end, max(self.whole.start, t))
+    def move_to(self, t: float) -> Cursor:
+        """Move to an instant; if it is not visible, center the span on it."""
+        t = min(self.run_span.end, max(self.run_span.start, t))
         span = self.span
         if span.start <= t <= span.end:
             return replace(self, t=t)
-        moved = TimeSpan(t - span.seconds / 2, span.seconds).within(self.whole)
-        return replace(self, t=t, shown=(*self.shown[:-1], moved))
+        centered = TimeSpan(t - span.seconds / 2, span.seconds).within(self.run_span)
+        return replace(self, t=t, zooms=(*self.zooms[:-1], centered))
 
-    def zoomed_to(self, loss: float | None, rtt: float, spacing: float) -> Cursor | None:
-        """Closer: to that loss with its round trips where there is one, else to a part around the cursor.
+    def zoom(self, loss: float | None, rtt: float, spacing: float) -> Cursor | None:
+        """Zoom in: on a loss event with its round trips if there is one, else around the cursor.
 
-        rtt, spacing: the flow's round trip and the time between its samples, s. None where it is as close as there is
-        anything to see.
+        Args:
+            loss: Time of the loss event, s.
+            rtt: RTT of the flow, s.
+            spacing: Time between samples of the flow, s.
+
+        Returns:
+            The closer cursor; None if no closer view has data.
         """
-        least = max((LOSS_BEFORE + LOSS_AFTER) * rtt, SAMPLES * spacing)
+        min_seconds = max((RTTS_BEFORE + RTTS_AFTER) * rtt, MIN_SAMPLES * spacing)
         now = self.span.seconds
-        if loss is not None and least < now / 1.5:
-            share = LOSS_BEFORE / (LOSS_BEFORE + LOSS_AFTER)
-            span = TimeSpan(loss - share * least, least).within(self.whole)
-            return replace(self, t=loss, shown=(*self.shown, span), counted_from=loss)
-        length = max(now / CLOSER, least / 2)
+        if loss is not None and min_seconds < now / 1.5:
+            share = RTTS_BEFORE / (RTTS_BEFORE + RTTS_AFTER)
+            span = TimeSpan(loss - share * min_seconds, min_seconds).within(self.run_span)
+            return replace(self, t=loss, zooms=(*self.zooms, span), loss_origin=loss)
+        length = max(now / ZOOM_FACTOR, min_seconds / 2)
         if length > now / 1.5:
             return None
-        span = TimeSpan(self.t - length / 2, length).within(self.whole)
-        return replace(self, shown=(*self.shown, span))
+        span = TimeSpan(self.t - length / 2, length).within(self.run_span)
+        return replace(self, zooms=(*self.zooms, span))
 
-    def out(self) -> Cursor:
-        """As much of the time as before the last zoom, moved to where the cursor is."""
-        outer = replace(self, shown=self.shown[:-1])
-        if not outer.zoomed:
-            outer = replace(outer, counted_from=None)
-        return outer.at(self.t)
-
-
-def beside(losses: Sequence[float], t: float, direction: int) -> float | None:
-    """The next of them after `t`, or with a direction of -1 the last before it; None for none."""
-    there = [loss for loss in losses if (loss - t) * direction > 1e-6]
-    return (min(there) if direction > 0 else max(there)) if there else None
+    def zoom_out(self) -> Cursor:
+        """Undo the last zoom, and move the span to contain the cursor."""
+        outer = replace(self, zooms=self.zooms[:-1])
+        if not outer.is_zoomed:
+            outer = replace(outer, loss_origin=None)
+        return outer.move_to(self.t)
 
 
-def near(losses: Sequence[float], t: float, within: float) -> float | None:
-    """The nearest of them, not farther than `within` seconds; None for none."""
-    found = min(losses, key=lambda loss: abs(loss - t), default=None)
-    return found if found is not None and abs(found - t) <= within else None
+def neighboring_loss(losses: Sequence[float], t: float, direction: int) -> float | None:
+    """Return the first loss event after `t`, or the last before if `direction` is -1."""
+    candidates = [loss for loss in losses if (loss - t) * direction > 1e-6]
+    return (min(candidates) if direction > 0 else max(candidates)) if candidates else None
+
+
+def nearest_loss(losses: Sequence[float], t: float, within: float) -> float | None:
+    """Return the nearest loss event at most `within` seconds away."""
+    nearest = min(losses, key=lambda loss: abs(loss - t), default=None)
+    return nearest if nearest is not None and abs(nearest - t) <= within else None

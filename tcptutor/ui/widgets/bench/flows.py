@@ -1,4 +1,4 @@
-"""Each flow by itself: its course in a line, and its figures."""
+"""Table of flows: trajectory of cwnd as blocks, and figures of each flow."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ from math import isnan
 from tcptutor.analysis import FlowFigures
 from tcptutor.base import units
 from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.build import flow_names
 from tcptutor.ui.widgets.bench.chart import flow_style
-from tcptutor.ui.widgets.bench.history import History, filled
+from tcptutor.ui.widgets.bench.history import History, interpolate
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.bench.ruler import figure
-from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_up
 from tcptutor.ui.widgets.bench.strips import BLOCKS
 
 _COLUMNS = (7, 7, 7, 7, 8, 6)
-"""Widths of throughput, share, sent again, losses, RTT, CoV."""
+"""Column widths of throughput, share, retransmissions, losses, RTT, CoV."""
 
 
 def table(live: Live, history: History, width: int, room: int) -> list[Line]:
-    """A line a flow, at most `room` in all; the flows that do not fit are counted."""
+    """Return a line per flow, at most `room` lines in all; flows that do not fit are counted."""
     flows = sorted(history.flows)
     names = flow_names(live.run.experiment, flows)
     figures = {each.flow: each for each in live.report.flows} if live.report else {}
     highest = max(
-        [each.throughput_bps for each in figures.values()] or [_now(history, flow) for flow in flows] or [1.0]
+        [each.throughput_bps for each in figures.values()]
+        or [_current_throughput(history, flow) for flow in flows]
+        or [1.0]
     )
     scale, unit = rate_unit(highest)
     name = max([4, *map(len, names)]) + 1
-    course = max(0, width - name - sum(_COLUMNS))
-    lines = [_head(live, unit, name, course)]
-    end = [*_datagrams(live, width), *_together(live, width)]
-    kept = (
-        flows[: max(1, room - len(lines) - len(end) - 1)]
-        if len(flows) + len(lines) + len(end) > room
+    trajectory = max(0, width - name - sum(_COLUMNS))
+    lines = [_head(live, unit, name, trajectory)]
+    summary = [*_datagrams(live, width), *_totals(live, width)]
+    visible = (
+        flows[: max(1, room - len(lines) - len(summary) - 1)]
+        if len(flows) + len(lines) + len(summary) > room
         else flows
     )
     full = rounded_up(max([1.0, *(v for flow in flows for v in history.flows[flow].high if not isnan(v))]))
     start = math.ceil(live.run.experiment.flows.warmup / history.step)
     measured = [v for flow in flows for v in history.flows[flow].high[start:] if not isnan(v)]
     full = rounded_up(max([1.0, *measured])) if measured else full
-    for number, flow in enumerate(kept):
-        cells = _figures(figures.get(flow), scale) or (
-            figure(_now(history, flow) / scale),
+    for number, flow in enumerate(visible):
+        cells = _figure_cells(figures.get(flow), scale) or (
+            figure(_current_throughput(history, flow) / scale),
             "",
-            f"{history.flows[flow].total_resent}",
+            f"{history.flows[flow].total_retransmits}",
             "",
             "",
             "",
@@ -55,25 +57,27 @@ def table(live: Live, history: History, width: int, room: int) -> list[Line]:
         lines.append(
             Line.of(
                 (names[number].ljust(name), flow_style(number)),
-                (_course(history.flows[flow].last, course, full), flow_style(number)),
+                (_cwnd_blocks(history.flows[flow].last, trajectory, full), flow_style(number)),
                 ("".join(text.rjust(columns) for text, columns in zip(cells, _COLUMNS, strict=True)), TEXT),
             )
         )
-    if len(kept) < len(flows):
-        lines.append(Line.of((f"and {len(flows) - len(kept)} flows more in a taller window", MUTED)))
-    return [*lines, *end][:room]
+    if len(visible) < len(flows):
+        lines.append(Line.of((f"and {len(flows) - len(visible)} flows more in a taller window", MUTED)))
+    return [*lines, *summary][:room]
 
 
-def _head(live: Live, unit: str, name: int, course: int) -> Line:
+def _head(live: Live, unit: str, name: int, trajectory: int) -> Line:
     ended = live.report is not None
     words = (unit, "share", "again", "losses", "RTT ms", "CoV") if ended else ("now", "", "again", "", "", "")
     if not ended:
         words = (f"{unit}", "", "again", "", "", "")
     titles = "".join(word.rjust(columns) for word, columns in zip(words, _COLUMNS, strict=True))
-    return Line.of(("flow".ljust(name), MUTED), ("cwnd"[:course].ljust(course), MUTED), (titles, MUTED))
+    return Line.of(
+        ("flow".ljust(name), MUTED), ("cwnd"[:trajectory].ljust(trajectory), MUTED), (titles, MUTED)
+    )
 
 
-def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
+def _figure_cells(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
     if flow is None:
         return ()
     return (
@@ -86,19 +90,18 @@ def _figures(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
     )
 
 
-def _now(history: History, flow: int) -> float:
-    """Throughput of the last second, bit/s."""
+def _current_throughput(history: History, flow: int) -> float:
+    """Return the throughput of the last second, bit/s."""
     known = [rate for rate in history.throughput(flow) if not isnan(rate)]
     last = known[-max(1, math.ceil(1 / history.step)) :]
     return sum(last) / len(last) if last else 0.0
 
 
-def _course(values: Sequence[float], columns: int, full: float) -> str:
-    """The window over time in blocks."""
-    whole, blocks = filled(values), []
+def _cwnd_blocks(values: Sequence[float], columns: int, full: float) -> str:
+    interpolated, blocks = interpolate(values), []
     for column in range(columns - 1):
-        first, last = (at * len(whole) // (columns - 1) for at in (column, column + 1))
-        known = [value for value in whole[first : max(first + 1, last)] if not isnan(value)]
+        first, last = (at * len(interpolated) // (columns - 1) for at in (column, column + 1))
+        known = [value for value in interpolated[first : max(first + 1, last)] if not isnan(value)]
         level = round(sum(known) / len(known) / full * 7) if known else 0
         blocks.append(BLOCKS[min(7, max(1, level))] if known else " ")
     return "".join(blocks).ljust(columns)
@@ -118,12 +121,12 @@ def _datagrams(live: Live, width: int) -> Iterator[Line]:
         yield Line.of((", ".join(parts)[:width], TEXT))
 
 
-def _together(live: Live, width: int) -> Iterator[Line]:
+def _totals(live: Live, width: int) -> Iterator[Line]:
     report = live.report
     if report is None or not report.flows:
         return
-    several = len(report.flows) > 1
-    parts = [f"Jain's index {report.jain_index:.3f}"] if several and report.jain_index is not None else []
+    has_peers = len(report.flows) > 1
+    parts = [f"Jain's index {report.jain_index:.3f}"] if has_peers and report.jain_index is not None else []
     parts += [f"{each.direction} {units.rate(each.throughput_bps)}" for each in report.directions]
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
@@ -134,10 +137,10 @@ def _together(live: Live, width: int) -> Iterator[Line]:
     while len(parts) > 1 and len(" · ".join(parts)) > width:
         parts.pop()
     yield Line.of((" · ".join(parts)[:width], STRONG))
-    yield from (Line.of((text[:width], MUTED)) for text in _notes(several) if len(text) <= width)
+    yield from (Line.of((text[:width], MUTED)) for text in _footnotes(has_peers) if len(text) <= width)
 
 
-def _notes(several: bool) -> Iterator[str]:
+def _footnotes(has_peers: bool) -> Iterator[str]:
     yield "of the measured time; CoV: spread of a flow's own seconds over their mean"
-    if several:
+    if has_peers:
         yield "Jain's index: 1 when all get the same, 1/n when one of n gets all"

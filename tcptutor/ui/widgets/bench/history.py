@@ -1,6 +1,6 @@
-"""A run's samples summed up in equal steps of its time, which is all that a screen can show of them.
+"""Samples of a run, aggregated in equal time steps at the resolution of the screen.
 
-However long the run, it takes as much memory, and each sample is looked at once.
+Memory does not depend on the length of the run, and each sample is read once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
 
-_BEFORE = 1.0
-"""Seconds before a part of a run, and after it, in which each flow was sampled."""
+_MARGIN_S = 1.0
+"""Seconds around a part of a run from which samples are read for its first and last rates."""
 
 _Row: TypeAlias = tuple[int, float, float, int, int, int, int, int, int, int]
 
@@ -30,64 +30,64 @@ def _unknown() -> array[float]:
     return array("d", [math.nan]) * STEPS
 
 
-def _none() -> array[float]:
+def _zeros() -> array[float]:
     return array("d", [0.0]) * STEPS
 
 
 @dataclass
 class FlowHistory:
-    """One TCP flow, by step; NaN where no sample fell."""
+    """TCP flow by step; NaN in steps without samples."""
 
     low: array[float] = field(default_factory=_unknown)
-    """The smallest window, segments."""
+    """Smallest cwnd, segments."""
     high: array[float] = field(default_factory=_unknown)
     last: array[float] = field(default_factory=_unknown)
     rtt: array[float] = field(default_factory=_unknown)
-    """The latest smoothed RTT, s."""
-    acked: ByteCount = field(default_factory=lambda: ByteCount(STEPS))
-    """Payload acknowledged since the flow began."""
-    resent: array[float] = field(default_factory=_none)
-    """Segments sent again in the step."""
-    losses: array[float] = field(default_factory=_none)
-    """Loss events in the step."""
-    marked: array[float] = field(default_factory=_none)
-    """Cuts of the window by marks alone in the step."""
-    total_resent: int = 0
+    """Latest smoothed RTT, s."""
+    bytes_acked: ByteCount = field(default_factory=lambda: ByteCount(STEPS))
+    """Payload acknowledged since the flow started."""
+    retransmits: array[float] = field(default_factory=_zeros)
+    """Retransmitted segments per step."""
+    losses: array[float] = field(default_factory=_zeros)
+    """Loss events per step."""
+    mark_reductions: array[float] = field(default_factory=_zeros)
+    """Window reductions by ECN marks alone, per step."""
+    total_retransmits: int = 0
     mss: int = 0
     base_rtt: float = math.inf
     until: float = 0.0
-    """Time of the latest sample that brought progress, s."""
+    """Time of the latest sample with progress, s."""
     samples: int = 0
     _cuts: CutFinder = field(default_factory=CutFinder)
-    _bytes: int = 0
-    _early: tuple[int, float] | None = None
-    """Window and RTT at the latest sample before the time that is summed up."""
+    _acked_so_far: int = 0
+    _before_start: tuple[int, float] | None = None
+    """Cwnd and RTT at the latest sample before the recorded time."""
 
     def add(self, step: int | None, t: float, row: _Row) -> None:
-        """`step` is None before and after the time that is summed up: what is counted goes on."""
-        cwnd, rtt, min_rtt, acked, resent, state, ssthresh, marks, timeouts, mss = row
+        """Add a sample; `step` is None outside the recorded time, where only counters advance."""
+        cwnd, rtt, min_rtt, bytes_acked, retransmits, state, ssthresh, marks, timeouts, mss = row
         self.samples += 1
         if 0 < min_rtt < self.base_rtt:
             self.base_rtt = min_rtt
-        if acked > self._bytes:
-            self._bytes, self.until = acked, t
-        cut = self._cuts.at(state, ssthresh, resent, marks, timeouts, acked)
+        if bytes_acked > self._acked_so_far:
+            self._acked_so_far, self.until = bytes_acked, t
+        reduction = self._cuts.at(state, ssthresh, retransmits, marks, timeouts, bytes_acked)
         self.mss = max(mss, self.mss)
-        again = max(0, resent - self.total_resent)
-        self.total_resent += again
-        self.acked.add(step, t, acked)
+        resent_now = max(0, retransmits - self.total_retransmits)
+        self.total_retransmits += resent_now
+        self.bytes_acked.add(step, t, bytes_acked)
         if step is None:
-            self._early = cwnd, rtt
+            self._before_start = cwnd, rtt
             return
-        if self._early is not None:
-            # What was so as the time begins: the latest sample says it until there is another.
-            was, took = self._early
+        if self._before_start is not None:
+            # The value at the start of the recorded time is that of the latest sample before.
+            earlier_cwnd, earlier_rtt = self._before_start
             if step:
-                self.low[0] = self.high[0] = self.last[0] = was
-                self.rtt[0] = took or math.nan
-            self._early = None
+                self.low[0] = self.high[0] = self.last[0] = earlier_cwnd
+                self.rtt[0] = earlier_rtt or math.nan
+            self._before_start = None
         low = self.low[step]
-        if isnan(low):  # the first of its step
+        if isnan(low):  # first sample of the step
             self.low[step] = self.high[step] = cwnd
         elif cwnd < low:
             self.low[step] = cwnd
@@ -96,138 +96,140 @@ class FlowHistory:
         self.last[step] = cwnd
         if rtt:
             self.rtt[step] = rtt
-        self.resent[step] += again
-        self.losses[step] += cut is Cut.LOSS
-        self.marked[step] += cut is Cut.MARK
+        self.retransmits[step] += resent_now
+        self.losses[step] += reduction is Cut.LOSS
+        self.mark_reductions[step] += reduction is Cut.MARK
 
 
 @dataclass
 class UdpHistory:
-    """One UDP flow, by step."""
+    """UDP flow by step."""
 
     received: ByteCount = field(default_factory=lambda: ByteCount(STEPS))
-    """Payload that has arrived since the flow began."""
-    lost: array[float] = field(default_factory=_none)
-    """Datagrams lost in the step."""
+    """Payload received since the flow started."""
+    lost: array[float] = field(default_factory=_zeros)
+    """Datagrams lost per step."""
     total_lost: int = 0
     datagrams: int = 0
 
 
 class History:
-    """Follows one run as it grows, or a part of its time, `seconds` from `start` on.
+    """History of a run as it grows, or of `seconds` of it from `start`.
 
-    Used by one thread at a time, which need not be the one that the run grows in.
+    Not thread-safe, but the run may grow in another thread.
     """
 
     def __init__(self, seconds: float, start: float | None = None) -> None:
         self.seconds, self.start = seconds, start or 0.0
-        self.whole = start is None
-        """Whether it is of a whole run."""
+        self.is_whole = start is None
         self.until = 0.0
         """Time of the latest sample, s."""
         self.flows: dict[int, FlowHistory] = {}
         self.udp: dict[int, UdpHistory] = {}
         self.queue = _unknown()
-        """The most that waited at the bottleneck in the step, bytes."""
-        self.dropped = _none()
-        """Packets that its queue dropped in the step."""
+        """Maximum backlog of the bottleneck queue per step, bytes."""
+        self.dropped = _zeros()
+        """Packets dropped by the queue per step."""
         self.total_dropped = 0
-        self._drops_before = not self.whole
-        """Whether it is still to be found out what was dropped before the time that is summed up."""
+        self._drops_before = not self.is_whole
+        """Whether the drops before the recorded time are still unknown."""
         self._rates: dict[int, tuple[int, array[float]]] = {}
-        """The throughput by flow, with the number of samples it was made of."""
-        self._seen = {"samples": 0, "queue": 0, "udp": 0}
+        """Cached throughput by flow, with the number of samples it was computed from."""
+        self._read_rows = {"samples": 0, "queue": 0, "udp": 0}
 
     @property
     def step(self) -> float:
-        """Seconds."""
+        """Length of a step, s."""
         return self.seconds / STEPS
 
     def follow(self, run: Run) -> None:
-        """Take what has come since the last time."""
+        """Read the samples added since the last call."""
         self._samples(run)
         self._queue(run)
         self._udp(run)
 
     def _samples(self, run: Run) -> None:
-        for flow, t, *row in self._new(
+        for flow, t, *row in self._unread(
             run.samples, "samples", "bytes_received", "flow", "t", "cwnd", "rtt", "min_rtt", "bytes_acked",
             "retransmits", "ca_state", "ssthresh", "delivered_ce", "total_rto", "mss",
         ):  # fmt: skip
-            if (mine := self.flows.get(flow)) is None:
-                mine = self.flows[flow] = FlowHistory()
-                if not self.whole:  # what is counted had begun before
-                    mine.total_resent = row[4]
-            mine.add(self._at(t), t, tuple(row))
-            self._reach(t)
+            if (flow_history := self.flows.get(flow)) is None:
+                flow_history = self.flows[flow] = FlowHistory()
+                if not self.is_whole:  # counters started earlier
+                    flow_history.total_retransmits = row[4]
+            flow_history.add(self._step_at(t), t, tuple(row))
+            self._extend_until(t)
 
     def _queue(self, run: Run) -> None:
-        for t, waiting, drops in self._new(run.queue, "queue", "sent", "t", "bytes", "drops"):
+        for t, waiting, drops in self._unread(run.queue, "queue", "sent", "t", "bytes", "drops"):
             if self._drops_before:
                 self.total_dropped, self._drops_before = drops, False
-            step, more = self._at(t), max(0, drops - self.total_dropped)
-            self.total_dropped += more
+            step, new_drops = self._step_at(t), max(0, drops - self.total_dropped)
+            self.total_dropped += new_drops
             if step is None:
                 continue
             if not waiting <= self.queue[step]:
                 self.queue[step] = waiting
-            self.dropped[step] += more
+            self.dropped[step] += new_drops
 
     def _udp(self, run: Run) -> None:
-        for flow, t, received, datagrams, lost in self._new(
+        for flow, t, received, datagrams, lost in self._unread(
             run.udp_samples, "udp", "jitter", "flow", "t", "received", "datagrams", "lost"
         ):
-            mine = self.udp.setdefault(flow, UdpHistory(total_lost=0 if self.whole else lost))
-            step = self._at(t)
-            mine.received.add(step, t, received)
+            flow_history = self.udp.setdefault(flow, UdpHistory(total_lost=0 if self.is_whole else lost))
+            step = self._step_at(t)
+            flow_history.received.add(step, t, received)
             if step is not None:
-                mine.lost[step] += max(0, lost - mine.total_lost)
-            mine.total_lost, mine.datagrams = lost, datagrams
-            self._reach(t)
+                flow_history.lost[step] += max(0, lost - flow_history.total_lost)
+            flow_history.total_lost, flow_history.datagrams = lost, datagrams
+            self._extend_until(t)
 
-    def _reach(self, t: float) -> None:
-        self.until = max(self.until, t if self.whole else min(t, self.start + self.seconds))
+    def _extend_until(self, t: float) -> None:
+        self.until = max(self.until, t if self.is_whole else min(t, self.start + self.seconds))
 
     def throughput(self, flow: int) -> array[float]:
-        """Return what was acknowledged of that TCP flow in each step, bit/s, over whole round trips."""
-        mine = self.flows[flow]
-        if flow not in self._rates or self._rates[flow][0] != mine.samples:
-            known = filled(mine.rtt)
-            base = mine.base_rtt if mine.base_rtt < math.inf else math.nan
+        """Return the acknowledged throughput of a TCP flow in each step, bit/s, over whole round trips."""
+        flow_history = self.flows[flow]
+        if flow not in self._rates or self._rates[flow][0] != flow_history.samples:
+            known = interpolate(flow_history.rtt)
+            base = flow_history.base_rtt if flow_history.base_rtt < math.inf else math.nan
             trips = [base if isnan(rtt) else rtt for rtt in known]
-            self._rates[flow] = mine.samples, mine.acked.rates(self.start, self.step, trips)
+            self._rates[flow] = (
+                flow_history.samples,
+                flow_history.bytes_acked.rates(self.start, self.step, trips),
+            )
         return self._rates[flow][1]
 
-    def arriving(self, flow: int, over: float = 0.0) -> array[float]:
-        """Return what arrived of that UDP flow in each step, bit/s, each a mean over `over` seconds."""
+    def arrival_rate(self, flow: int, over: float = 0.0) -> array[float]:
+        """Return the arrival rate of a UDP flow in each step, bit/s, averaged over `over` seconds."""
         return self.udp[flow].received.rates(self.start, self.step, [over] * STEPS if over else ())
 
-    def _new(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
-        """Rows that have not been seen. `last` is the column that a growing table is given last."""
-        first, until = self._seen[name], len(table.column(last))
-        if not self.whole:
-            # The rates at both ends need counts from outside.
+    def _unread(self, table: Table, name: str, last: str, *columns: str):  # type: ignore[no-untyped-def, type-arg]
+        """Yield unread rows; `last` is the column that a growing table fills last."""
+        first, until = self._read_rows[name], len(table.column(last))
+        if not self.is_whole:
+            # Rates at both ends need counters from outside.
             times = table.column("t")
-            first = max(first, bisect_left(times, self.start - _BEFORE, hi=until))
-            until = max(first, bisect_right(times, self.start + self.seconds + _BEFORE, hi=until))
-        self._seen[name] = until
+            first = max(first, bisect_left(times, self.start - _MARGIN_S, hi=until))
+            until = max(first, bisect_right(times, self.start + self.seconds + _MARGIN_S, hi=until))
+        self._read_rows[name] = until
         return zip(*(table.column(column)[first:until] for column in columns), strict=True)
 
     def warm_steps(self, warmup: float) -> int:
-        """Steps before the measured time; 0 for a part of a run, of which all counts."""
-        return math.ceil(warmup / self.seconds * STEPS) if self.whole else 0
+        """Return the number of steps before the measured time; 0 for a part of a run."""
+        return math.ceil(warmup / self.seconds * STEPS) if self.is_whole else 0
 
-    def _at(self, t: float) -> int | None:
-        """The step of `t`; outside of a whole run, whose last samples may come late, the nearest one."""
+    def _step_at(self, t: float) -> int | None:
+        """Return the step of `t`; None outside a part, the nearest one for late samples of a whole run."""
         step = int((t - self.start) / self.seconds * STEPS // 1)
-        if not self.whole and not 0 <= step < STEPS:
+        if not self.is_whole and not 0 <= step < STEPS:
             return None
         return min(STEPS - 1, max(0, step))
 
 
-def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
-    """`values` with straight lines between what is known; `before` up to the first, NaN after the last."""
-    whole = array("d", [math.nan]) * len(values)
+def interpolate(values: Sequence[float], before: float = math.nan) -> array[float]:
+    """Interpolate linearly between known values; `before` fills up to the first, NaN follows the last."""
+    result = array("d", [math.nan]) * len(values)
     known, value = -1, before
     for at, now in enumerate(values):
         if isnan(now):
@@ -235,7 +237,7 @@ def filled(values: Sequence[float], before: float = math.nan) -> array[float]:
         gap = at - known
         for between in range(1, gap):
             share = between / gap
-            whole[known + between] = value + share * (now - value) if known >= 0 else before
-        whole[at] = now
+            result[known + between] = value + share * (now - value) if known >= 0 else before
+        result[at] = now
         known, value = at, now
-    return whole
+    return result

@@ -1,4 +1,4 @@
-"""A line of the screen: a character and the name of its style for each cell."""
+"""Line of cells: text, with a style name per cell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import groupby
 from tcptutor.ui import words
 
 Piece = tuple[str, str]
-"""Text, and the name of its style."""
+"""Text and name of its style."""
 
 TEXT, STRONG, MUTED, GOOD, BAD, WARN = "text", "strong", "muted", "good", "bad", "warn"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line; a blank has the style of what stands before it, since every change of style costs bytes."""
+    """One line; blanks take the style to their left, since every change of style costs output."""
 
     text: str = ""
     styles: tuple[str, ...] = ()
@@ -30,52 +30,50 @@ class Line:
         return len(self.text)
 
     def cells(self) -> list[tuple[str, str]]:
-        """Character and style of each cell."""
         return list(zip(self.text, self.styles, strict=True))
 
     def pieces(self) -> Iterator[Piece]:
-        """Runs of cells of one style."""
+        """Yield runs of cells with the same style."""
         start = 0
         for style, group in groupby(self.styles):
             end = start + sum(1 for _ in group)
             yield self.text[start:end], style
             start = end
 
-    def fitted(self, width: int) -> Line:
-        """Exactly so wide: cut, or filled up with blanks."""
-        missing = width - len(self.text)
-        if missing <= 0:
+    def fit(self, width: int) -> Line:
+        """Cut or pad to exactly `width` cells."""
+        padding = width - len(self.text)
+        if padding <= 0:
             return Line(self.text[:width], self.styles[:width])
-        return Line(self.text + " " * missing, self.styles + (self.styles[-1:] or (TEXT,)) * missing)
+        return Line(self.text + " " * padding, self.styles + (self.styles[-1:] or (TEXT,)) * padding)
 
-    def and_at(self, column: int, right: Line) -> Line:
-        """With `right` from that column on."""
-        left = self.fitted(column)
+    def append_at(self, column: int, right: Line) -> Line:
+        """Append `right`, starting at `column`."""
+        left = self.fit(column)
         return Line(left.text + right.text, left.styles + right.styles)
 
     def part(self, start: int, end: int) -> Line:
-        """Its cells from `start` to before `end`."""
         return Line(self.text[start:end], self.styles[start:end])
 
-    def changed(self, before: Line, start: int, end: int) -> tuple[int, int] | None:
-        """From where to where, between `start` and `end`, it differs from what it was; None if it does not."""
+    def changed_range(self, before: Line, start: int, end: int) -> tuple[int, int] | None:
+        """Return the range of cells that differ from `before` between `start` and `end`; None if equal."""
         if self == before:
             return None
-        now, then = (line.fitted(end).cells() for line in (self, before))
+        now, then = (line.fit(end).cells() for line in (self, before))
         differs = [at for at in range(start, end) if now[at] != then[at]]
         return (differs[0], differs[-1] + 1) if differs else None
 
 
 def spread(left: Line, right: Line, width: int) -> Line:
-    """One at each end; the right one gives way where both do not fit."""
+    """Align two lines to both ends; `right` is dropped if they do not fit."""
     gap = width - left.width - right.width
-    return left.and_at(width - right.width, right) if gap >= 2 else left.fitted(min(width, left.width))
+    return left.append_at(width - right.width, right) if gap >= 2 else left.fit(min(width, left.width))
 
 
-def paragraph(what: str, style: str, text: str, width: int, indent: str = "") -> list[Line]:
-    """`text` wrapped, with `what` before it in a style of its own."""
-    wrapped = words.wrapped(what + text, width, indent)
-    head = len(indent) + len(what)
+def paragraph(lead: str, style: str, text: str, width: int, indent: str = "") -> list[Line]:
+    """Wrap `text`, starting with `what` in a style of its own."""
+    wrapped = words.wrapped(lead + text, width, indent)
+    head = len(indent) + len(lead)
     return [
         Line.of((line[:head], style), (line[head:], TEXT)) if number == 0 else Line.of((line, TEXT))
         for number, line in enumerate(wrapped)

@@ -1,6 +1,6 @@
-"""The run's side of the screen, in whatever room it has: the chart, the strips under it, the ruler, and why.
+"""Panel of a run: chart, strips, ruler and verdict, laid out for any size.
 
-With a cursor in it, what is told of that instant stands in the place of ruler and verdict.
+With a cursor in the run, a readout of the instant replaces ruler and verdict.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes, layout, look, network
-from tcptutor.ui.widgets.bench.cursor import Cursor, beside, near
-from tcptutor.ui.widgets.bench.drawn import DrawnPanel
+from tcptutor.ui.widgets.bench import axes, cursor_view, layout, network
+from tcptutor.ui.widgets.bench.cursor import Cursor, nearest_loss, neighboring_loss
 from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.bench.inspection import Inspection
+from tcptutor.ui.widgets.bench.line_panel import LinePanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
-from tcptutor.ui.widgets.bench.looking import Looking
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
-_NEAR = 2
-"""Columns from a loss within which a zoom is one to that loss."""
+_NEAR_COLUMNS = 2
+"""Columns around a loss event within which a zoom goes to the event."""
 
 
-class RunPanel(DrawnPanel):
-    """Draws one `Live`; told when it moved, it draws at its own pace."""
+class RunPanel(LinePanel):
+    """View of one `Live`; redraws at a limited rate as its data grows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,201 +37,199 @@ class RunPanel(DrawnPanel):
         self._history: History | None = None
         self._own: OwnPrediction | None = None
         self._experiment: Experiment | None = None
-        self._said = ""
+        self._message = ""
         self._view: layout.View = "chart"
         self._cursor: Cursor | None = None
-        self._looking: Looking | None = None
-        self._could_look = False
+        self._inspection: Inspection | None = None
+        self._could_inspect = False
         self.changed: Callable[[], None] = lambda: None
-        """Called when other keys work than before: the cursor came or went, or zoomed. The screen sets it."""
+        """Called when the active keys change, as the cursor appears, disappears or zooms; set by the screen."""
         self.run_file: Callable[[Run], Path | None] = lambda _: None
-        """Gives the file of a run, beside which its packets are. The screen sets it."""
+        """Returns the file of a run, next to which its packets are; set by the screen."""
 
     def idle(self, experiment: Experiment, instruction: str) -> None:
-        """Nothing was run yet: say what would be, and how to start it."""
+        """Show the network and how to start, before any run."""
         self._live, self._history = None, None
-        self._forget()
-        self._experiment, self._said = experiment, " ".join((instruction, *_kept(experiment)))
-        self._say_can_look()
+        self._end_inspection()
+        self._experiment, self._message = experiment, " ".join((instruction, *_capture_sentence(experiment)))
+        self._notify_can_inspect()
         self.set_class(False, "-live")
         self.refresh(layout=True)
         self.draw()
 
     def show(self, live: Live, own: OwnPrediction | None) -> None:
-        """Show this run now; nothing when the page was left meanwhile."""
+        """Show a run; no-op if the page was left meanwhile."""
         if not self.is_attached:
             return
         if live is not self._live:
             self._live, self._history = live, History(live.run.experiment.seconds)
             self._view = "chart"
-            self._forget()
-        self._own, self._said = own, ""
+            self._end_inspection()
+        self._own, self._message = own, ""
         self.set_class(True, "-live")
         self.set_class(live.state == "ended", "-ended")
-        self.call_after_refresh(self.pace.now)
-        self._understand()
-        self._say_can_look()
+        self.call_after_refresh(self.pace.draw_now)
+        self._update_insight()
+        self._notify_can_inspect()
 
     @property
     def shown(self) -> Live | None:
-        """The run on show; None while nothing was run."""
+        """Run on display; None before any."""
         return self._live
 
     def say(self, text: str) -> None:
-        """A word about running, where its state stands."""
-        self._said = text
+        """Show a message in place of the run's status."""
+        self._message = text
         self.draw()
 
     def moved(self) -> None:
-        """The run on show has new data."""
+        """Redraw for new data of the run."""
         if self._live is not None:
-            self._said = ""
+            self._message = ""
             seconds = self._live.run.experiment.seconds
             if self._history is not None and self._history.seconds != seconds:
-                # One whose end was not known takes longer than the chart was for, or has ended.
+                # The run takes longer than announced, or has ended: its length was unknown.
                 self._history = History(seconds)
-        self.pace.ask()
-        self._understand()
-        self._say_can_look()
+        self.pace.request()
+        self._update_insight()
+        self._notify_can_inspect()
 
     def turn(self) -> None:
-        """The next view: the chart, the table of models, each flow by itself."""
+        """Show the next view: chart, table of models, flows."""
         if self._live is None:
             return
-        self._forget()
-        there = layout.views(self._live)
-        at = there.index(self._view) if self._view in there else 0
-        self._view = there[(at + 1) % len(there)]
+        self._end_inspection()
+        views = layout.views(self._live)
+        at = views.index(self._view) if self._view in views else 0
+        self._view = views[(at + 1) % len(views)]
         self.draw()
 
     # The cursor
 
     @property
-    def can_look(self) -> bool:
-        """Whether there is anything to look into."""
+    def can_inspect(self) -> bool:
+        """Whether the run on display can be inspected."""
         return self._live is not None and self._live.has_samples and not self._live.hides_fault
 
-    def _say_can_look(self) -> None:
-        if self.can_look != self._could_look:
-            self._could_look = self.can_look
+    def _notify_can_inspect(self) -> None:
+        if self.can_inspect != self._could_inspect:
+            self._could_inspect = self.can_inspect
             self.changed()
 
     @property
     def cursor(self) -> Cursor | None:
-        """Where it stands; None while there is none."""
+        """Cursor in the run; None without one."""
         return self._cursor
 
-    def look(self) -> None:
-        """Into the run, or no longer."""
+    def toggle_inspection(self) -> None:
+        """Start or end the inspection of the run."""
         if self._cursor is not None:
-            self._forget()
+            self._end_inspection()
             self.draw()
-        elif self._begin_looking() is not None:
+        elif self._start_inspection() is not None:
             self.draw()
 
     def step(self, by: int) -> None:
-        """So many columns on; back where it is negative."""
+        """Move the cursor by columns."""
         if self._cursor is not None:
-            self._to(self._cursor.moved(by, self._columns))
+            self._set_cursor(self._cursor.move(by, self._columns))
 
     def to_loss(self, direction: int) -> None:
-        """To the next loss or mark of the flow, or with -1 to the one before."""
-        if self._cursor is None or self._looking is None:
+        """Move to the next loss or mark of the flow, or to the previous one if `direction` is -1."""
+        if self._cursor is None or self._inspection is None:
             return
-        there = beside(self._looking.losses(self._cursor.flow), self._cursor.t, direction)
-        if there is not None:
-            self._to(self._cursor.at(there))
+        loss = neighboring_loss(self._inspection.losses(self._cursor.flow), self._cursor.t, direction)
+        if loss is not None:
+            self._set_cursor(self._cursor.move_to(loss))
 
     def zoom(self) -> None:
-        """To the loss at the cursor and its round trips; where there is none, to a part around it."""
-        cursor, looking = self._cursor, self._looking
-        if cursor is None or looking is None:
+        """Zoom to the loss event at the cursor, else around the cursor."""
+        cursor, inspection = self._cursor, self._inspection
+        if cursor is None or inspection is None:
             return
-        within = (_NEAR + 0.5) * cursor.span.seconds / self._columns
-        loss = near(looking.losses(cursor.flow), cursor.t, within)
-        closer = cursor.zoomed_to(loss, looking.round_trip(cursor), looking.latest.spacing(cursor.flow))
+        within = (_NEAR_COLUMNS + 0.5) * cursor.span.seconds / self._columns
+        loss = nearest_loss(inspection.losses(cursor.flow), cursor.t, within)
+        closer = cursor.zoom(loss, inspection.round_trip(cursor), inspection.latest.spacing(cursor.flow))
         if closer is not None:
-            self._to(closer)
+            self._set_cursor(closer)
 
     def zoom_out(self) -> None:
-        """To what was shown before the last zoom."""
-        if self._cursor is not None and self._cursor.zoomed:
-            self._to(self._cursor.out())
+        """Undo the last zoom."""
+        if self._cursor is not None and self._cursor.is_zoomed:
+            self._set_cursor(self._cursor.zoom_out())
 
     def next_flow(self) -> None:
-        """Tell of the next one."""
-        if self._cursor is not None and self._looking is not None:
-            self._to(self._looking.next_flow(self._cursor))
+        """Select the next flow."""
+        if self._cursor is not None and self._inspection is not None:
+            self._set_cursor(self._inspection.next_flow(self._cursor))
 
     def sequence(self) -> None:
-        """Draw the flow's bytes in the place of its window, or its window again."""
+        """Toggle between the flow's cwnd and its sequence graph."""
         if self._cursor is not None and self.has_sequence:
-            self._to(replace(self._cursor, sequence=not self._cursor.sequence))
+            self._set_cursor(replace(self._cursor, shows_sequence=not self._cursor.shows_sequence))
 
     @property
     def has_sequence(self) -> bool:
-        """Whether the flows' bytes were traced."""
-        return self._looking is not None and self._looking.has_sequence
+        return self._inspection is not None and self._inspection.has_sequence
 
     @property
     def has_flows(self) -> bool:
-        """Whether there is another flow to be told of."""
-        return self._looking is not None and len(self._looking.latest.flows) > 1
+        """Whether the run has several flows."""
+        return self._inspection is not None and len(self._inspection.latest.flows) > 1
 
     @property
     def _columns(self) -> int:
-        """Of the time axis."""
         return max(1, axes.columns(self.content_size.width))
 
-    def _begin_looking(self) -> Cursor | None:
-        if self._live is None or self._history is None or not self.can_look:
+    def _start_inspection(self) -> Cursor | None:
+        if self._live is None or self._history is None or not self.can_inspect:
             return None
-        if self._looking is None:
-            self._looking = Looking(self._live, self._history, self.run_file(self._live.run))
-        self._view, self._cursor = "chart", self._looking.first()
-        self._understand()
+        if self._inspection is None:
+            self._inspection = Inspection(self._live, self._history, self.run_file(self._live.run))
+        self._view, self._cursor = "chart", self._inspection.initial_cursor()
+        self._update_insight()
         self.changed()
         return self._cursor
 
-    def _forget(self) -> None:
-        self._looking = None
+    def _end_inspection(self) -> None:
+        self._inspection = None
         if self._cursor is not None:
             self._cursor = None
             self.changed()
 
-    def _to(self, cursor: Cursor) -> None:
+    def _set_cursor(self, cursor: Cursor) -> None:
         before, self._cursor = self._cursor, cursor
         if cursor != before:
             self.draw()
-            self._understand()
-            if before is None or before.zoomed != cursor.zoomed:
+            self._update_insight()
+            if before is None or before.is_zoomed != cursor.is_zoomed:
                 self.changed()
 
-    def _understand(self) -> None:
-        """Work out what limited the flows, in a thread, where it is not known yet of what was measured by now."""
-        looking, cursor = self._looking, self._cursor
-        if looking is not None and cursor is not None and looking.take_on(cursor.t):
-            self.run_worker(self._work_out(looking), group="insight")
+    def _update_insight(self) -> None:
+        """Analyze the run in a thread, unless the analysis covers the cursor already."""
+        inspection, cursor = self._inspection, self._cursor
+        if inspection is not None and cursor is not None and inspection.start_analysis(cursor.t):
+            self.run_worker(self._analyze(inspection), group="insight")
 
-    async def _work_out(self, looking: Looking) -> None:
-        await looking.work_out(background.insight)
-        if looking is self._looking:
+    async def _analyze(self, inspection: Inspection) -> None:
+        await inspection.analyze(background.insight)
+        if inspection is self._inspection:
             self.draw()
-            self._understand()  # a run that ended meanwhile
+            self._update_insight()  # the run may have ended meanwhile
 
     # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        self._point(event)
+        self._point_at(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if event.button == 1 and self._cursor is not None:
-            self._point(event)
+            self._point_at(event)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         if self._cursor is not None:
             event.stop()
-            self._point(event)
+            self._point_at(event)
             self.zoom()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -239,16 +237,16 @@ class RunPanel(DrawnPanel):
             event.stop()
             self.zoom_out()
 
-    def _point(self, event: events.MouseEvent) -> None:
-        """The cursor goes where the chart was pointed at, and comes where there was none."""
+    def _point_at(self, event: events.MouseEvent) -> None:
+        """Move the cursor to the mouse, or start the inspection with a click on the chart."""
         region = self.content_region
         column, row = int(event.screen_x) - region.x - axes.GUTTER, int(event.screen_y) - region.y
         if not 0 <= column < self._columns:
             return
         at_chart = 0 <= row < len(self.lines) and self.lines[row][axes.GUTTER - 1 : axes.GUTTER] in ("┤", "│")
-        cursor = self._cursor or (self._begin_looking() if at_chart else None)
+        cursor = self._cursor or (self._start_inspection() if at_chart else None)
         if cursor is not None:
-            self._to(cursor.pointed(column, self._columns))
+            self._set_cursor(cursor.move_to_column(column, self._columns))
 
     # Its lines
 
@@ -257,24 +255,24 @@ class RunPanel(DrawnPanel):
             return None
         if self._experiment is None:
             return []
-        drawn = network.drawing(self._experiment)
-        instruction = paragraph("", TEXT, self._said, width)
-        if height >= len(drawn) + len(instruction) + 2:
-            return [*drawn, Line(), Line(), *instruction]
+        drawing = network.drawing(self._experiment)
+        instruction = paragraph("", TEXT, self._message, width)
+        if height >= len(drawing) + len(instruction) + 2:
+            return [*drawing, Line(), Line(), *instruction]
         return [*paragraph("", TEXT, words.experiment_line(self._experiment), width), *instruction]
 
     def picture(self) -> Callable[[int, int], list[Line]]:
-        if self._cursor is not None and self._looking is not None:
-            return partial(look.picture, self._looking, self._cursor)
+        if self._cursor is not None and self._inspection is not None:
+            return partial(cursor_view.render, self._inspection, self._cursor)
         live, history = self._live, self._history
         assert live is not None
         assert history is not None
         view: layout.View = self._view if self._view in layout.views(live) else "chart"
-        return partial(_drawn, live, history, self._own, self._said, view)
+        return partial(_render, live, history, self._own, self._message, view)
 
 
-def _kept(experiment: Experiment) -> tuple[str, ...]:
-    """What a run will keep of packets, if any."""
+def _capture_sentence(experiment: Experiment) -> tuple[str, ...]:
+    """Return the expected size of the packet capture as a sentence, if any."""
     if not experiment.flows.capture:
         return ()
     from tcptutor.analysis import capture_size  # noqa: PLC0415  # takes a tenth of a second to import
@@ -283,15 +281,14 @@ def _kept(experiment: Experiment) -> tuple[str, ...]:
     return (f"{expected.sentence[:1].upper()}{expected.sentence[1:]}.",) if expected else ()
 
 
-def _drawn(
+def _render(
     live: Live,
     history: History,
     own: OwnPrediction | None,
-    said: str,
+    message: str,
     view: layout.View,
     width: int,
     height: int,
 ) -> list[Line]:
-    """Called in a thread."""
     history.follow(live.run)
-    return layout.picture(live, history, own, said, view, width, height)
+    return layout.render(live, history, own, message, view, width, height)

@@ -1,4 +1,4 @@
-"""What is to be drawn of a run, in seconds, segments and bit/s: no cells, no colours, no widgets."""
+"""Scene of a run to draw, in seconds, segments and bit/s, independent of cells, colors and widgets."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 WINDOW = "cwnd, segments"
-"""The quantity of a chart of windows."""
+"""Label of the axis of cwnd."""
 
 Kind = Literal["limit", "expected", "course", "forecast", "mean", "you"]
 Points = Sequence[tuple[float, float]]
 
 
 class OwnPrediction(NamedTuple):
-    """The throughput that the student predicted."""
+    """Throughput predicted by the student."""
 
     text: str
     """As typed."""
@@ -23,21 +23,21 @@ class OwnPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class FlowCurve:
-    """One flow, or the band of all: its lowest, highest and last value by step; NaN where nothing was measured."""
+    """Curve of a flow, or band of all flows, by step; NaN where nothing was measured."""
 
     name: str
     low: Sequence[float]
     high: Sequence[float]
     last: Sequence[float]
     figure: str = ""
-    """What is told beside the name, "13 %"."""
+    """Text after the label, e.g. "13 %"."""
     faint: bool = False
-    """Whether it is only there to be compared with another one."""
+    """Whether the curve serves only as comparison."""
 
 
 @dataclass(frozen=True)
 class GuideLine:
-    """A line that was not measured in this place: a limit, what models expect, a mean."""
+    """Reference line: a limit, an expectation of the models, a mean."""
 
     name: str
     kind: Kind
@@ -45,64 +45,64 @@ class GuideLine:
 
     @property
     def value(self) -> float:
-        """Where its name stands."""
+        """Value at the right end, where the label is."""
         return self.points[-1][1]
 
 
 @dataclass(frozen=True)
 class Series:
-    """A strip under the chart: a value for each step."""
+    """Strip under the chart: a value per step."""
 
     name: str
-    """With its unit."""
+    """With unit."""
     values: Sequence[float]
-    full: float
-    """What fills the strip to its upper edge."""
-    said: str
-    """One number, and which one: "mean 9.02", "now 8.7"."""
-    base: float = 0.0
-    """What leaves it empty."""
-    how: Literal["mean", "most", "sum", "signs"] = "mean"
-    over: Sequence[float] = ()
-    """Packets that the queue dropped."""
-    marked: Sequence[float] = ()
-    """Windows that were cut by ECN marks, with nothing lost."""
-    before: tuple[Points, ...] = ()
-    """What earlier runs had in its place, in the unit of `values`."""
-    scale: str = ""
-    """What `full` is, with its unit."""
+    upper: float
+    """Value that fills the strip to its upper edge."""
+    summary: str
+    """A figure and its kind: "mean 9.02", "now 8.7"."""
+    lower: float = 0.0
+    """Value that leaves the strip empty."""
+    aggregation: Literal["mean", "most", "sum", "signs"] = "mean"
+    drops: Sequence[float] = ()
+    """Packets dropped by the queue, per step."""
+    marks: Sequence[float] = ()
+    """Window reductions by ECN marks without loss, per step."""
+    earlier: tuple[Points, ...] = ()
+    """Points of earlier runs, in the unit of `values`."""
+    upper_text: str = ""
+    """`upper` with its unit."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One moment of a run."""
+    """Moment of a run."""
 
     seconds: float
-    """Of the time that is shown."""
+    """Length of the visible time."""
     warmup: float
     until: float
-    """What was measured so far, s."""
+    """End of the measured data, s."""
     quantity: str
-    """Of the chart's axis, with its unit."""
+    """Quantity of the chart's axis, with unit."""
     top: float
     curves: tuple[FlowCurve, ...]
     band: FlowCurve | None
-    """From the lowest to the highest of all flows, where these are too many to be told apart."""
+    """Range of all flows, if they are too many to distinguish."""
     references: tuple[GuideLine, ...]
     series: dict[str, Series]
     peak: float = 0.0
-    """The highest value where the axis cuts it off, else 0."""
+    """Highest value if the axis cuts it off, else 0."""
     flows: int = 1
     ended: bool = False
     start: float = 0.0
-    """When the time that is shown begins, s."""
-    earlier: tuple[FlowCurve, ...] = ()
-    """Of the run that this one was changed from."""
-    early: str = ""
-    """What happened in the warm-up, which no figure counts; known once the run has ended."""
+    """Start of the visible time, s."""
+    original: tuple[FlowCurve, ...] = ()
+    """Curves of the run that a what-if was changed from."""
+    warmup_events: str = ""
+    """Events of the warm-up, which no figure counts; empty until the run has ended."""
 
     def share(self, t: float) -> float:
-        """Where `t` lies in the time that is shown: 0 at its start, 1 at its end."""
+        """Return the position of `t` in the visible time: 0 at its start, 1 at its end."""
         return (t - self.start) / self.seconds
 
     def reference(self, kind: Kind) -> GuideLine | None:

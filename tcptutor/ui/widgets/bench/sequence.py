@@ -1,4 +1,4 @@
-"""The sequence graph of a flow in dots: its bytes over time as they were sent, sent again, acknowledged and SACKed."""
+"""Sequence graph of a flow: bytes sent, retransmitted, acknowledged and SACKed over time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
 if TYPE_CHECKING:
     from tcptutor.analysis import SequenceGraph
 
-_SENT, _RESENT, _SACKED, _ACKED, _ALLOWED = flow_style(0), "bad", "warn", flow_style(2), "limit"
-AGAIN, SACKED = "R", "S"
-"""Stand where something was sent again, or reported as arrived behind a gap: as in tcptrace's graphs."""
+_SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = flow_style(0), "bad", "warn", flow_style(2), "limit"
+RETRANSMITTED, SACKED = "R", "S"
+"""Signs of retransmitted and SACKed segments, as in tcptrace's graphs."""
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 
 
 def title(graph: SequenceGraph, name: str, width: int) -> Line:
-    """What the axis is, and which line is which; as much as there is room for."""
+    """Return quantity and legend, as far as they fit."""
     _, unit = _scale(graph)
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
-    letters = ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.retransmitted))
+    letters = ((SACKED, _SACKED, graph.sacked), (RETRANSMITTED, _RETRANSMITTED, graph.retransmitted))
     for letter, style, spans in letters:
         if spans:
             keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " resent", TEXT)])
@@ -38,13 +38,13 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     return Line.of(*pieces)
 
 
-def drawn(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> list[Line]:
-    """`height` lines of the graph, then the time axis. `graph` is of that span alone."""
+def render(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> list[Line]:
+    """Return `height` lines of graph, then the time axis; `graph` covers just the visible span."""
     across = axes.columns(width)
     low, high = _bounds(graph)
     scale, _ = _scale(graph)
     up = _ticks(low / scale, high / scale, height)
-    frame = axes.frame(across, height, axes.times(span.seconds, across, span.start), up, False)
+    frame = axes.frame(across, height, axes.time_ticks(span.seconds, across, span.start), up, False)
     cells = _cells(graph, span, across, height, low, high)
     lines = []
     for number, text in enumerate(frame):
@@ -57,18 +57,18 @@ def drawn(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> list
     return lines
 
 
-def nothing(width: int, height: int) -> list[Line]:
-    """As many lines, where the flow sends nothing."""
-    said = Line.of(("the flow sends nothing here", MUTED)).fitted(width)
-    return [said, *([Line()] * height)]
+def render_empty(width: int, height: int) -> list[Line]:
+    """Return as many lines for a flow that sends nothing."""
+    message = Line.of(("the flow sends nothing here", MUTED)).fit(width)
+    return [message, *([Line()] * height)]
 
 
 def _scale(graph: SequenceGraph) -> tuple[float, str]:
-    return next((one for one in _SCALES if graph.end >= one[0]), _SCALES[-1])
+    return next((step for step in _SCALES if graph.end >= step[0]), _SCALES[-1])
 
 
 def _bounds(graph: SequenceGraph) -> tuple[float, float]:
-    """The lowest and the highest byte that is drawn."""
+    """Return the lowest and highest byte drawn."""
     lowest = [span.first for span in (*graph.sent, *graph.retransmitted)] + [
         value for _, value in graph.acked[:1]
     ]
@@ -97,12 +97,12 @@ def _cells(
     def steps(layer: Layer, points: tuple[tuple[float, int], ...]) -> Layer:
         before: tuple[int, int] | None = None
         for t, value in points:
-            here = column(t), row(value)
+            point = column(t), row(value)
             if before is not None:
-                for at in range(before[0], here[0]):
+                for at in range(before[0], point[0]):
                     layer.span(at, before[1], before[1])
-                layer.span(here[0], *sorted((before[1], here[1])))
-            before = here
+                layer.span(point[0], *sorted((before[1], point[1])))
+            before = point
         return layer
 
     sent = Layer(_SENT, width, dots)
@@ -111,7 +111,10 @@ def _cells(
     allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.window_end)
     acked = steps(Layer(_ACKED, width, dots), graph.acked)
     rows = canvas.compose([allowed], [acked, sent], across, height)
-    for letter, style, spans in ((SACKED, _SACKED, graph.sacked), (AGAIN, _RESENT, graph.retransmitted)):
+    for letter, style, spans in (
+        (SACKED, _SACKED, graph.sacked),
+        (RETRANSMITTED, _RETRANSMITTED, graph.retransmitted),
+    ):
         for each in spans:
             middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
             rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (letter, style)

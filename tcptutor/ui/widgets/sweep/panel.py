@@ -14,13 +14,13 @@ from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench import network
-from tcptutor.ui.widgets.bench.drawn import DrawnPanel
+from tcptutor.ui.widgets.bench.line_panel import LinePanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.sweep.picture import picture
 from tcptutor.ui.widgets.sweep.table import table
 
 
-class SweepPanel(DrawnPanel, can_focus=True):
+class SweepPanel(LinePanel, can_focus=True):
     """Draws one `LiveSweep`; in its table a run can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,7 +51,7 @@ class SweepPanel(DrawnPanel, can_focus=True):
         """Show this sweep, beside what the student predicted; nothing when the page was left meanwhile."""
         if self.is_attached:
             self._live, self._guess, self._said = live, guess, ""
-            self.call_after_refresh(self.pace.now)
+            self.call_after_refresh(self.pace.draw_now)
 
     def say(self, text: str) -> None:
         """A word about running, where its state stands."""
@@ -61,7 +61,7 @@ class SweepPanel(DrawnPanel, can_focus=True):
     def moved(self) -> None:
         """The sweep on show has something new."""
         self._said = ""
-        self.pace.now()
+        self.pace.draw_now()
 
     def turn(self) -> None:
         """The other view: the chart, the table of runs."""

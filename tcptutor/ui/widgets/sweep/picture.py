@@ -74,9 +74,9 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
         at = ", ".join(live.activity.values[value] for value in sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
         recorded = "recorded runs: " if live.replayed else ""
-        yield Line.of(
-            (f"▶ {recorded}", STRONG), (f"{progress(live)}{now}", TEXT), ("   s stops", MUTED)
-        ).fitted(width)
+        yield Line.of((f"▶ {recorded}", STRONG), (f"{progress(live)}{now}", TEXT), ("   s stops", MUTED)).fit(
+            width
+        )
     elif live.problem:
         yield from paragraph("✗ ", BAD, f"{live.problem} ({kept}; r goes on)", width)
     elif live.done < live.total:

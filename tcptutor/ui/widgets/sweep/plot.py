@@ -47,7 +47,7 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
             line = Line.of(*pieces)
             if number in beside:
                 column, label = beside[number]
-                line = line.and_at(axes.GUTTER + column, label)
+                line = line.append_at(axes.GUTTER + column, label)
         else:
             line = Line.of(*pieces, (text[axes.GUTTER :], "axis"))
         lines.append(line)
@@ -55,7 +55,7 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
         if not tick.drawn.strip():
             start, whole = axes.GUTTER + tick.start, lines[-1]
             after = whole.part(start + len(tick.name), whole.width)
-            lines[-1] = whole.and_at(start, Line.of((tick.name, "axis"))).and_at(
+            lines[-1] = whole.append_at(start, Line.of((tick.name, "axis"))).append_at(
                 start + len(tick.name), after
             )
     # The axis' name stands behind its values, where names of lines stand above.
@@ -63,7 +63,7 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
     spare = min(labels.INSIDE, end - len(lines[-1].text.rstrip()))
     name = labels.shortened(scene.axis, axes.MARGIN - 1 + spare)
     column = end - labels.overhang(name)
-    lines[-1] = lines[-1].and_at(column, Line.of((f" {name}", MUTED)))
+    lines[-1] = lines[-1].append_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee(scene, across), *_limits(scene, across)]
 
 
@@ -209,13 +209,13 @@ def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
         model = _column(scene.places[scene.expected_knee], across)
         name = f"{EXPECTED_KNEE} model"
         if model > at and axes.GUTTER + model > line.width:
-            line = line.and_at(axes.GUTTER + model, Line.of((name, "expected")))
+            line = line.append_at(axes.GUTTER + model, Line.of((name, "expected")))
         elif model + len(name) < at:
             before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (name, "expected"))
-            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+            line = before.append_at(axes.GUTTER + at, Line.of(pieces[1]))
         elif model < at:
             before = Line.of(("knee".ljust(axes.GUTTER + model), MUTED), (EXPECTED_KNEE, "expected"))
-            line = before.and_at(axes.GUTTER + at, Line.of(pieces[1]))
+            line = before.append_at(axes.GUTTER + at, Line.of(pieces[1]))
     yield line
 
 

@@ -14,7 +14,7 @@ from tcptutor.course.measures import MEASURES
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.page import CurveLine, summaries
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.widgets.bench.scales import rate_unit, rounded_down, rounded_up
+from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up
 
 _ORIGIN = 0.35
 """A linear axis whose first value is below so much of its last one begins at 0: what is proportional is then seen."""

@@ -34,7 +34,7 @@ def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Li
         here = number == cursor
         drawn.append(Line.of((f"›{line[1:]}" if here else line, "strong" if here else TEXT)))
     keys = "↑ ↓ choose a run, Enter opens it, v is the curve"
-    return [line.fitted(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
+    return [line.fit(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
 
 
 def _head(live: LiveSweep) -> tuple[str, ...]:

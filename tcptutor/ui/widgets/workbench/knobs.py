@@ -36,7 +36,7 @@ def across(bench: Workbench, width: int) -> list[KnobLine]:
     for number in range(height):
         row = rows[number] if number < len(rows) else KnobLine(Line())
         if number < len(told):
-            row = KnobLine(row.line.fitted(LIST - 2).and_at(LIST, told[number]), row.knob)
+            row = KnobLine(row.line.fit(LIST - 2).append_at(LIST, told[number]), row.knob)
         found.append(row)
     return [*(KnobLine(line) for line in tabs), *found]
 

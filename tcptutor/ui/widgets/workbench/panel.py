@@ -9,7 +9,7 @@ from textual import events
 
 from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live
-from tcptutor.ui.widgets.bench.drawn import DrawnPanel
+from tcptutor.ui.widgets.bench.line_panel import LinePanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.workbench.picture import picture
 from tcptutor.ui.workbench import Workbench
 
 
-class KnobPanel(DrawnPanel):
+class KnobPanel(LinePanel):
     """The knobs of a bench; a click takes one in hand."""
 
     def __init__(self, bench: Workbench, chosen: Callable[[str], None]) -> None:
@@ -66,7 +66,7 @@ class WorkbenchPanel(RunPanel):
         self._beside, self._stale, self._aside = beside, stale, ""
         if not self._ahead:
             self._ahead = True
-            self._forget()
+            self._end_inspection()
             self.changed()
         self.draw()
 
@@ -88,8 +88,8 @@ class WorkbenchPanel(RunPanel):
         return None if self._ahead else super().shown
 
     @property
-    def can_look(self) -> bool:
-        return not self._ahead and super().can_look
+    def can_inspect(self) -> bool:
+        return not self._ahead and super().can_inspect
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
         if not self._ahead:

@@ -16,10 +16,10 @@ from tcptutor.ui import words
 from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench import chart
-from tcptutor.ui.widgets.bench.beside import curves_beside, told_beside
+from tcptutor.ui.widgets.bench.comparison import comparison_curves, comparison_lines
 from tcptutor.ui.widgets.bench.history import STEPS
 from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
-from tcptutor.ui.widgets.bench.references import references, top
+from tcptutor.ui.widgets.bench.references import axis_top, references
 from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NOWHERE = Environment(backend="", clock="", kernel="")
@@ -43,9 +43,9 @@ def picture(
     binding = list(_binding(forecast, width))
     foot = paragraph("", TEXT, said or ("" if stale else _takes(forecast)), width)
     others = [*_others(forecast, width)]
-    beside_lines = told_beside(beside, forecast.experiment, len(scene.curves), width)
+    beside_lines = comparison_lines(beside, forecast.experiment, len(scene.curves), width)
     note = paragraph("", TEXT, forecast.expectation.note, width) if forecast.expectation.note else []
-    left = height - len(head) - 1 - chart.LEAST - 1
+    left = height - len(head) - 1 - chart.MIN_HEIGHT - 1
     taken: dict[str, list[Line]] = {}
     # In the order of what they are worth.
     for name, lines in (
@@ -60,7 +60,7 @@ def picture(
     lines = [
         *head,
         chart.title(scene, width),
-        *chart.drawn(scene, width, max(1, rows - 1), False),
+        *chart.render(scene, width, max(1, rows - 1), False),
         *gap[:1],
         *taken.get("binding", []),
         *taken.get("note", []),
@@ -81,10 +81,10 @@ def scene_of_forecast(forecast: Forecast, beside: Sequence[ComparisonRun]) -> Sc
     )  # fmt: skip
     guides = [_as_forecast(guide, experiment.total_streams) for guide in references(live, None)]
     course = next((guide for guide in guides if guide.kind == "forecast"), None)
-    curves = curves_beside(beside, 0.0, experiment.seconds, 0)
+    curves = comparison_curves(beside, 0.0, experiment.seconds, 0)
     warm = int(experiment.flows.warmup / experiment.seconds * STEPS)
     measured = [*curves, *([_curve(course, experiment.seconds)] if course else [])]
-    upper, peak = top(measured, warm, guides)
+    upper, peak = axis_top(measured, warm, guides)
     return Scene(
         seconds=experiment.seconds,
         warmup=experiment.flows.warmup,

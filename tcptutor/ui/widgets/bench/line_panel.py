@@ -1,6 +1,6 @@
-"""A panel of lines: drawn at its own pace, off the event loop, and only the cells that changed are written.
+"""Widget that shows lines: rendered off the event loop at a limited rate, redrawing only changed cells.
 
-A whole panel costs 8 KB on the way to a terminal.
+A full redraw costs 8 KB of output to the terminal.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from textual.widget import Widget
 from tcptutor.ui.widgets.bench import axes, chart
 from tcptutor.ui.widgets.bench.lines import Line
 
-DRAW_S = 0.5
-"""Seconds between two drawings of what goes on."""
+DRAW_INTERVAL_S = 0.5
+"""Minimum seconds between two drawings of a live run."""
 
 SLICES = 8
-"""Parts side by side, which are written one by one."""
+"""Number of vertical slices, each redrawn separately."""
 
-SMALLEST = (40, 5)
-"""Columns and lines under which nothing is drawn."""
+MIN_SIZE = (40, 5)
+"""Columns and lines below which no picture is drawn."""
 
 _STYLES = (
     "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "forecast", "expected",
@@ -39,23 +39,23 @@ _STYLES = (
 
 
 class Pace:
-    """Calls `draw` at once, or as soon as `interval` seconds have passed since the last time, however often asked."""
+    """Rate limiter: calls `draw` at once, or when `interval` seconds have passed since the last call."""
 
     def __init__(self, widget: Widget, interval: float, draw: Callable[[], None]) -> None:
         self._widget, self._interval, self._draw = widget, interval, draw
         self._last = 0.0
         self._waiting: Timer | None = None
 
-    def ask(self) -> None:
+    def request(self) -> None:
         if self._waiting is None:
-            rest = self._last + self._interval - time.monotonic()
-            if rest <= 0:
-                self.now()
+            remaining = self._last + self._interval - time.monotonic()
+            if remaining <= 0:
+                self.draw_now()
             else:
-                self._waiting = self._widget.set_timer(rest, self.now)
+                self._waiting = self._widget.set_timer(remaining, self.draw_now)
 
-    def now(self) -> None:
-        """Draw without waiting: the last state must not be late."""
+    def draw_now(self) -> None:
+        """Draw without waiting, for a final state."""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
@@ -63,39 +63,39 @@ class Pace:
         self._draw()
 
 
-class DrawnPanel(Widget):
-    """Subclasses say which lines it has; they call `draw` when these are others, or `pace.ask` while they move."""
+class LinePanel(Widget):
+    """Base of line panels; subclasses provide the lines and call `draw`, or `pace.request` while data changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"bench--{style}" for style in _STYLES}
 
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._lines: list[Line] = []
-        self._due = self._drawing = False
+        self._requested = self._drawing = False
         self._blank_style: Style | None = None
-        self.pace = Pace(self, DRAW_S, self.draw)
+        self.pace = Pace(self, DRAW_INTERVAL_S, self.draw)
         self._slices = [Slice(self, number) for number in range(SLICES)]
-        self._cuts = [0] * (SLICES + 1)
-        """Where the slices begin, and the end: as they were last cut, which may be a moment after the size changed."""
+        self._borders = [0] * (SLICES + 1)
+        """Columns of the slice borders as last laid out, which may lag behind a change of size."""
 
     # For subclasses
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
-        """What it shows while there is nothing to draw; None once there is."""
+        """Return lines to show while there is no picture; None once there is."""
         raise NotImplementedError
 
     def picture(self) -> Callable[[int, int], list[Line]]:
-        """What gives its lines for so many columns and lines; called in a thread."""
+        """Return a function from columns and lines to the picture; it runs in a thread."""
         raise NotImplementedError
 
-    # The same for all
+    # Shared
 
     def compose(self) -> ComposeResult:
         yield from self._slices
 
     def on_resize(self) -> None:
-        # Not at once: what asks for another size while a layout is being made is not asked again.
-        self.call_after_refresh(self._cut)
+        # Deferred: a size requested during a layout would be ignored.
+        self.call_after_refresh(self._lay_out_slices)
         self.draw()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
@@ -103,67 +103,67 @@ class DrawnPanel(Widget):
 
     @property
     def lines(self) -> list[str]:
-        """What it shows, as text."""
+        """Lines on display, as text."""
         return [line.text for line in self._lines]
 
     @property
-    def settled(self) -> bool:
-        """Whether it shows all that it was asked to draw."""
+    def is_idle(self) -> bool:
+        """Whether all requested drawing is done."""
         return not self._drawing
 
     def draw(self) -> None:
-        """Draw anew; what is asked for meanwhile is drawn once that is done."""
-        self._due = True
+        """Draw again; requests made meanwhile are drawn afterwards."""
+        self._requested = True
         if not self._drawing and self.is_attached:
             self._drawing = True
             self.run_worker(self._draw_while_due(), group="panel")
 
     async def _draw_while_due(self) -> None:
         try:
-            while self._due:
-                self._due = False
+            while self._requested:
+                self._requested = False
                 width, height = self.content_size
                 waiting = self.waiting(width, height)
                 if waiting is not None:
-                    self._put(waiting)
-                elif width >= SMALLEST[0] and height >= SMALLEST[1]:
-                    self._put(await asyncio.to_thread(self.picture(), width, height))
+                    self._show_lines(waiting)
+                elif width >= MIN_SIZE[0] and height >= MIN_SIZE[1]:
+                    self._show_lines(await asyncio.to_thread(self.picture(), width, height))
         finally:
             self._drawing = False
 
-    def _put(self, lines: list[Line]) -> None:
+    def _show_lines(self, lines: list[Line]) -> None:
         before, self._lines = self._lines, lines
         for part in self._slices:
             if len(before) != len(lines):
                 part.refresh()
                 continue
-            start, end = self._cuts[part.number : part.number + 2]
+            start, end = self._borders[part.number : part.number + 2]
             for y, line in enumerate(lines):
-                if changed := line.changed(before[y], start, end):
+                if changed := line.changed_range(before[y], start, end):
                     first, last = changed
                     part.refresh(Region(first - start, y, last - first, 1))
 
-    def _cut(self) -> None:
-        self._cuts = _starts(self.content_size.width)
-        for part, (start, end) in zip(self._slices, pairwise(self._cuts), strict=True):
+    def _lay_out_slices(self) -> None:
+        self._borders = _slice_borders(self.content_size.width)
+        for part, (start, end) in zip(self._slices, pairwise(self._borders), strict=True):
             part.styles.width = end - start
-            # A slice that is as wide as before may show other columns, and Textual keeps what it drew.
+            # A slice of the same width may show other columns, and Textual caches its lines.
             part.refresh()
 
     def line_part(self, y: int, number: int) -> Strip:
-        """What slice `number` shows of a line."""
-        start, end = self._cuts[number : number + 2]
+        """Return the part of a line that slice `number` shows."""
+        start, end = self._borders[number : number + 2]
         if y >= len(self._lines):
             return Strip.blank(end - start, self._blank)
         style = self.get_component_rich_style
         pieces = self._lines[y].part(start, end).pieces()
         segments = [Segment(text, style(f"bench--{name}")) for text, name in pieces]
-        # It may still be that of another size.
+        # The line may still be of another size.
         return Strip(segments).adjust_cell_length(end - start, self._blank)
 
     @property
     def _blank(self) -> Style:
-        """Of cells without a character. Textual works it out from all that is around, which costs as much as a line."""
+        """Style of empty cells, cached: Textual derives it from all ancestors, at the cost of a line."""
         if self._blank_style is None:
             self._blank_style = self.rich_style
         return self._blank_style
@@ -176,12 +176,12 @@ class DrawnPanel(Widget):
 class Slice(Widget):
     """Some columns of a panel.
 
-    Textual writes a changed line from its widget's left edge on: the narrower the widget, the fewer the bytes.
+    Textual rewrites a changed line from the left edge of its widget: narrow widgets need fewer bytes.
     """
 
     ALLOW_SELECT = False
 
-    def __init__(self, panel: DrawnPanel, number: int) -> None:
+    def __init__(self, panel: LinePanel, number: int) -> None:
         super().__init__()
         self._panel, self.number = panel, number
 
@@ -189,7 +189,7 @@ class Slice(Widget):
         return self._panel.line_part(y, self.number)
 
 
-def _starts(width: int) -> list[int]:
-    """Where the slices begin, and the end: at equal distances on the time axis, and where it ends."""
+def _slice_borders(width: int) -> list[int]:
+    """Return the slice borders: equal distances on the time axis, and its end."""
     across = axes.columns(width)
     return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]
