@@ -6,23 +6,23 @@ run from its samples, and `compared` joins the two.
 
 from tcptutor.analysis.compared.document import document
 from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
-from tcptutor.analysis.compared.feedback import answer_of, answered
+from tcptutor.analysis.compared.feedback import feedback_text, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
-from tcptutor.analysis.compared.report import Compared, Judgement, Report, report, report_of
+from tcptutor.analysis.compared.report import Judgement, ModelComparison, Report, report, report_measured
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.capture import CaptureSize, capture_size
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.meeting import SharedQueue, expect_queue
-from tcptutor.analysis.expected.mistakes import Mistake, candidates
-from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowCourse
-from tcptutor.analysis.expected.window import window_courses
+from tcptutor.analysis.expected.mistakes import Mistake, known_mistakes
+from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
+from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
-from tcptutor.analysis.observed.imported import counted_by_sender, is_foreign, is_told, rate_doubt
+from tcptutor.analysis.observed.imported import counted_by_sender, is_imported, is_parameter_known, rate_doubt
 from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
-from tcptutor.analysis.observed.measured import flow_results, measure, path_known, together
+from tcptutor.analysis.observed.measured import flow_results, is_path_known, measure, total_throughput
 from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
@@ -36,7 +36,6 @@ from tcptutor.theory.models import LimitedBy, ThroughputModel
 __all__ = [
     "ByteSpan",
     "CaptureSize",
-    "Compared",
     "Evidence",
     "Expectation",
     "FairnessSecond",
@@ -53,6 +52,7 @@ __all__ = [
     "LimitedTime",
     "Loss",
     "Mistake",
+    "ModelComparison",
     "PhaseName",
     "Points",
     "Prediction",
@@ -68,29 +68,29 @@ __all__ = [
     "UdpInstant",
     "Verdict",
     "WhatIf",
-    "WindowCourse",
-    "answer_of",
-    "answered",
-    "candidates",
+    "WindowTrajectory",
     "capture_size",
     "counted_by_sender",
     "document",
     "expect",
     "expect_queue",
     "explain",
+    "feedback_text",
     "flow_results",
     "insight",
-    "is_foreign",
-    "is_told",
+    "is_imported",
+    "is_parameter_known",
+    "is_path_known",
+    "known_mistakes",
     "measure",
-    "path_known",
+    "prediction_feedback",
     "rate_doubt",
     "report",
-    "report_of",
+    "report_measured",
     "round_trips",
     "sequence_of_acks",
     "sequence_of_packets",
-    "together",
+    "total_throughput",
     "what_if",
-    "window_courses",
+    "window_trajectories",
 ]

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from tcptutor.analysis import Compared, FlowFigures, Report, counted_by_sender, is_foreign, is_told
+from tcptutor.analysis import (
+    FlowFigures,
+    ModelComparison,
+    Report,
+    counted_by_sender,
+    is_imported,
+    is_parameter_known,
+)
 from tcptutor.base import units
 from tcptutor.base.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
@@ -88,8 +95,8 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
 
 
 def _with(run: Run) -> str:
-    given = {name: text for name, text in settings(run.experiment).items() if is_told(run, name)}
-    if not is_foreign(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
+    given = {name: text for name, text in settings(run.experiment).items() if is_parameter_known(run, name)}
+    if not is_imported(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
         given["seed"] = str(run.experiment.seed)
     path = run.experiment.path
     if path.queue_packets is not None:
@@ -137,7 +144,7 @@ def _throughput(run: Run, result: Report) -> str:
 
 
 def _whose(run: Run, flows: Sequence[FlowResult]) -> str:
-    return " by the sender's count" if is_foreign(run) and counted_by_sender(flows) else ""
+    return " by the sender's count" if is_imported(run) and counted_by_sender(flows) else ""
 
 
 def _counted(number: int | None, what: str) -> str:
@@ -244,7 +251,7 @@ def _listed(head: Row, rows: Sequence[Row], rates: Sequence[float], all_flows: b
     return lines
 
 
-def _models(compared: Sequence[Compared]) -> list[str]:
+def _models(compared: Sequence[ModelComparison]) -> list[str]:
     """A line for each prediction, and why it is off; the same reason of several once, below the last of them.
 
     Its formula goes below where the line would not fit.
@@ -273,7 +280,7 @@ def _models(compared: Sequence[Compared]) -> list[str]:
     return told
 
 
-def _how_far(each: Compared) -> str:
+def _how_far(each: ModelComparison) -> str:
     if each.judgement == "capped":
         return "capped by the link"
     return f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)"

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import course, exchange
-from tcptutor.analysis import is_foreign, is_told, report
+from tcptutor.analysis import is_imported, is_parameter_known, report
 from tcptutor.base import places, units
 from tcptutor.base.columns import length, table
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
@@ -147,9 +147,11 @@ def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogu
         page=place[1] if place else None,
         name=name,
         settings={
-            name: text for name, text in overrides_of(run.experiment, catalogue).items() if is_told(run, name)
+            name: text
+            for name, text in overrides_of(run.experiment, catalogue).items()
+            if is_parameter_known(run, name)
         },
-        seed=None if is_foreign(run) else run.experiment.seed,
+        seed=None if is_imported(run) else run.experiment.seed,
         throughput_bps=result.throughput_bps if result.flows else None,
         udp_bps=sum_or_none(flow.received_bps for flow in result.udp) if result.udp else None,
         limited_by=None if result.is_empty else result.verdict.limited_by,

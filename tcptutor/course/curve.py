@@ -116,9 +116,9 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
     def _answer_at(self, value: float, at: str, tolerance: float) -> str:
         here = self.values.index(at)
         if self.measure == "throughput" and (run := self.runs.get(at)) is not None:
-            from tcptutor.analysis import answered  # noqa: PLC0415  # the course loads without the analysis
+            from tcptutor.analysis import feedback_text  # noqa: PLC0415  # the course loads without the analysis
 
-            return answered(value, run, tolerance)
+            return feedback_text(value, run, tolerance)
         by_models = self.expected[here] if self.expected else None
         return answer_near(self.measure, value, self.means[here], by_models, tolerance, "your runs")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tcptutor.analysis import Expectation, Throughput, expect, path_known, window_courses
+from tcptutor.analysis import Expectation, Throughput, expect, is_path_known, window_trajectories
 from tcptutor.run import SSTHRESH_INFINITE, Run, UdpSample
 
 POINTS = 1200
@@ -167,7 +167,7 @@ QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
 
 def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Curve]:
     """What the binding model says, as a line over the measured time; nothing for a path that is not known."""
-    expectation = expect(run.experiment) if path_known(run) else None
+    expectation = expect(run.experiment) if is_path_known(run) else None
     level = value(expectation) if expectation else None
     if expectation is None or level is None:
         return []
@@ -180,7 +180,7 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
 def _course(run: Run) -> list[Curve]:
     """The window over time that the models expect: one curve for flows that are alike, their mean."""
     experiment = run.experiment
-    expected = window_courses(experiment) if path_known(run) else ()
+    expected = window_trajectories(experiment) if is_path_known(run) else ()
     kinds: dict[object, list[list[Point]]] = {}
     for flow, course in enumerate(expected):
         kind = experiment.algorithm(flow), experiment.delay(flow), experiment.start(flow)

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from tcptutor.analysis import document, is_foreign
+from tcptutor.analysis import document, is_imported
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
 from tcptutor.exchange.imported import foreign_column
@@ -81,7 +81,7 @@ def as_csv(table: Table[Any], run: Run | None = None) -> str:
 
 
 def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
-    if run is not None and table is run.samples and is_foreign(run):
+    if run is not None and table is run.samples and is_imported(run):
         return ("" if value is None else value for value in foreign_column(run, name))
     write: dict[str, Callable[[Any], object]] = {
         # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
@@ -103,7 +103,7 @@ def as_json(run: Run, file: str | None) -> str:
     whole["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()
-        if name == "samples" and is_foreign(run):
+        if name == "samples" and is_imported(run):
             columns = {column: foreign_column(run, column) for column in columns}
         elif "flow" in columns:
             columns["flow"] = [flow + 1 for flow in columns["flow"]]

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor.analysis import explain, is_foreign, together
+from tcptutor.analysis import explain, is_imported, total_throughput
 from tcptutor.base import files, units
 from tcptutor.base.errors import TutorError, UsageError, unknown
 from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
@@ -161,9 +161,9 @@ def _instead(runs: Sequence[Run]) -> str:
     """What to do where there is nothing to draw."""
     if any(flow.received_bps is None for run in runs for flow in run.udp):
         return "this file does not tell what arrived of UDP: take its receiver's"
-    if any(is_foreign(run) and run.udp and not run.udp_samples for run in runs):
+    if any(is_imported(run) and run.udp and not run.udp_samples for run in runs):
         return "this file has only totals of what arrived of UDP: take its receiver's, or --get-server-output"
-    if any(is_foreign(run) and not run.samples for run in runs):
+    if any(is_imported(run) and not run.samples for run in runs):
         return "this file has only totals: take one with intervals"
     return "give another run"
 
@@ -314,7 +314,7 @@ def _where(run: Run) -> str:
 
 
 def _rate(run: Run) -> str:
-    return units.rate(together(run))
+    return units.rate(total_throughput(run))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

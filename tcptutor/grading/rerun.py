@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.analysis import together
+from tcptutor.analysis import total_throughput
 from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
@@ -110,11 +110,11 @@ def _equal(run: Run, again: Run) -> Repetition:
 
 
 def _within_chance(run: Run, again: Sequence[Run]) -> Repetition:
-    values = [together(each) for each in again]
+    values = [total_throughput(each) for each in again]
     mean = statistics.fmean(values)
     spread = statistics.stdev(values) * (1 + 1 / len(values)) ** 0.5
     allowed = max(_LEAST * mean, t_quantile(len(values) - 1, _LEVEL) * spread)
-    measured = together(run)
+    measured = total_throughput(run)
     if abs(measured - mean) <= allowed:
         return Repetition(run.id, "chance", "made in another lab: it agrees with this one's within chance")
     reason = (

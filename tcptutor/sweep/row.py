@@ -7,7 +7,7 @@ import socket
 
 import msgspec
 
-from tcptutor.analysis import measure, report_of
+from tcptutor.analysis import measure, report_measured
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import PARAMETERS, Experiment
@@ -92,7 +92,7 @@ def placed(made: Row, cell: Cell) -> Row:
 def results(run: Run) -> Row:
     """What came out of `run`, in no cell yet. Raises LabError when nothing was measured."""
     measured = measure(run)
-    result = report_of(measured)
+    result = report_measured(measured)
     if result.is_empty:
         raise LabError(f"nothing was measured: {run.unmeasured_reason}")
     flows = measured.flows

@@ -140,9 +140,9 @@ def freeze_gc() -> None:
 
 def expected(experiment: Experiment) -> Expectation:
     """Return the models' predictions with trajectories of cwnd. Takes up to 50 ms and imports the analysis."""
-    from tcptutor.analysis import expect, window_courses  # noqa: PLC0415
+    from tcptutor.analysis import expect, window_trajectories  # noqa: PLC0415
 
-    return replace(expect(experiment), trajectory=window_courses(experiment))
+    return replace(expect(experiment), trajectory=window_trajectories(experiment))
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,6 @@ def _flow_results(run: Run) -> tuple[FlowResult, ...]:
 
 
 def _path_known(run: Run) -> bool:
-    from tcptutor.analysis import path_known  # noqa: PLC0415
+    from tcptutor.analysis import is_path_known  # noqa: PLC0415
 
-    return path_known(run)
+    return is_path_known(run)

@@ -6,21 +6,21 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
-from tcptutor.analysis import Compared, Report
+from tcptutor.analysis import ModelComparison, Report
 from tcptutor.run import Run
 
 from .raw import Raw, least, measured, must, number, rate, size_of, time_of, together, way_back
 
-Check = Callable[[Raw, "re.Match[str]", Compared, Report], str]
+Check = Callable[[Raw, "re.Match[str]", ModelComparison, Report], str]
 
 
-def _nearer(one: Compared, factor: float) -> str:
+def _nearer(one: ModelComparison, factor: float) -> str:
     """A reason makes the difference clearly smaller than it is."""
     before, after = abs(math.log(one.ratio)), abs(math.log(one.ratio / factor))
     return must(after < 0.4 * before, f"measured is {one.ratio:.3g} of it, the reason makes it {factor:.3g}")
 
 
-def _offloads(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _offloads(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     each = report.retransmits / max(1, report.loss_events)
     return together(
         must(raw.experiment.hosts.offloads, "offloads are off"),
@@ -29,17 +29,17 @@ def _offloads(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
     )
 
 
-def _missing(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _missing(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return must(int(said[1]) == len(raw.columns) != int(said[2]), f"{len(raw.columns)} flows have samples")
 
 
-def _for_a_while(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _for_a_while(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     times = raw.columns[int(said[1]) - 1]["t"]
     there = times[-1] - times[0]
     return must(abs(there - number(said[2])) <= 0.06 * there + 0.06, f"it was there for {there:.3g} s")
 
 
-def _algorithm(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _algorithm(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     names = {raw.experiment.algorithm(flow) for flow in range(raw.experiment.total_streams)}
     named = [name for name in names if re.search(rf"\b{name}\b", said[0])]
     return together(must(bool(named), f"{names} send"), must(one.prediction.limited_by in (
@@ -47,7 +47,7 @@ def _algorithm(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> 
     ), "no loss model"))  # fmt: skip
 
 
-def _advertised(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _advertised(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     mean = raw.mean("snd_wnd")
     return together(
         must(abs(size_of(said[1]) - mean) <= 0.01 * mean, f"{mean:.0f} bytes were advertised"),
@@ -55,7 +55,7 @@ def _advertised(raw: Raw, said: re.Match[str], one: Compared, report: Report) ->
     )
 
 
-def _segments(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _segments(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     most = max(sum(each["unacked"]) / len(each["unacked"]) for each in raw.columns.values())
     return together(
         must(abs(number(said[3]) - most) <= 0.02 * most, f"{most:.3g} were under way"),
@@ -66,7 +66,7 @@ def _segments(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
     )
 
 
-def _writes(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _writes(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     asked = raw.experiment.hosts.send_buffer or 0
     return together(
         must(size_of(said[2]) > 0.99 * asked > 0, "no more than the buffer was held"),
@@ -74,7 +74,7 @@ def _writes(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str
     )
 
 
-def _rtt(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _rtt(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     mean, told, path = raw.mean("rtt"), time_of(said[1]), time_of(said[2])
     waits = raw.wait()
     if len({raw.experiment.reversed(flow) for flow in raw.columns}) == 2:
@@ -87,7 +87,7 @@ def _rtt(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     )
 
 
-def _more_lost(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _more_lost(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     again = sum(map(raw.grown, ("retransmits", "delivered_ce", "total_rto"))) / max(
         1.0, raw.grown("segs_out")
     )
@@ -99,29 +99,29 @@ def _more_lost(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> 
     )
 
 
-def _waited(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _waited(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     share, told = raw.stalled(), number(said["took"]) / 100
     return must(abs(share - told) <= 0.12, f"{share:.2f} of the time without progress")
 
 
-def _constant(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _constant(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return _nearer(one, 1 + number(said["more"]) / 100)
 
 
-def _less(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _less(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return _nearer(one, 1 - number(said["less"]) / 100)
 
 
-def _few(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _few(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return must(int(said[1]) == report.loss_events < 20, f"{report.loss_events} loss events")
 
 
-def _udp(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _udp(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     got = sum(flow.received_bps for flow in raw.run.udp)
     return must(abs(rate(said[1]) - got) <= 0.01 * got, f"UDP got {got}")
 
 
-def _dry(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _dry(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     names = {raw.experiment.algorithm(flow) for flow in range(raw.experiment.total_streams)}
     return together(
         must(names == {"reno"}, f"{names} send"),
@@ -133,11 +133,11 @@ def _dry(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     )
 
 
-def _payload(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _payload(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return must(one.ratio < 1, "more was measured")
 
 
-def _start(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _start(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     first = last = 0.0
     for each in raw.columns.values():
         acked, places = each["bytes_acked"], len(each["t"])
@@ -152,11 +152,11 @@ def _start(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     )
 
 
-def _acks(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _acks(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     return together(way_back(raw, {"back": said[1]}), must(one.ratio < 1, "more was measured"))
 
 
-def _other(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _other(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     named = said[0].removeprefix("not the limit: that was ")
     names = {
         "application": "the application", "receive-window": "the receiver's window", "send-buffer": "the send buffer",
@@ -168,7 +168,7 @@ def _other(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
     return together(must(told, f"limited by {verdict}"), must(one.ratio < 1, "more was measured"))
 
 
-def _sackless(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _sackless(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     share = raw.share(lambda row: row["ca_state"] == 3)
     return together(
         must(raw.experiment.hosts.sysctls.get("tcp_sack") == "0", "there is SACK"),
@@ -177,7 +177,7 @@ def _sackless(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> s
     )
 
 
-def _shuffled(raw: Raw, said: re.Match[str], one: Compared, report: Report) -> str:
+def _shuffled(raw: Raw, said: re.Match[str], one: ModelComparison, report: Report) -> str:
     path = raw.experiment.path
     if path.jitter:
         given = time_of(said[1]) == path.jitter

@@ -11,9 +11,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory
-from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, window_courses
+from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, window_trajectories
 from tcptutor.analysis.expected.expect import stretch_of
-from tcptutor.analysis.expected.stretches import cases
+from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.spec import build
@@ -325,7 +325,7 @@ def test_every_experiment_has_an_expectation(values: dict[str, str], pairs: int)
     assert expectation.cwnd_segments is None or expectation.cwnd_segments > 0
     assert all(0 <= rate < math.inf for rate in expectation.flows)
     assert expectation.completion_s is None or expectation.completion_s > 0
-    for each in window_courses(made):
+    for each in window_trajectories(made):
         assert len(each) <= 500
         assert all(cwnd > 0 for _, cwnd in each)
 
@@ -339,11 +339,11 @@ def test_the_binding_model_is_the_least_of_those_that_are_believed(
         made = build("test/any", {"parameters": values, "pairs": pairs})
     except ParameterError:
         reject()
-    for case in cases(made):
+    for case in stretch_cases(made):
         stretch = stretch_of(case)
         assert all(stretch.binding.throughput <= one.throughput for one in stretch.believed)
     binding = expect(made).binding.throughput_bps
-    one_case = cases(made)
+    one_case = stretch_cases(made)
     if len(one_case) == 1 and made.flows.bytes is None:
         assert binding <= stretch_of(one_case[0]).binding.throughput * (1 + 1e-9)
 

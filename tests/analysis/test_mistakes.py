@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory
-from tcptutor.analysis import answered, candidates, expect, report
+from tcptutor.analysis import expect, feedback_text, known_mistakes, report
 from tcptutor.base import units
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
@@ -56,7 +56,7 @@ ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
 def test_a_known_mistake_is_named_with_its_factor_and_what_binds(
     run: str, predicted: float, told: str
 ) -> None:
-    assert told in answered(predicted, recorded(run), TOLERANCE)
+    assert told in feedback_text(predicted, recorded(run), TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_known_mistake_is_named_with_its_factor_and_what_binds(
     ],
 )
 def test_of_two_that_are_as_near_none_is_certain(run: str, predicted: float, told: str) -> None:
-    said = answered(predicted, recorded(run), TOLERANCE)
+    said = feedback_text(predicted, recorded(run), TOLERANCE)
     assert told in said
     assert "that is" not in said
 
@@ -89,23 +89,25 @@ def test_of_two_that_are_as_near_none_is_certain(run: str, predicted: float, tol
 def test_a_slip_of_a_unit_is_told_by_what_the_models_say(factor: float, told: str) -> None:
     run = recorded(ONE_LOSSY)
     expected = expect(run.experiment).binding.throughput_bps
-    assert f"that is the models' {units.rate(expected)} {told}" in answered(factor * expected, run, TOLERANCE)
+    assert f"that is the models' {units.rate(expected)} {told}" in feedback_text(
+        factor * expected, run, TOLERANCE
+    )
 
 
 def test_a_wrong_prediction_that_is_no_known_mistake_is_told_how_far_off_it_is() -> None:
-    said = answered(20e6, recorded(WINDOW), TOLERANCE)
+    said = feedback_text(20e6, recorded(WINDOW), TOLERANCE)
     assert said.startswith("20 Mbit/s is 54 % too much; the receiver's window binds, at 13 Mbit/s. ")
     assert said.endswith("Beside the run: +54 %, beside the models: +53 %.")
 
 
 def test_a_right_prediction_stands_beside_model_and_run() -> None:
-    said = answered(9e6, recorded(ONE_LOSSY), TOLERANCE)
+    said = feedback_text(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
     assert said.endswith("the run had 8.99 Mbit/s. Beside the run: ±0 %, beside the models: −3 %.")
 
 
 def test_the_links_rate_for_its_goodput_is_told_though_it_is_right() -> None:
-    said = answered(50e6, recorded(LINK_OF_EIGHT), TOLERANCE)
+    said = feedback_text(50e6, recorded(LINK_OF_EIGHT), TOLERANCE)
     assert "right within ±10 %" in said
     assert "But 50 Mbit/s is the link's rate, headers included; 1448/1514 of it are data." in said
 
@@ -115,14 +117,14 @@ def test_nothing_is_claimed_where_the_run_shows_another_limit() -> None:
     made = experiment(loss="0.1 %", duration="10 s", warmup="0 s")
     run = run_of(made, 9e6, rwnd_limited=lambda t: t, snd_wnd=56_000, cwnd=80)
     assert report(run).verdict.limited_by == "receive-window"
-    assert answered(100e6, run, TOLERANCE) == (
+    assert feedback_text(100e6, run, TOLERANCE) == (
         "100 Mbit/s is 11 times too much; the receiver's window binds, at 9 Mbit/s. "
         "Beside the run: × 11, beside the models: × 11."
     )
 
 
 def test_a_run_that_measured_nothing_answers_nothing() -> None:
-    assert answered(9e6, empty(experiment(loss="0.1 %"), complete=True), TOLERANCE) == ""
+    assert feedback_text(9e6, empty(experiment(loss="0.1 %"), complete=True), TOLERANCE) == ""
 
 
 PATHS = st.fixed_dictionaries(
@@ -145,7 +147,7 @@ PATHS = st.fixed_dictionaries(
 def test_every_candidate_is_a_rate_that_is_not_the_expected_one(settings: dict[str, str]) -> None:
     made = experiment(**settings)
     expected = expect(made).binding.throughput_bps
-    found = candidates(made)
+    found = known_mistakes(made)
     assert len({one.kind for one in found}) >= 3
     for one in found:
         assert 0 < one.value < math.inf
@@ -165,7 +167,7 @@ def test_there_are_many_kinds_of_mistakes() -> None:
         experiment(pacing="3 Mbit/s", streams="2"),
         experiment(loss="0.9 %", loss_burst="3"),
     ]
-    kinds = {one.kind for each in made for one in candidates(each)}
+    kinds = {one.kind for each in made for one in known_mistakes(each)}
     assert kinds >= {
         "link's rate", "link's goodput", "frames for goodput", "UDP forgotten", "short queue", "queue forgotten",
         "share of the link", "one flow's", "link forgotten", "receive-window where another binds",
@@ -177,5 +179,5 @@ def test_there_are_many_kinds_of_mistakes() -> None:
 
 
 def test_c_of_one_is_the_manuals_formula() -> None:
-    manual = next(one for one in candidates(experiment(loss="0.1 %", streams="4")) if one.kind == "C = 1")
+    manual = next(one for one in known_mistakes(experiment(loss="0.1 %", streams="4")) if one.kind == "C = 1")
     assert manual.value == pytest.approx(4 * theory.mathis(1448, 0.0501, 0.001, 1.0))

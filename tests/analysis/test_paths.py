@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tcptutor import theory
-from tcptutor.analysis import Expectation, expect, window_courses
+from tcptutor.analysis import Expectation, expect, window_trajectories
 
 from .synthetic import experiment
 
@@ -67,7 +67,7 @@ def test_a_path_that_changes_is_expected_by_time() -> None:
     assert expectation.note.startswith("the path changes while it runs")
     assert "changes" in expectation.binding.tolerance_from
     assert expectation.cwnd_segments is None
-    assert window_courses(made) == ()
+    assert window_trajectories(made) == ()
 
 
 def test_what_changes_the_limit_is_a_mean_of_stretches() -> None:
@@ -259,7 +259,7 @@ def test_shares_of_a_full_link() -> None:
     unknown = expect(made)
     assert unknown.flows == ()
     assert unknown.note.startswith("how these algorithms share the link has no closed form")
-    assert len(window_courses(experiment(streams="2", algorithms="reno, bbr"))) == 2
+    assert len(window_trajectories(experiment(streams="2", algorithms="reno, bbr"))) == 2
 
 
 # CUBIC's or Reno's part of 20 Mbit/s and 40 ms beside one BBR flow, over 30 to 110 s, by algorithm and queue in BDP.
@@ -459,7 +459,7 @@ def test_no_mean_window_where_something_else_holds_the_flow_back() -> None:
 
 @pytest.mark.parametrize("algorithm", sorted(theory.LAWS))
 def test_every_law_has_a_course(algorithm: str) -> None:
-    (course,) = window_courses(experiment(algorithm=algorithm, queue="0.5 BDP"))
+    (course,) = window_trajectories(experiment(algorithm=algorithm, queue="0.5 BDP"))
     times = [t for t, _ in course]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(12)
@@ -469,7 +469,7 @@ def test_every_law_has_a_course(algorithm: str) -> None:
 def test_the_course_has_the_models_mean() -> None:
     for made in (experiment(loss="0.1 %", duration="60 s"), experiment(queue="0.25 BDP", duration="60 s")):
         expectation = expect(made)
-        (course,) = window_courses(made)
+        (course,) = window_trajectories(made)
         late = [(t, cwnd) for t, cwnd in course if t > 10]
         area = sum((b - a) * (v + w) / 2 for (a, v), (b, w) in pairwise(late))
         # Losses at even distances keep the window 7 % below that of random ones.
@@ -478,16 +478,16 @@ def test_the_course_has_the_models_mean() -> None:
 
 
 def test_no_course_without_a_law_or_with_a_path_that_changes() -> None:
-    assert window_courses(experiment(algorithm="vegas")) == ()
-    assert window_courses(experiment(changes="5 s rate=1 Mbit/s")) == ()
-    assert window_courses(experiment(rate="none")) == ()
+    assert window_trajectories(experiment(algorithm="vegas")) == ()
+    assert window_trajectories(experiment(changes="5 s rate=1 Mbit/s")) == ()
+    assert window_trajectories(experiment(rate="none")) == ()
     # So many round trips that a chart would show a band.
-    assert window_courses(experiment(delay="100 us", duration="60 s")) == ()
+    assert window_trajectories(experiment(delay="100 us", duration="60 s")) == ()
 
 
 def test_a_held_window_is_drawn_as_the_kernel_shows_it() -> None:
     # In slow start cwnd grows to twice what is in flight: 90 segments with 64 KiB, on a real kernel.
-    (course,) = window_courses(experiment(rate="40 Mbit/s", delay="40 ms", window="64 KiB"))
+    (course,) = window_trajectories(experiment(rate="40 Mbit/s", delay="40 ms", window="64 KiB"))
     assert course[-1][1] == pytest.approx(90, rel=0.02)
 
 
@@ -496,5 +496,5 @@ def test_an_expectation_and_its_course_are_there_at_once() -> None:
     for streams in ("1", "4", "8"):
         made = experiment(loss="0.1 %", streams=streams, duration="60 s")
         assert expect(made).flows
-        assert window_courses(made)
+        assert window_trajectories(made)
     assert (time.process_time() - began) / 3 < 0.2  # 0.03 s here; a busy machine takes longer

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.analysis import Compared, report, together
+from tcptutor.analysis import ModelComparison, report, total_throughput
 from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared.reasons import RULES
 from tcptutor.run import Run, SampleTable, UdpResult, load
@@ -18,7 +18,7 @@ RUNS = Path(__file__).parent / "runs"
 LINK = 100e6 * 1448 / 1514
 
 
-def compared(run: Run, model: str) -> Compared:
+def compared(run: Run, model: str) -> ModelComparison:
     return next(one for one in report(run).comparisons if one.prediction.model == model)
 
 
@@ -235,17 +235,17 @@ def test_flows_that_cover_the_same_time_add_up() -> None:
 
 def test_flows_at_different_times_are_all_their_bytes_over_all_the_time() -> None:
     # One after the other: never more than one flow's rate.
-    assert together(at_different_times(10e6, 5, 5)) == pytest.approx(10e6, rel=0.01)
+    assert total_throughput(at_different_times(10e6, 5, 5)) == pytest.approx(10e6, rel=0.01)
     # The second one for half of the time.
-    assert together(at_different_times(10e6, 10, 5)) == pytest.approx(15e6, rel=0.01)
-    assert together(at_different_times(10e6, 10, 0)) == pytest.approx(20e6, rel=0.01)
+    assert total_throughput(at_different_times(10e6, 10, 5)) == pytest.approx(15e6, rel=0.01)
+    assert total_throughput(at_different_times(10e6, 10, 0)) == pytest.approx(20e6, rel=0.01)
 
 
 def test_a_flow_that_has_sent_all_is_over() -> None:
     made = experiment(bytes="5 MB", streams="2", warmup="0 s")
     run = run_of(made, lambda t: min(40e6, t * 10e6), lambda t: min(40e6, t * 20e6))
     # Four seconds for 10 MB, whatever comes after.
-    assert together(run) == pytest.approx(20e6, rel=0.02)
+    assert total_throughput(run) == pytest.approx(20e6, rel=0.02)
 
 
 def test_a_tick_is_never_beside_another_limit() -> None:

@@ -32,7 +32,7 @@ def stored(name: str) -> Run:
 def live_of(run: Run, state: str = "ended") -> Live:
     live = Live("module", "step", run, state=state)  # type: ignore[arg-type]
     live.expectation = msgspec.structs.replace(
-        analysis.expect(run.experiment), trajectory=analysis.window_courses(run.experiment)
+        analysis.expect(run.experiment), trajectory=analysis.window_trajectories(run.experiment)
     )
     throughput = analysis.Throughput()
     throughput.add(run.samples)

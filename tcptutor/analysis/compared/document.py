@@ -11,7 +11,7 @@ from tcptutor.analysis.compared.explain import FlowVerdict
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.imported import FROM_KERNEL, is_foreign, is_told
+from tcptutor.analysis.observed.imported import FROM_KERNEL, is_imported, is_parameter_known
 from tcptutor.run import Run, UdpResult
 
 _SECOND = (
@@ -34,10 +34,11 @@ def document(run: Run, file: str | None) -> dict[str, object]:
     whole: dict[str, object] = {
         "experiment": run.experiment.name,
         "parameters": {
-            name: value if is_told(run, name) else None for name, value in run.experiment.parameters.items()
+            name: value if is_parameter_known(run, name) else None
+            for name, value in run.experiment.parameters.items()
         },
         "pairs": run.experiment.pairs,
-        "seed": None if is_foreign(run) else run.experiment.seed,
+        "seed": None if is_imported(run) else run.experiment.seed,
         "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
         "flows": [_numbered(_known(run, asdict(flow))) for flow in result.flows],
         "udp": [_numbered(_udp(flow)) for flow in result.udp],
@@ -82,7 +83,7 @@ def _udp(flow: UdpResult) -> dict[str, object]:
 
 
 def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
-    if not is_foreign(run):
+    if not is_imported(run):
         return figures
     return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
 

@@ -65,13 +65,13 @@ def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[
     return joined
 
 
-def within(found: Sequence[Episode], start: float, end: float) -> list[Episode]:
+def clip_episodes(found: Sequence[Episode], start: float, end: float) -> list[Episode]:
     """Return the parts of episodes from `start` to `end`, without very short ones."""
     parts = [Episode(one.limited_by, max(start, one.start), min(end, one.end)) for one in found]
     return [one for one in parts if one.seconds > _SLACK]
 
 
-def telling(found: Sequence[Episode]) -> list[Episode]:
+def notable_episodes(found: Sequence[Episode]) -> list[Episode]:
     """Return the episodes that are long enough for a sentence."""
     return [one for one in found if one.seconds >= _TELLING]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from tcptutor.analysis.compared.clauses import UNEXPLAINED
-from tcptutor.analysis.compared.episodes import Episode, episodes, shares, shares_of_flows, within
+from tcptutor.analysis.compared.episodes import Episode, clip_episodes, episodes, shares, shares_of_flows
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.limit import favor_after, find_limit
 from tcptutor.analysis.compared.run_findings import RunFindings
-from tcptutor.analysis.compared.seconds import FairnessSecond, Second, converged, fairness, seconds
+from tcptutor.analysis.compared.seconds import FairnessSecond, Second, convergence_time, fairness, seconds
 from tcptutor.analysis.compared.sentence import (
     LONGEST,
     REVERSE,
@@ -103,7 +103,7 @@ def verdict(measured: Measured) -> Verdict:
         evidence=found.evidence,
         flows=tuple(flows),
         fairness=evenly,
-        converged_s=converged(evenly),
+        converged_s=convergence_time(evenly),
     )
 
 
@@ -171,7 +171,7 @@ def _sentence_after_change(
     part = gathered.all_flows_between(scope.start, scope.end) if scope else None
     if scope is None or part is None:
         return ""
-    inner = within(turns, scope.start, scope.end)
+    inner = clip_episodes(turns, scope.start, scope.end)
     took = shares((one.limited_by, one.seconds) for one in inner)
     limit, start = (
         find_limit(part, took, inner, gathered.all_flows_between),
@@ -179,7 +179,7 @@ def _sentence_after_change(
     )
     if not limit.reason or len(start + limit.reason) > LONGEST:
         return ""
-    before = _main_cause(within(turns, experiment.flows.warmup, scope.start))
+    before = _main_cause(clip_episodes(turns, experiment.flows.warmup, scope.start))
     told = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
     return compose(start, limit, [told], is_part=True)
 
@@ -209,7 +209,7 @@ def _after_change(experiment: Experiment) -> _Scope | None:
 
 def _shares_after(experiment: Experiment, turns: Sequence[Episode]) -> dict[LimitedBy, float]:
     scope = _after_change(experiment)
-    inner = within(turns, scope.start, scope.end) if scope else []
+    inner = clip_episodes(turns, scope.start, scope.end) if scope else []
     return shares((one.limited_by, one.seconds) for one in inner)
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.analysis.expected.mistakes import Mistake, apart, candidates
-from tcptutor.analysis.observed.measured import path_known
+from tcptutor.analysis.expected.mistakes import Mistake, known_mistakes, log_distance
+from tcptutor.analysis.observed.measured import is_path_known
 from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.theory.models import CAUSE_NAMES
@@ -26,7 +26,7 @@ _TIMES = 1.95
 """Ratio from which a difference is written as a factor instead of a percentage."""
 
 
-class AnsweredPrediction(NamedTuple):
+class PredictionFeedback(NamedTuple):
     """Feedback on a prediction, and the values it was compared with."""
 
     text: str
@@ -36,12 +36,12 @@ class AnsweredPrediction(NamedTuple):
     """Prediction of the models."""
 
 
-def answered(value: float, run: Run, tolerance: float) -> str:
-    """Return the text of `answer_of`."""
-    return answer_of(value, run, tolerance).text
+def feedback_text(value: float, run: Run, tolerance: float) -> str:
+    """Return the text of `prediction_feedback`."""
+    return prediction_feedback(value, run, tolerance).text
 
 
-def answer_of(value: float, run: Run, tolerance: float) -> AnsweredPrediction:
+def prediction_feedback(value: float, run: Run, tolerance: float) -> PredictionFeedback:
     """Return the feedback on a predicted throughput, with its distance from the run and from the models.
 
     A mistake is named only if the run shows the expected limit.
@@ -53,11 +53,11 @@ def answer_of(value: float, run: Run, tolerance: float) -> AnsweredPrediction:
     """
     told, expectation = report(run), expect(run.experiment)
     expected, measured = expectation.binding.throughput_bps, told.throughput_bps
-    if measured <= 0 or not path_known(run):
-        return AnsweredPrediction("")
+    if measured <= 0 or not is_path_known(run):
+        return PredictionFeedback("")
     as_expected = told.verdict.limited_by == expectation.binding.limited_by
-    known = candidates(run.experiment) if as_expected else ()
-    nearest = _nearest(known, value, min(apart(value, expected), apart(value, measured)))
+    known = known_mistakes(run.experiment) if as_expected else ()
+    nearest = _nearest(known, value, min(log_distance(value, expected), log_distance(value, measured)))
     by_model, by_run = (_within(value, right, tolerance) for right in (expected, measured))
     if by_model or by_run:
         text = _right(value, nearest, expected, measured, by_model, by_run, tolerance)
@@ -65,7 +65,7 @@ def answer_of(value: float, run: Run, tolerance: float) -> AnsweredPrediction:
         text = _wrong(value, nearest, told)
     from_run, from_models = (_distance(value, truth) for truth in (measured, expected))
     distance = f"Beside the run: {from_run}, beside the models: {from_models}."
-    return AnsweredPrediction(f"{text} {distance}", measured, expected)
+    return PredictionFeedback(f"{text} {distance}", measured, expected)
 
 
 def _right(
@@ -79,7 +79,7 @@ def _right(
 ) -> str:
     written = units.rate(value)
     near = f"the models say {units.rate(expected)}, the run had {units.rate(measured)}"
-    exact = len(nearest) == 1 and apart(nearest[0].value, value) <= EXACT
+    exact = len(nearest) == 1 and log_distance(nearest[0].value, value) <= EXACT
     but = f" But {written} is {nearest[0].description}{_clause(nearest[0].hint)}." if exact else ""
     whose = "as the models say" if by_model else "near what the run had"
     if by_model and by_run:
@@ -108,7 +108,7 @@ def _within(value: float, right: float, tolerance: float) -> bool:
 
 def _nearest(known: Sequence[Mistake], value: float, to_truth: float) -> list[Mistake]:
     """Return the mistakes near `value`, at most one per kind, in the table's order; empty if none is near."""
-    by_distance = sorted((apart(one.value, value), number) for number, one in enumerate(known))
+    by_distance = sorted((log_distance(one.value, value), number) for number, one in enumerate(known))
     if not by_distance or by_distance[0][0] > min(NEAR, to_truth):
         return []
     near = sorted(number for distance, number in by_distance if distance - by_distance[0][0] < AS_NEAR)

@@ -13,10 +13,10 @@ import msgspec
 
 from tcptutor.analysis.compared.clauses import clause
 from tcptutor.analysis.compared.run_findings import RunFindings
-from tcptutor.analysis.compared.seconds import JudgedSecond, judged_seconds
+from tcptutor.analysis.compared.seconds import JudgedSecond, judge_seconds
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
 from tcptutor.analysis.observed.measured import measure
-from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, news_of_loss
+from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range
 from tcptutor.base import units
 from tcptutor.run import Run
 from tcptutor.theory.models import LimitedBy
@@ -77,7 +77,7 @@ def insight(run: Run) -> Insight:
     """Return the explanations for the current state of `run`. Never raises."""
     measured = measure(run)
     gathered = RunFindings.of(measured)
-    judged = judged_seconds(measured, gathered)
+    judged = judge_seconds(measured, gathered)
     experiment = run.experiment
     return Insight(
         until=run.sampled_until,
@@ -137,7 +137,7 @@ def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Itera
 
 def _came_from(trace: Trace, at: int, kind: LossKind | None, link: Direction) -> str:
     """Return the evidence for a loss's cause, following `observed.path.loss_events`."""
-    now, since = news_of_loss(trace, at)
+    now, since = loss_time_range(trace, at)
     dropped = link.drops(since, now)
     if kind == "bottleneck":
         if at in trace.cuts.marks:

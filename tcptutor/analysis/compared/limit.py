@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tcptutor.analysis.compared.clauses import cause, clause
-from tcptutor.analysis.compared.episodes import Episode, longest, telling
+from tcptutor.analysis.compared.episodes import Episode, longest, notable_episodes
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.theory.models import LimitedBy
 
@@ -64,7 +64,7 @@ def find_limit(
     if names[0] == "timeout" and first == "random-loss":
         # With few timeouts, they are part of the cost of the losses.
         names.insert(0, first)
-    story = 2 <= len(telling(turns)) <= MOST_TURNS
+    story = 2 <= len(notable_episodes(turns)) <= MOST_TURNS
     for name in names:
         tries = [_over_all(name, whole), _over(longest(turns, name), between)]
         if story and name not in _WHOLE and shares.get(name, 1.0) < _NEARLY_ALL:

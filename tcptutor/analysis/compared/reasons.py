@@ -12,9 +12,9 @@ from tcptutor import theory
 from tcptutor.analysis.case import ENOUGH_LOSSES
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
-from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeouts
+from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeout_share
 from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
-from tcptutor.analysis.expected.window import start_seconds, unsettled
+from tcptutor.analysis.expected.window import start_seconds, startup_share
 from tcptutor.base import units
 from tcptutor.run import sum_or_none
 from tcptutor.spec import PARAMETERS
@@ -30,7 +30,7 @@ _OTHER_CONSTANT = 0.1
 """Relative difference of two constants that is worth a sentence."""
 
 
-def was(limited_by: LimitedBy) -> str:
+def cause_text(limited_by: LimitedBy) -> str:
     """Return the cause that limited the flows instead, as text."""
     growing = limited_by == "growing"
     return "the window was still growing" if growing else f"that was {CAUSE_NAMES[limited_by]}"
@@ -168,7 +168,7 @@ def timed_out(it: Difference) -> str:
     if not it.model.is_of_loss or not it.case.loss_rate:
         return ""
     if it.model is ThroughputModel.PADHYE:
-        share = timeouts(it.case)
+        share = timeout_share(it.case)
         if it.stalled >= share or not it.explains((1 - it.stalled) / (1 - share)):
             return ""
         took, said = units.percent(it.stalled, 2), units.percent(share, 2)
@@ -304,7 +304,7 @@ def slow_start(it: Difference) -> str:
     experiment, throughput = it.case.experiment, it.prediction.throughput_bps
     if it.prediction.limited_by == "random-loss" or it.ratio > 1 or experiment.flows.bytes is not None:
         return ""
-    share, takes = unsettled(it.case, throughput), start_seconds(it.case, throughput)
+    share, takes = startup_share(it.case, throughput), start_seconds(it.case, throughput)
     if share < SMALL / 2 or takes > experiment.seconds or not it.explains(max(1e-3, 1 - share)):
         return ""
     if not it.faster_later:
@@ -330,7 +330,7 @@ def other_limit(it: Difference) -> str:
         return ""
     if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
         return "not the limit: fq has the lower pace" if limited == "pacing" else ""
-    return "" if it.covers(limited) else f"not the limit: {was(limited)}"
+    return "" if it.covers(limited) else f"not the limit: {cause_text(limited)}"
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (

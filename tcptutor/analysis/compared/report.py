@@ -10,12 +10,18 @@ import msgspec
 from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, case_of
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.explain import Verdict, verdict
-from tcptutor.analysis.compared.reasons import not_modelled, reason, was
+from tcptutor.analysis.compared.reasons import cause_text, not_modelled, reason
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
-from tcptutor.analysis.observed.figures import DirectionFigures, FlowFigures, cov_between, directions, figures
-from tcptutor.analysis.observed.imported import is_told
-from tcptutor.analysis.observed.measured import Measured, measure, path_known
+from tcptutor.analysis.observed.figures import (
+    DirectionFigures,
+    FlowFigures,
+    cov_between,
+    direction_figures,
+    figures,
+)
+from tcptutor.analysis.observed.imported import is_parameter_known
+from tcptutor.analysis.observed.measured import Measured, is_path_known, measure
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
@@ -42,7 +48,7 @@ Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped"
 """
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ModelComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Prediction with its measurement."""
 
     prediction: Prediction
@@ -78,7 +84,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Loss events without a loss, by DSACK; 0 on a path that duplicates."""
     mark_cuts: int
     """Cuts of the window by ECN marks without a loss."""
-    comparisons: tuple[Compared, ...]
+    comparisons: tuple[ModelComparison, ...]
     """Binding prediction first; empty for an invalid run, an unknown path, or without measurements."""
     verdict: Verdict
     flows: tuple[FlowFigures, ...] = ()
@@ -98,10 +104,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def report(run: Run) -> Report:
     """Return the report of `run`. Never raises."""
-    return report_of(measure(run))
+    return report_measured(measure(run))
 
 
-def report_of(measured: Measured) -> Report:
+def report_measured(measured: Measured) -> Report:
     """Return the report of a measured run."""
     run, flows, throughput = measured.run, measured.flows, measured.throughput
     mss = max((flow.mss for flow in flows), default=0) or None
@@ -117,12 +123,12 @@ def report_of(measured: Measured) -> Report:
     ]
     first = next(iter(differences), None)
     compared = [
-        Compared(prediction=it.prediction, ratio=it.ratio, judgement=judged(it), reason=reason(it))
+        ModelComparison(prediction=it.prediction, ratio=it.ratio, judgement=judge(it), reason=reason(it))
         for it in differences
     ]
     return Report(
         throughput_bps=throughput,
-        jain_index=_jain_index(measured) if not (ways := directions(measured)) else None,
+        jain_index=_jain_index(measured) if not (ways := direction_figures(measured)) else None,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -145,7 +151,7 @@ def _jain_index(measured: Measured) -> float:
     return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 
-def judged(it: Difference) -> Judgement:
+def judge(it: Difference) -> Judgement:
     """Return the outcome of a comparison; the only place that awards a tick."""
     prediction = it.prediction
     if it.is_capped:
@@ -182,19 +188,19 @@ def _sure(prediction: Prediction) -> float:
 def _comparable(measured: Measured) -> bool:
     """Return whether models apply to the run: it has figures, is not invalid, and has a known path."""
     run = measured.run
-    return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and path_known(run)
+    return bool(measured.flows or measured.udp) and run.fidelity.status != "invalid" and is_path_known(run)
 
 
 def _can_be_asked(run: Run, prediction: Prediction) -> bool:
     """Return whether the model's inputs are known; an import needs its delay for RTT-based models."""
     by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
-    return is_told(run, "delay") or not by_round_trip
+    return is_parameter_known(run, "delay") or not by_round_trip
 
 
 def _note(
     measured: Measured,
     expectation: Expectation,
-    compared: list[Compared],
+    compared: list[ModelComparison],
     first: Difference | None,
     why: Verdict,
 ) -> str:
@@ -207,7 +213,7 @@ def _note(
     return _of_binding(expectation, compared[0], first, why) if first is not None else ""
 
 
-def _of_binding(expectation: Expectation, binding: Compared, first: Difference, why: Verdict) -> str:
+def _of_binding(expectation: Expectation, binding: ModelComparison, first: Difference, why: Verdict) -> str:
     """Return the note on the expected binding model after the run."""
     forecast = "" if _has_failed(expectation.note, why) else expectation.note
     unclaimed = first.prediction.tolerance >= 1 and bool(forecast)
@@ -218,7 +224,7 @@ def _of_binding(expectation: Expectation, binding: Compared, first: Difference, 
         return unlike
     if why.limited_by != "unexplained" and not first.covers(why.limited_by):
         expected = CAUSE_NAMES["random-loss"] if lossy else first.prediction.label
-        return f"{expected} was expected to be the limit, but {was(why.limited_by)}"
+        return f"{expected} was expected to be the limit, but {cause_text(why.limited_by)}"
     if lossy and expectation.loss_events < ENOUGH_LOSSES:
         return forecast
     return binding.reason or forecast

@@ -10,19 +10,19 @@ from itertools import pairwise
 
 from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.compared.findings import MOSTLY, Findings
-from tcptutor.analysis.observed.evidence import Evidence, evidence_of, gather_evidence
+from tcptutor.analysis.observed.evidence import Evidence, flow_evidence, gather_evidence
 from tcptutor.analysis.observed.flow import Interval, Trace
-from tcptutor.analysis.observed.measured import Measured, between, of_way, path_known
+from tcptutor.analysis.observed.measured import Measured, between, is_path_known, restrict_to_direction
 from tcptutor.analysis.observed.path import (
     Direction,
     Directions,
     Events,
     LossKind,
+    current_events,
     directions,
     holding_loss,
-    in_force,
     loss_events,
-    most_common,
+    most_frequent,
 )
 from tcptutor.run import Run
 from tcptutor.theory.models import LOSS_BLIND
@@ -63,7 +63,7 @@ class RunFindings:
         """Return the findings restricted to a direction."""
         return replace(
             self,
-            measured=of_way(self.measured, backward),
+            measured=restrict_to_direction(self.measured, backward),
             is_reverse=backward,
             all_measured=self.measured,
             _ways={},
@@ -86,7 +86,7 @@ class RunFindings:
         recovery counts as the loss that started it.
         """
         experiment, last = self.run.experiment, interval.trace.column("t")[-1]
-        events = in_force(experiment, self.events[interval.flow], interval.start + _SLACK)
+        events = current_events(experiment, self.events[interval.flow], interval.start + _SLACK)
         link = self.links[experiment.reversed(interval.flow)]
         if experiment.algorithm(interval.flow) in LOSS_BLIND:
             return self._losses_ignored(interval, link)
@@ -113,7 +113,7 @@ class RunFindings:
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
         ways = self._throughputs(interval.start, interval.until)
         beside, opposite = ways[case.is_reverse], math.fsum(ways[not case.is_reverse])
-        seen = evidence_of(self.run, interval, self.links, math.fsum(beside) or None, opposite)
+        seen = flow_evidence(self.run, interval, self.links, math.fsum(beside) or None, opposite)
         kinds = self._kinds([interval])
         return Findings(
             case,
@@ -122,7 +122,7 @@ class RunFindings:
             flows=len(beside) or 1,
             events=kinds,
             loss_varies=self._loss_varies(interval.start, interval.until),
-            path_is_known=path_known(self.run),
+            path_is_known=is_path_known(self.run),
         )
 
     def _loss_varies(self, start: float, end: float) -> bool:
@@ -164,7 +164,7 @@ class RunFindings:
             events=kinds,
             loss_varies=self._loss_varies(*measured.span),
             processor=self.run.fidelity.number("busiest processor"),
-            path_is_known=path_known(self.run),
+            path_is_known=is_path_known(self.run),
         )
 
     def _case(self, measured: Measured) -> Case:
@@ -182,7 +182,7 @@ class RunFindings:
         """Return the payload of the flows outside `measured`, bit/s."""
         if self.all_measured is None:
             return 0.0
-        left_out = of_way(between(self.all_measured, start, end), not self.is_reverse)
+        left_out = restrict_to_direction(between(self.all_measured, start, end), not self.is_reverse)
         return math.fsum(each.throughput for each in left_out.intervals)
 
     def _settled(self, start: float, end: float) -> float:
@@ -199,7 +199,7 @@ class RunFindings:
         """Return the cause of most losses; without loss events, the loss set by the importer."""
         if seen.loss_events is None and seen.retransmits and self.run.experiment.path.loss > 0:
             return "random-loss"
-        return most_common(list(kinds.elements()))
+        return most_frequent(list(kinds.elements()))
 
     def _kinds(self, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
         return Counter(

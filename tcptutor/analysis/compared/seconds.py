@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from tcptutor.analysis.compared.clauses import cause
 from tcptutor.analysis.compared.findings import Findings
 from tcptutor.analysis.compared.run_findings import RunFindings
-from tcptutor.analysis.observed.evidence import Evidence, evidence_of
+from tcptutor.analysis.observed.evidence import Evidence, flow_evidence
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
-from tcptutor.analysis.observed.measured import Measured, path_known
+from tcptutor.analysis.observed.measured import Measured, is_path_known
 from tcptutor.theory import jain_index
 from tcptutor.theory.models import LimitedBy
 
@@ -71,7 +71,7 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
 def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second, ...]]:
     """Return the seconds of each flow, warm-up included; empty for a flow with too few samples."""
     return {
-        flow: tuple(each.second for each in mine) for flow, mine in judged_seconds(measured, gathered).items()
+        flow: tuple(each.second for each in mine) for flow, mine in judge_seconds(measured, gathered).items()
     }
 
 
@@ -82,7 +82,7 @@ class JudgedSecond(NamedTuple):
     findings: Findings
 
 
-def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[JudgedSecond, ...]]:
+def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[JudgedSecond, ...]]:
     """Return the seconds of each flow with their findings."""
     experiment = measured.run.experiment
     fixed = experiment.flows.bytes is not None
@@ -98,14 +98,14 @@ def judged_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple
     loads = {key: _load(intervals) for key, intervals in beside.items()}
     found = {}
     for flow, intervals in parts.items():
-        known = path_known(measured.run)
+        known = is_path_known(measured.run)
         events = gathered.events[flow]
         mine, known_then = [], []
         for each in intervals:
             case = gathered.case_of(flow, each.start + _SLACK)
             flows, throughput = loads[case.is_reverse, _number(each)]
             _, opposite = loads.get((not case.is_reverse, _number(each)), (0, 0.0))
-            evidence = evidence_of(measured.run, each, gathered.links, throughput, opposite)
+            evidence = flow_evidence(measured.run, each, gathered.links, throughput, opposite)
             kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
             findings = Findings(case, evidence, kind, flows, events=kinds, path_is_known=known)
@@ -188,7 +188,7 @@ def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...
     return tuple(found)
 
 
-def converged(found: Sequence[FairnessSecond]) -> float | None:
+def convergence_time(found: Sequence[FairnessSecond]) -> float | None:
     """Return the end of the first second from which shares stay equal; None if they never do.
 
     Shares are means over three seconds. Flows with different RTTs or limits may never converge, and a joining flow

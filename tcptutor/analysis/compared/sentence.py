@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
-from tcptutor.analysis.compared.episodes import Episode, telling
+from tcptutor.analysis.compared.episodes import Episode, notable_episodes
 from tcptutor.analysis.compared.limit import MOST_TURNS, ShownLimit
 from tcptutor.base import units
 from tcptutor.run import FlowResult
@@ -60,7 +60,7 @@ def turns_text(turns: Sequence[Episode], told: Episode | None) -> str:
     An example is " (first slow growth, 4 s, then the bottleneck, 6 s)". Empty for one cause, too many, or an
     unexplained one.
     """
-    long = telling(turns)
+    long = notable_episodes(turns)
     total = sum(turn.seconds for turn in long)
     if not 2 <= len(long) <= MOST_TURNS or any(turn.seconds < _SHORT_TURN * total for turn in long):
         return ""

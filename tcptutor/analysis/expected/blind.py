@@ -132,7 +132,7 @@ def losses_alone(candidates: Iterable[Candidate]) -> float:
     return min((one.throughput for one in candidates if one.is_believed and one.is_lossy), default=math.inf)
 
 
-def widened(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
+def widen_tolerances(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return `candidates` with the blind spots of `case` added to their tolerances."""
     losses = losses_alone(candidates)
     return [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tcptutor.analysis.case import Case, case_of
-from tcptutor.analysis.expected.blind import widened
+from tcptutor.analysis.expected.blind import widen_tolerances
 from tcptutor.analysis.expected.loss import loss_candidates
 from tcptutor.analysis.expected.lossless import limit_candidates
 from tcptutor.analysis.expected.meeting import meeting_candidate
@@ -15,9 +15,9 @@ from tcptutor.analysis.expected.notes import note
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
 from tcptutor.analysis.expected.reordering import reordering_candidate
 from tcptutor.analysis.expected.sharing import amount_candidate, own_limits, shares
-from tcptutor.analysis.expected.stretches import Stretch, by_throughput, cases, merged
+from tcptutor.analysis.expected.stretches import Stretch, by_throughput, merge, stretch_cases
 from tcptutor.analysis.expected.udp_expectation import udp_candidate
-from tcptutor.analysis.expected.window import mean_window, unsettled
+from tcptutor.analysis.expected.window import mean_window, startup_share
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
@@ -45,14 +45,14 @@ def expect(
         rto: Measured retransmission timeout, s; by default the usual one.
         on_virtual_clock: True if the run is known to use the guest's virtual clock.
     """
-    stretches = [stretch_of(case) for case in cases(experiment, mss, rto, on_virtual_clock)]
+    stretches = [stretch_of(case) for case in stretch_cases(experiment, mss, rto, on_virtual_clock)]
     if not stretches:
         return _nothing(experiment)
     alone = len(stretches) == 1
-    whole = stretches[0] if alone else merged(stretches)
+    whole = stretches[0] if alone else merge(stretches)
     finishing, completion = amount_candidate(whole.case, whole.believed)
     if finishing is not None:
-        finishing = widened(whole.case, [finishing])[0]
+        finishing = widen_tolerances(whole.case, [finishing])[0]
         # A short transfer may end before the losses reach their mean; its duration includes them.
         whole = (whole.without_losses() if finishing.is_believed else whole).with_candidate(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
@@ -87,7 +87,7 @@ def stretch_of(case: Case) -> Stretch:
         candidates.append(met)
     if (late := reordering_candidate(case)) is not None:
         candidates.append(late)
-    candidates = widened(case, candidates)
+    candidates = widen_tolerances(case, candidates)
     best = [one for one in candidates if one.is_believed]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
@@ -128,7 +128,7 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
 
 def _settling(case: Case, one: Candidate) -> dict[str, float]:
     """Return the candidate's errors, plus the bias of the start; losses end slow start early."""
-    share = 0.0 if one.is_lossy or one.model.has_start else unsettled(case, one.throughput)
+    share = 0.0 if one.is_lossy or one.model.has_start else startup_share(case, one.throughput)
     return {**one.errors, "slow start": share} if share > 0 else dict(one.errors)
 
 

@@ -134,7 +134,7 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
         yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
 
 
-def timeouts(case: Case) -> float:
+def timeout_share(case: Case) -> float:
     """Return the largest share of Mathis's throughput that Padhye's timeouts cost a flow; 0 without loss."""
     return max((_lossy(case, flow).timeout_share for flow, _ in case.kinds), default=0.0)
 

@@ -13,7 +13,7 @@ from tcptutor.analysis.case import (
     VIRTUAL_CLOCK_WRITE,
     Case,
 )
-from tcptutor.analysis.expected.meeting import bursts_error, is_known
+from tcptutor.analysis.expected.meeting import bursts_error, can_simulate
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.theory import (
@@ -117,7 +117,7 @@ def _link(case: Case) -> Iterator[Candidate]:
     room, rate = case.tcp_capacity, case.rate
     if room is None or rate is None:
         return
-    sure, known = _link_errors(case, room), is_known(case)
+    sure, known = _link_errors(case, room), can_simulate(case)
     x = case.buffer_ratio
     if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
         used = case.sawtooth_utilization(x)
@@ -206,7 +206,7 @@ def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
     given = sure | {"model": SAWTOOTH_ERROR if dropped else AQM_ERROR}
     # At a tail-drop queue several flows may lose at the same time.
-    best = case.algorithm == model.algorithm and not (model is ThroughputModel.SHARED and is_known(case))
+    best = case.algorithm == model.algorithm and not (model is ThroughputModel.SHARED and can_simulate(case))
     made = Candidate.of(case, model, room * used, formula, given, best)
     return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
 

@@ -15,7 +15,7 @@ from tcptutor import theory
 from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.expected.stretches import cases
+from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy, ThroughputModel
@@ -57,7 +57,7 @@ _PARTS: dict[LimitedBy, str] = {
 def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | None:
     """Return the rate under all limits of `case`; None if unknown or not below the least of them."""
     finite = [one for one in believed if math.isfinite(one.throughput)]
-    if not finite or not is_known(case):
+    if not finite or not can_simulate(case):
         return None
     least = min(finite, key=lambda one: one.throughput)
     lossy = [one for one in finite if one.is_lossy]
@@ -86,7 +86,7 @@ def _never_runs_dry(case: Case) -> bool:
     return case.rate is not None and 8 * case.buffer >= case.rate * max(flow.rtt for flow in case.flows)
 
 
-def is_known(case: Case) -> bool:
+def can_simulate(case: Case) -> bool:
     """Return whether senders and path of `case` can be simulated."""
     path = case.path
     return (
@@ -130,7 +130,8 @@ def _rates(case: Case) -> tuple[float, ...]:
     if case.tcp_capacity is None:
         return tuple(bits * one for one in theory.limited_rates(limited_flows(case)))
     return tuple(
-        bits * one for one in theory.limited_rates(limited_flows(case), case.tcp_capacity / bits, held(case))
+        bits * one
+        for one in theory.limited_rates(limited_flows(case), case.tcp_capacity / bits, queue_capacity(case))
     )
 
 
@@ -149,7 +150,7 @@ def limited_flows(case: Case) -> list[theory.LimitedFlow]:
     ]
 
 
-def held(case: Case) -> int:
+def queue_capacity(case: Case) -> int:
     """Return the number of full segments that fit into the queue."""
     return math.floor(case.buffer * case.payload_ratio / case.mss)
 
@@ -225,14 +226,14 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
 
     Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
     """
-    whole = cases(experiment)
+    whole = stretch_cases(experiment)
     if len(whole) != 1:
         return None
     case = whole[0]
     if (
         case.tcp_capacity is None
         or case.bursts_overflow
-        or not is_known(case)
+        or not can_simulate(case)
         or not case.algorithms <= theory.LIMITED
     ):
         return None
@@ -241,6 +242,6 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
     if math.fsum(flow.pace for flow in flows) > rate:
         # A pacing rate above the link's share does not limit the flows.
         flows = [replace(flow, pace=math.inf) for flow in flows]
-    found = theory.limited_link(flows, rate, held(case))
+    found = theory.limited_link(flows, rate, queue_capacity(case))
     base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
     return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)

@@ -63,7 +63,7 @@ class _Law:
     """Name in a sentence, e.g. "loss" or "its window"."""
 
 
-def candidates(experiment: Experiment) -> tuple[Mistake, ...]:
+def known_mistakes(experiment: Experiment) -> tuple[Mistake, ...]:
     """Return the values of known mistakes for `experiment`, except those near the expected value.
 
     If flows differ, start late, or the path changes, only mistakes about the link and units are included. Takes a few
@@ -79,10 +79,12 @@ def candidates(experiment: Experiment) -> tuple[Mistake, ...]:
         if cause == "random-loss":
             found += _of_reno(case)
     found += _of_units(expected)
-    return tuple(one for one in found if math.isfinite(one.value) and apart(one.value, expected) > _SAME)
+    return tuple(
+        one for one in found if math.isfinite(one.value) and log_distance(one.value, expected) > _SAME
+    )
 
 
-def apart(value: float, other: float) -> float:
+def log_distance(value: float, other: float) -> float:
     """Return the distance of two rates as absolute log ratio; infinite if either is not positive."""
     return abs(math.log(value / other)) if value > 0 and other > 0 else math.inf
 

@@ -10,7 +10,7 @@ from tcptutor.analysis.case import ENOUGH_LOSSES, Case
 from tcptutor.analysis.expected.blind import blind_spots
 from tcptutor.analysis.expected.loss import MOST_LOSS
 from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN
-from tcptutor.analysis.expected.meeting import is_known
+from tcptutor.analysis.expected.meeting import can_simulate
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.expected.sharing import bbr_fraction
 from tcptutor.base import units
@@ -99,7 +99,7 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
     if binding.limited_by == "bottleneck" and binding.errors.get("bursts", 0.0) >= UNKNOWN:
         yield f"a queue of {units.size(case.queue)} drops repairs again and again, which no model here counts"
-    if binding.limited_by == "bottleneck" and case.bursts_overflow and not is_known(case):
+    if binding.limited_by == "bottleneck" and case.bursts_overflow and not can_simulate(case):
         yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
     if binding.model is ThroughputModel.MEETING and not binding.is_lossy and case.loss_rate <= 0:
         size = "" if case.buffer_ratio is None else f" of {case.buffer_ratio:.2g} BDP"

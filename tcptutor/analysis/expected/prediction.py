@@ -15,7 +15,7 @@ from tcptutor.theory.models import LimitedBy, ThroughputModel
 BIASES = frozenset({"slow start", "changes"})
 """Parts of a tolerance with the same sign, which add up; the other parts are independent."""
 
-WindowCourse = tuple[tuple[float, float], ...]
+WindowTrajectory = tuple[tuple[float, float], ...]
 """Trajectory of cwnd: pairs of (seconds since the traffic began, segments)."""
 
 
@@ -56,8 +56,8 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """Mean of each flow over its lifetime, bit/s; empty if no closed form exists."""
     completion_s: float | None = None
     """Transfer time of the slowest flow, s from its start; None without a fixed amount."""
-    trajectory: tuple[WindowCourse, ...] = ()
-    """Trajectories of the flows by `window_courses`; empty until a caller that draws them adds them."""
+    trajectory: tuple[WindowTrajectory, ...] = ()
+    """Trajectories of the flows by `window_trajectories`; empty until a caller that draws them adds them."""
 
     @property
     def binding(self) -> Prediction:

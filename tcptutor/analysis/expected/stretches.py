@@ -77,7 +77,7 @@ def by_throughput(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(sorted(candidates, key=lambda one: one.throughput))
 
 
-def cases(
+def stretch_cases(
     experiment: Experiment,
     mss: int | None = None,
     rto: float | None = None,
@@ -125,7 +125,7 @@ def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
     return path, up
 
 
-def merged(stretches: Sequence[Stretch]) -> Stretch:
+def merge(stretches: Sequence[Stretch]) -> Stretch:
     """Return the merged stretch: means weighted by time, summed over both directions."""
     longest = max(stretches, key=lambda one: one.case.seconds * one.case.flow_count).case
     whole = case_of(longest.experiment, longest.mss, longest.measured_rto, longest.on_virtual_clock)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tcptutor import theory
 from tcptutor.analysis.case import Case, case_of
-from tcptutor.analysis.expected.prediction import Candidate, WindowCourse
+from tcptutor.analysis.expected.prediction import Candidate, WindowTrajectory
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
@@ -47,7 +47,7 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
     return (1 - (1 - mean) / case.flow_count) * (product + held) / (case.mss * case.flow_count)
 
 
-def unsettled(case: Case, throughput: float) -> float:
+def startup_share(case: Case, throughput: float) -> float:
     """Return the largest share of the measured mean that a flow's start-up costs.
 
     The start-up is slow start, and the growth after it. 0 if the warm-up covers it.
@@ -122,7 +122,7 @@ def _after_reno(window: float, start: float, rtt: float, settled: float) -> floa
     return left * left / (2 * rtt * window)
 
 
-def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[WindowCourse, ...]:
+def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple[WindowTrajectory, ...]:
     """Return the trajectory of each flow by `theory.trajectories`, with evenly spaced losses.
 
     Empty without a law for an algorithm, on a changing path, with flows both ways, or with too many round trips for a
@@ -145,7 +145,7 @@ def window_courses(experiment: Experiment, mss: int | None = None) -> tuple[Wind
     else:
         return ()
     # Round after thinning, so that identical flows stay equal.
-    return tuple(tuple((round(t, 6), round(cwnd, 3)) for t, cwnd in thinned(points)) for points in found)
+    return tuple(tuple((round(t, 6), round(cwnd, 3)) for t, cwnd in thin(points)) for points in found)
 
 
 def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]], ...]:
@@ -211,7 +211,7 @@ def _points(trajectory: theory.Trajectory, case: Case) -> list[tuple[float, floa
     return pairs
 
 
-def thinned(points: list[tuple[float, float]], most: int = MOST_POINTS) -> WindowCourse:
+def thin(points: list[tuple[float, float]], most: int = MOST_POINTS) -> WindowTrajectory:
     """Return at most `most` points that look the same: the minimum and maximum of each column."""
     if len(points) <= most:
         return tuple(points)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval
-from tcptutor.analysis.observed.imported import is_foreign, path_doubt
+from tcptutor.analysis.observed.imported import is_imported, path_doubt
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import Direction, Directions
 from tcptutor.run import Run, mean_of_known
@@ -137,7 +137,7 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
     used = carried_bps / goodput if goodput else None
     if len(ways) == 1:
         used = _used(ways[0], start, end, used)
-    if is_foreign(measured.run) and goodput:
+    if is_imported(measured.run) and goodput:
         # Use the receivers' counts: the samples show bytes written, not bytes received.
         carried_rates = [link.rate(start, end) or math.inf for link in ways]
         acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
@@ -234,7 +234,7 @@ def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float
     return 8 * float(sum(waiting[first:after])) / instants / throughput
 
 
-def evidence_of(
+def flow_evidence(
     run: Run,
     interval: Interval,
     links: Directions,
@@ -258,7 +258,7 @@ def evidence_of(
     if goodput and together is not None:
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
         used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
-    if used is not None and is_foreign(run):
+    if used is not None and is_imported(run):
         # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
         used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
     segments, events = interval.growth("segs_out"), interval.loss_events

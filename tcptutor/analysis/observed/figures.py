@@ -75,7 +75,7 @@ class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
     retransmits: int | None
 
 
-def directions(measured: Measured) -> tuple[DirectionFigures, ...]:
+def direction_figures(measured: Measured) -> tuple[DirectionFigures, ...]:
     """Return the figures of each direction; empty if all TCP flows go one way."""
     experiment = measured.run.experiment
     ways: dict[bool, list[FlowResult]] = {}

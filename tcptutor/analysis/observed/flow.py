@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tcptutor.analysis.observed.imported import is_foreign, unknown_figures
+from tcptutor.analysis.observed.imported import is_imported, unknown_figures
 from tcptutor.run import (
     CA_STATES,
     SSTHRESH_INFINITE,
@@ -304,7 +304,7 @@ def traces(run: Run) -> list[Trace]:
     if size is not None:
         rows = {flow: _until_done(mine, acked, size) for flow, mine in rows.items()}
     unknown = unknown_figures(run)
-    none: frozenset[str] | None = frozenset() if is_foreign(run) else None
+    none: frozenset[str] | None = frozenset() if is_imported(run) else None
     return [Trace(flow, run.samples, mine, unknown.get(flow, none)) for flow, mine in sorted(rows.items())]
 
 

@@ -23,7 +23,7 @@ _HEADERS = 52 + WIRE_FRAMING
 _NO_RATE = "its path is not known: import it with --set rate=... to compare it"
 
 
-def is_foreign(run: Run) -> bool:
+def is_imported(run: Run) -> bool:
     """Return whether a different program measured `run`, without the kernel's time accounting."""
     return run.environment.backend == "imported"
 
@@ -53,14 +53,14 @@ FROM_KERNEL = frozenset(
 """Evidence that requires a kernel's own samples."""
 
 
-def is_told(run: Run, parameter: str) -> bool:
+def is_parameter_known(run: Run, parameter: str) -> bool:
     """Return whether a parameter is known; in imports only the file and the importer set parameters."""
-    return not is_foreign(run) or parameter in _OF_FLOWS or parameter in run.given
+    return not is_imported(run) or parameter in _OF_FLOWS or parameter in run.given
 
 
 def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
     """Return for each flow the names of the results that the file leaves out."""
-    if not is_foreign(run):
+    if not is_imported(run):
         return {}
     return {
         flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
@@ -71,7 +71,7 @@ def path_doubt(run: Run) -> str:
     """Return why the models cannot be applied to a run, as a sentence; empty if they can."""
     if unread := run.experiment.path.unread:
         return f"its path is not known: tcptutor does not read {', '.join(unread)}"
-    if not is_foreign(run):
+    if not is_imported(run):
         return ""
     used = _directions(run)
     path = run.experiment.path

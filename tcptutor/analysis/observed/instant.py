@@ -78,7 +78,7 @@ class Instants:
     """Snapshot of a run that answers queries for any instant, while the run itself may keep growing."""
 
     def __init__(self, run: Run) -> None:
-        self.run = still(run)
+        self.run = snapshot(run)
         self.traces = {trace.flow: trace for trace in traces(self.run)}
         self._link = Direction(self.run)
         self._queue = self.run.queue.column("t")
@@ -192,7 +192,7 @@ class Instants:
         return found
 
 
-def still(run: Run) -> Run:
+def snapshot(run: Run) -> Run:
     """Return an unchanging view of `run` while a second thread may still append to it."""
     # Rows are appended column by column: the last column's length is the number of complete rows.
     whole = {

@@ -133,7 +133,7 @@ def between(measured: Measured, start: float, end: float) -> Measured:
     return Measured(measured.run, results, tuple(intervals), measured.traces)
 
 
-def of_way(measured: Measured, backward: bool) -> Measured:
+def restrict_to_direction(measured: Measured, backward: bool) -> Measured:
     """Return the part of `measured` with the flows of a direction."""
     goes = measured.run.experiment.reversed
     return Measured(
@@ -149,12 +149,12 @@ def flow_results(run: Run) -> tuple[FlowResult, ...]:
     return measure(run).flows
 
 
-def together(run: Run) -> float:
+def total_throughput(run: Run) -> float:
     """Return the aggregate payload in the measured time, bit/s; see `Measured.throughput`."""
     return measure(run).throughput
 
 
-def path_known(run: Run) -> bool:
+def is_path_known(run: Run) -> bool:
     """Return whether the models apply: an import has a path only if its importer described it."""
     return not path_doubt(run)
 

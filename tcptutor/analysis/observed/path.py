@@ -153,7 +153,7 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
     known = experiment.path.rate is not None
 
     def kind(at: int) -> LossKind | None:
-        now, since = news_of_loss(trace, at)
+        now, since = loss_time_range(trace, at)
         if marks[at] > marks[at - 1] and retransmits[at] == retransmits[at - 1]:
             return "bottleneck"
         later = min(len(times), bisect_right(times, 2 * now - since)) - 1
@@ -179,7 +179,7 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
     return [one for at, one in found.items() if at not in taken_back]
 
 
-def news_of_loss(trace: Trace, at: int) -> tuple[float, float]:
+def loss_time_range(trace: Trace, at: int) -> tuple[float, float]:
     """Return the time of sample `at`, and the earliest time at which the reported loss can have happened, s."""
     now: float = trace.column("t")[at]
     return now, now - 1.5 * trace.column("rtt")[at] - _SOON
@@ -204,7 +204,7 @@ def holding_loss(
     """
     first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
     if inside := [event.kind for event in events[first:after]]:
-        return most_common(inside)
+        return most_frequent(inside)
     if first == 0:
         return None
     before = events[first - 1]
@@ -219,7 +219,7 @@ def holding_loss(
     return before.kind if last - before.t < 2 * spacing else None
 
 
-def in_force(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
+def current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
     """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
     if not experiment.path.changes:
         return list(events)
@@ -240,7 +240,7 @@ def _room(path: Path) -> float:
     return (path.rate or 0.0) * path.delay / 8 + path.queue
 
 
-def most_common(kinds: Sequence[LossKind | None]) -> LossKind | None:
+def most_frequent(kinds: Sequence[LossKind | None]) -> LossKind | None:
     """Return the most frequent kind, ties by name; None if most causes are unknown."""
     return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
 

@@ -190,9 +190,9 @@ class Predict(Activity, frozen=True, kw_only=True):
             return Mark(correct=None, value=value)
         if self.measure != "throughput":
             return self._mark_measure(value, context.run)
-        from tcptutor.analysis import answer_of  # noqa: PLC0415  # the course loads without the analysis
+        from tcptutor.analysis import prediction_feedback  # noqa: PLC0415  # the course loads without the analysis
 
-        answer = answer_of(value, context.run, self.tolerance)
+        answer = prediction_feedback(value, context.run, self.tolerance)
         return Mark(correct=None, value=value, feedback=answer.text, measured=answer.measured_bps or None)
 
     def _mark_measure(self, value: float, run: Run) -> Mark:

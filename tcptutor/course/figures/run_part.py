@@ -33,9 +33,9 @@ class MeasuredRun:
 
     @cached_property
     def report(self) -> Report:
-        from tcptutor.analysis import report_of  # noqa: PLC0415
+        from tcptutor.analysis import report_measured  # noqa: PLC0415
 
-        return report_of(self.measured)
+        return report_measured(self.measured)
 
 
 class RunPart:

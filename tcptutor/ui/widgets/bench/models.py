@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor.analysis import Compared, Judgement, Report
+from tcptutor.analysis import Judgement, ModelComparison, Report
 from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
@@ -57,7 +57,7 @@ def table(
     return [*lines, *own_rows][:room]
 
 
-def _row(each: Compared, is_binding: bool, name: int) -> Line:
+def _row(each: ModelComparison, is_binding: bool, name: int) -> Line:
     prediction = each.prediction
     label = prediction.label if len(prediction.label) <= name else f"{prediction.label[: name - 1]}…"
     deviation = "" if each.judgement == "capped" else words.above_or_below(each.ratio)
@@ -78,13 +78,13 @@ def _row(each: Compared, is_binding: bool, name: int) -> Line:
     return Line.of((label.ljust(name), STRONG if is_binding else TEXT), (figures, TEXT), *judgement)
 
 
-def _details(each: Compared, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
+def _details(each: ModelComparison, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
     yield from _wrap_muted(capped_text(each, experiment) or each.prediction.formula, width)
     if reason and not reason.startswith(_NOT_THE_LIMIT):  # already in the row
         yield from _wrap_muted(reason, width)
 
 
-def capped_text(each: Compared, experiment: Experiment) -> str:
+def capped_text(each: ModelComparison, experiment: Experiment) -> str:
     """Return e.g. "8 × 9.58 = 76.6 Mbit/s, the link carries 47.8" if the link caps the formula; else empty."""
     uncapped, flows = each.prediction.uncapped_bps, experiment.total_streams
     if uncapped is None:

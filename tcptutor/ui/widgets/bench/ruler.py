@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tcptutor.analysis import Compared, Report
+from tcptutor.analysis import ModelComparison, Report
 from tcptutor.base import units
 from tcptutor.ui import words
 from tcptutor.ui.live import EarlierRun
@@ -50,7 +50,7 @@ class RulerRow:
     """Sentence in place of marks and figures."""
 
 
-def order_models(compared: Sequence[Compared], formula: str = "") -> list[Compared]:
+def order_models(compared: Sequence[ModelComparison], formula: str = "") -> list[ModelComparison]:
     """Order models: the page's own `formula` first, then the binding one, then the rest."""
     named = [model for model in compared if model.prediction.model == formula]
     return [*named, *(model for model in compared if model not in named)]
@@ -99,7 +99,7 @@ def uncapped_sum(uncapped: float, flows: int, scale: float) -> str:
     return f"{times}{figure(uncapped / scale)}"
 
 
-def _model(model: Compared, report: Report) -> RulerRow:
+def _model(model: ModelComparison, report: Report) -> RulerRow:
     prediction = model.prediction
     value, tolerance = prediction.throughput_bps, prediction.tolerance
     band = value * max(0.0, 1 - tolerance), value * (1 + tolerance)
