@@ -61,21 +61,21 @@ class TutorApp(Frame):
             "commands",
             id="app.commands",
             priority=True,
-            tooltip="what a term means; a page, an experiment, a command",
+            tooltip="find a term, a page, an experiment, a command",
         ),
         Binding(
             "e",
             "open_bench",
             "bench",
             id="app.bench",
-            tooltip="a bench of your own: turn every knob, see what is to be expected, run it",
+            tooltip="a bench of your own: turn every knob, see the forecast, run it",
         ),
         Binding(
             "w",
             "what_if",
             "what if",
             id="app.what-if",
-            tooltip="what if one thing of the run were another; with the cursor: from there on",
+            tooltip="what if: repeat the run with one change, from the cursor on if there is one",
         ),
     ]
 
@@ -145,7 +145,7 @@ class TutorApp(Frame):
         if self._has_unsaved:
             self._has_unsaved = bool(self.journal.unsaved)
             if not self._has_unsaved:
-                self.notify("What could not be saved is saved now.", timeout=10)
+                self.notify("Everything is saved again.", timeout=10)
             if self.journal.is_persistent and not self._was_persistent and self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
             self._was_persistent = self.journal.is_persistent
@@ -171,7 +171,9 @@ class TutorApp(Frame):
         found = next(each for each in self.course.modules if each.id == module)
         step = pages.resume(self.journal, found)
         if step is None:
-            self.notify("None of its pages can be read: `tcptutor lint` says why.", severity="error")
+            self.notify(
+                "No page of this module can be read: `tcptutor lint` shows the errors.", severity="error"
+            )
         else:
             self.open_step(found, step)
 
@@ -211,7 +213,9 @@ class TutorApp(Frame):
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=10)
         if self.screen.bench_waits_for_prediction:
-            self.notify("Predict first: the bench shows what to expect of this page's settings.", timeout=8)
+            self.notify(
+                "Predict first: the bench would show the forecast for this page's settings.", timeout=8
+            )
         try:
             if not self.workbench.ready:
                 self.workbench.begin()
@@ -265,7 +269,12 @@ class TutorApp(Frame):
                 self.notify(session.problem, severity="error", timeout=15, markup=False)
             if session.files_left_out:
                 files = ", ".join(session.files_left_out)
-                self.notify(f"not kept of ~: {files}", severity="warning", timeout=15, markup=False)
+                self.notify(
+                    f"not saved from ~, too large or too many: {files}",
+                    severity="warning",
+                    timeout=15,
+                    markup=False,
+                )
         for screen in self._mounted_screens():
             screen.session_updated(message)
 
@@ -296,4 +305,4 @@ class TutorApp(Frame):
 def _shorten(problems: Sequence[str]) -> Iterable[str]:
     yield from problems[:2]
     if len(problems) > 2:
-        yield f"and {len(problems) - 2} more: `tcptutor lint` says them"
+        yield f"and {len(problems) - 2} more: `tcptutor lint` lists them"

@@ -60,8 +60,8 @@ class TooSmall(ModalScreen[None]):
     def _say(self) -> None:
         width, height = self.app.size
         self.query_one(Static).update(
-            f"{MINIMUM[0]} x {MINIMUM[1]} needed, this is {width} x {height}: make the terminal larger. "
-            "A run goes on meanwhile; ctrl+q leaves."
+            f"{MINIMUM[0]} x {MINIMUM[1]} needed, this terminal is {width} x {height}: enlarge it. "
+            "A run continues meanwhile; ctrl+q quits."
         )
 
 
@@ -71,14 +71,14 @@ class Frame(App[None]):
     CSS_PATH = places.assets() / "ui" / "tutor.tcss"
     TITLE = "tcptutor"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "quit", "quit", id="app.quit", tooltip="leave; everything is kept"),
+        Binding("q", "quit", "quit", id="app.quit", tooltip="quit; everything is saved"),
         Binding(
             "ctrl+q,ctrl+c",
             "quit",
             "quit",
             id="app.quit-anywhere",
             priority=True,
-            tooltip="leave, also while typing",
+            tooltip="quit, also while typing",
         ),
         Binding(
             "ctrl+z",

@@ -15,7 +15,7 @@ _GROUPS = {
     "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes"),
     "queue": ("queue", "qdisc", "ecn", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
-    "way back": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
+    "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
     "hosts": ("algorithm", "algorithms", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate"),
     "flows": ("pairs", "streams", "starts", "directions", "bytes", "pacing", "buffer", "length"),
     "UDP": ("udp_streams", "udp_rate"),

@@ -40,7 +40,7 @@ _LAST_EVENTS_WAIT = 1.0
 
 _GREETING = (
     "`h2 iperf3 -s -D` starts a server on h2, then `iperf3 -c h2` sends to it.\r\n"
-    "What you send is drawn, kept and explained like a run.\r\n\r\n"
+    "Your traffic is drawn, saved and explained like a run.\r\n\r\n"
 )
 _GREETING_WITHOUT_RUNS = "`h2 COMMAND` runs a command on h2; F7 and F8 show the other hosts.\r\n\r\n"
 

@@ -70,7 +70,7 @@ def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
     for theme in (DARK, LIGHT):
         name = "Dark" if theme.dark else "Light"
         use = partial(setattr, app, "theme", theme.name)
-        yield SystemCommand(f"{name} colours, theme", "high contrast", use)
+        yield SystemCommand(f"{name} colors, theme", "high contrast", use)
 
 
 def _run_action(screen: Screen[Any], action: str) -> None:

@@ -50,7 +50,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     finally:
         journal.close()
     if journal.unsaved:
-        raise TutorError(f"not all of what you did could be saved: {journal.unsaved}")
+        raise TutorError(f"some of your work could not be saved: {journal.unsaved}")
     return code
 
 

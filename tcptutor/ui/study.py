@@ -176,11 +176,11 @@ class Study:
             UsageError: if the response cannot be marked. It then does not count as an attempt.
         """
         if not self.reveals(activity):
-            raise UsageError("this is about your run: r runs it first")
+            raise UsageError("this question is about your run: press r to run it")
         if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
-            raise UsageError("this stays as it is")
+            raise UsageError("this response is final")
         if activity.against_run and self.run is None and self.reading:
-            raise UsageError("your run is still being read: press Enter again in a moment")
+            raise UsageError("your run is still loading: press Enter again in a moment")
         if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
         mark = activity.mark(given, self.context)
@@ -296,7 +296,7 @@ class Study:
         if mark.correct == response.correct or not activity.against_run:
             return mark
         # A newer run would mark the response differently: keep the original mark.
-        before = "" if response.correct else "That was marked against an earlier run: answer again."
+        before = "" if response.correct else "Marked against an earlier run: answer again."
         return Mark(correct=response.correct, feedback=before)
 
     # Hints, runs, end of the sitting

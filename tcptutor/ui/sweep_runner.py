@@ -57,7 +57,7 @@ class SweepRunner:
             live.problem = str(error)
         except Exception as error:  # a bug of ours must not close the student's page
             live.problem = (
-                f"the sweep failed unexpectedly ({type(error).__name__}: {error}): press r to go on with it"
+                f"the sweep failed unexpectedly ({type(error).__name__}: {error}): press r to continue"
             )
         finally:
             if other:

@@ -107,7 +107,7 @@ class Workbench:
             known = experiment.name in self._catalogue.names
             reason = f"the course's {experiment.name} has changed since" if known else "it was set up by hand"
             here = f"; the bench keeps {self.original.name}" if self.ready else ""
-            raise UsageError(f"This network can't be taken to the bench: {reason}{here}.")
+            raise UsageError(f"This network can't be opened on the bench: {reason}{here}.")
         self._load(experiment.name, given, experiment.seed, experiment.scale)
         self._started_from = experiment
 
@@ -293,7 +293,7 @@ class Workbench:
             UsageError: if the settings are invalid.
         """
         if self.problem is not None:
-            raise UsageError(f"nothing is kept: {self.problem.reason}")
+            raise UsageError(f"not saved: {self.problem.reason}")
         own_run = self.live is not None and same_settings(self.live.run.experiment, self.experiment)
         return SavedBench(
             name=name.strip(),

@@ -103,7 +103,7 @@ async def test_the_keys_are_listed_and_a_small_terminal_is_told(run: Run) -> Non
         assert "lock the prediction" not in text(app)
         await pilot.press("escape")
         await pilot.resize_terminal(60, 20)
-        await until_text(pilot, "80 x 24 needed, this is 60 x 20")
+        await until_text(pilot, "80 x 24 needed, this terminal is 60 x 20")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "why: random loss" in text(app))
 

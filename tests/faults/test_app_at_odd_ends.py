@@ -47,5 +47,5 @@ def test_the_app_runs_and_tells_what_it_could_not_save(odd: str, tmp_path: Path,
         return
     assert code == 1
     (line,) = says
-    assert line.startswith("tcptutor: not all of what you did could be saved: cannot write ")
+    assert line.startswith("tcptutor: some of your work could not be saved: cannot write ")
     assert len(line) < 300

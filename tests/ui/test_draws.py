@@ -76,7 +76,7 @@ async def test_what_was_right_comes_back_with_other_numbers_and_stays_done(
         await pilot.press(*keys(f"{other}"), "enter")
         await until_text(pilot, f"{other} kB / 8 ms is {other} Mbit/s.")
     async with make_app(MODULE, of=PAGE).run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "You had it right. These are other numbers")
+        await until_text(pilot, "You got this right before. The numbers are new")
         assert shown(pilot.app) != other
         assert PAGE.modules[0].steps[0].is_done(journal.page(MODULE, STEP))
 

@@ -74,7 +74,7 @@ async def test_a_key_types_the_commands_of_the_page_and_runs_none(make_app, lab,
         await until(pilot, lambda: bytes(lab.hands.shells["s1"].typed) == b"tc qdisc show dev s1-eth2")
         await until_text(pilot, "› h1  ss -ti")
         await pilot.press("f7", "p", "f9")
-        await until_text(pilot, "Enter runs what stands there first")
+        await until_text(pilot, "The prompt holds an unfinished line")
         assert bytes(lab.hands.shells["h1"].typed) == b"ping -c 3 h2\rp"
         await pilot.press("enter", "f9")
         typed = b"ping -c 3 h2\rp\rss -ti"
@@ -95,7 +95,7 @@ async def test_a_command_and_keys_before_the_lab_is_there_keep_their_order(make_
         await pilot.press("f9", "enter", "l", "s", "f9")
         # The third command is for h1, where it would stand behind "ls".
         await pilot.press("f9")
-        await until_text(pilot, "Enter runs what stands there first")
+        await until_text(pilot, "The prompt holds an unfinished line")
         await pilot.press("enter", "f9")
         lab.session_waits.set()
         await until(pilot, lambda: lab.hands is not None and {"h1", "s1"} <= set(lab.hands.shells))

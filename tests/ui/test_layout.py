@@ -110,11 +110,11 @@ async def test_a_terminal_that_is_too_small_is_told_the_size_and_comes_back(make
         await pilot.press("r")
         await until_text(pilot, "▶ 4 of 20 s")
         await pilot.resize_terminal(60, 20)
-        await until_text(pilot, "80 x 24 needed, this is 60 x 20")
+        await until_text(pilot, "80 x 24 needed, this terminal is 60 x 20")
         await pilot.press("s", "escape")  # keys of a screen that is not seen do nothing
         lab.go_on.set()
         await pilot.resize_terminal(79, 40)
-        await until_text(pilot, "80 x 24 needed, this is 79 x 40")
+        await until_text(pilot, "80 x 24 needed, this terminal is 79 x 40")
         await pilot.resize_terminal(80, 24)
         await until_text(pilot, "why: random loss")
         assert not beside(app)

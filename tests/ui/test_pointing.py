@@ -163,7 +163,7 @@ async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, jour
         await until_text(pilot, "✓ done")
         dark = pilot.app.theme
         await pilot.press("ctrl+p", *keys("theme"))
-        await until_text(pilot, "Light colours, theme")
+        await until_text(pilot, "Light colors, theme")
         assert "Run the same" not in text(pilot.app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app.theme != dark)
@@ -175,7 +175,7 @@ async def test_the_palette_turns_the_page(make_app) -> None:
         await pilot.press("n")
         await until_text(pilot, "2/2")
         await pilot.press("ctrl+p", *keys("previous"))
-        await until_text(pilot, "the page before")
+        await until_text(pilot, "the previous page")
         await pilot.press("enter")
         await until_text(pilot, "1/2")
 

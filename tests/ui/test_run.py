@@ -153,7 +153,7 @@ async def test_only_one_run_at_a_time(make_app, lab) -> None:
         await pilot.press("n")
         await until_text(pilot, "Eight flows share")
         await pilot.press("r")
-        await until_text(pilot, "Another run goes on")
+        await until_text(pilot, "Another run is in progress")
         assert lab.runs == 1
         await pilot.press("s")
         await until(pilot, lambda: lab.stopped == 1)

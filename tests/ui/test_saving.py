@@ -84,7 +84,7 @@ def test_what_could_not_be_saved_is_said_at_the_end(monkeypatch, tmp_path: Path)
     monkeypatch.setattr(start, "_run", left)
     monkeypatch.setattr(start, "open_journal", lambda: journal)
     monkeypatch.setattr("tcptutor.ui.shutdown.signals.catch", lambda: None)
-    with pytest.raises(TutorError, match=r"^not all of what you did could be saved: .* in use by another"):
+    with pytest.raises(TutorError, match=r"^some of your work could not be saved: .* in use by another"):
         start.run_app()
     other.close()
 
@@ -144,5 +144,5 @@ def test_a_journal_that_never_opened_is_said_at_the_end(did: bool, monkeypatch, 
     if not did:
         assert start.run_app() == 0
         return
-    with pytest.raises(TutorError, match=r"^not all of what you did could be saved: .*Not a directory"):
+    with pytest.raises(TutorError, match=r"^some of your work could not be saved: .*Not a directory"):
         start.run_app()

@@ -192,7 +192,7 @@ async def test_it_goes_on_while_another_page_is_read(make_app: Any, journal: Jou
         await pilot.press("left")
         await until_text(pilot, "A loss, from first to last")
         await pilot.press("r")
-        await until_text(pilot, "Another run goes on")
+        await until_text(pilot, "Another run is in progress")
         lab.go_on.set()
         await until(pilot, lambda: not pilot.app.bench.busy)
         await pilot.press("right")

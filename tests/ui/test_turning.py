@@ -50,7 +50,7 @@ async def test_other_keys_pressed_meanwhile_are_the_new_pages(make_app: Any) -> 
         await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen._seen_at < 1e300)
         first = number(app)
         press_at_once(app, "right", "question_mark")
-        await until_text(pilot, "the page before")
+        await until_text(pilot, "the previous page")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, LessonScreen))
         assert number(app) == first + 1

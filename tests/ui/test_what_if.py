@@ -138,7 +138,7 @@ async def test_what_cannot_be_is_said_in_a_line_and_asked_again(make_app, journa
         await pilot.press("w")
         await until_text(pilot, "change")
         await typed(pilot, "nonsense")
-        await until_text(pilot, "nothing called 'nonsense'")
+        await until_text(pilot, "no setting is called 'nonsense'")
         await pilot.press("escape")
         await pilot.press("w")
         await typed(pilot, "window", "3 apples")
@@ -154,7 +154,9 @@ async def test_what_holds_for_the_whole_run_has_no_instant(make_app, journal) ->
     async with after_a_run(make_app, journal) as pilot:
         await pilot.press("w")
         await typed(pilot, "algorithm")
-        await until_text(pilot, "algorithm holds for the whole run. During it can change: rate, delay")
+        await until_text(
+            pilot, "algorithm applies to the whole run. Only these can change during a run: rate, delay"
+        )
         await until_text(pilot, "now reno")
         await pilot.press("escape", "escape")
         assert isinstance(pilot.app.screen, LessonScreen)
@@ -178,7 +180,7 @@ async def test_a_run_of_another_build_is_run_once_more_first(make_app, journal, 
         lab.environment = lab._here = NEWER
         pilot.app.bench.state = LabState("ready", NEWER)
         await pilot.press("w")
-        await until_text(pilot, "Your run is of another build of the lab: it is run once more first")
+        await until_text(pilot, "Your run is from another build of the lab: it is repeated first")
         await typed(pilot, "loss", "0", "5")
         await until_text(pilot, "The same to the byte up to 4.95 s. They differ from 5.00 s on")
     before, again, changed = lab.asked
@@ -197,7 +199,7 @@ async def test_one_that_is_left_while_the_run_before_is_run_once_more_comes_afte
         lab.hold_at = 8.0
         await pilot.press("w")
         await typed(pilot, "loss", "0", "5")
-        await until_text(pilot, "The run before is run once more first")
+        await until_text(pilot, "Repeating your run first")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, LessonScreen))
         lab.go_on.set()
@@ -215,7 +217,7 @@ async def test_a_run_that_is_stopped_when_it_is_run_once_more_has_no_what_if(mak
         await typed(pilot, "loss", "0", "5")
         await until_text(pilot, "▶ 8 of 22 s")
         await pilot.press("s")
-        await until_text(pilot, "The run before was not run once more to its end")
+        await until_text(pilot, "Your run could not be repeated")
     assert len(lab.asked) == 2
 
 
@@ -250,8 +252,8 @@ async def test_of_a_run_by_hand_the_terminal_is_ended_and_it_is_run_once_more_fi
         lab.hands.tell(Finished(tuple(run.flows), Fidelity(status="valid"), 22.0))
         await until_text(pilot, "why: random loss")
         await pilot.press("f6", "w")
-        await until_text(pilot, "Your run was made by hand: it is run once more first")
-        assert "The terminal is ended for it; its runs are kept." in " ".join(text(pilot.app).split())
+        await until_text(pilot, "You started this run by hand: it is repeated first")
+        assert "The terminal will be closed; its runs are saved." in " ".join(text(pilot.app).split())
         await typed(pilot, "loss", "0", "12")
         await until_text(pilot, "The same to the byte up to 1")
         assert lab.sessions_left == 1
@@ -266,7 +268,7 @@ async def test_recordings_cannot_be_run_anew(make_app, journal, lab) -> None:
         await pilot.press("w")
         await until(pilot, lambda: bool(pilot.app._notifications))
         (notice,) = pilot.app._notifications
-        assert "nothing new can be run" in notice.message
+        assert "only replays recorded runs" in notice.message
         assert isinstance(pilot.app.screen, LessonScreen)
     assert len(lab.asked) == 1
 

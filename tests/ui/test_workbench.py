@@ -128,7 +128,7 @@ def test_what_contradicts_itself_is_told_at_its_knob_and_the_last_that_could_be_
     assert (bench.problem.knob, bench.experiment) == ("jitter", before)
     assert "larger than the delay" in bench.problem.reason
     assert bench.text("jitter") == "900 ms"
-    with pytest.raises(UsageError, match="nothing is kept: jitter"):
+    with pytest.raises(UsageError, match="not saved: jitter"):
         bench.keep("x")
     bench.set("delay", "2 s")
     assert bench.problem is None

@@ -68,7 +68,7 @@ class ChooseScreen(ModalScreen[str]):
                 FooterKey((("Enter", "enter"),), enter),
             ]
             if self._take_out:
-                entries.append(FooterKey((("x", "x"),), "forgets a kept one"))
+                entries.append(FooterKey((("x", "x"),), "deletes a saved one"))
             keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "closes")))
             yield keys
 

@@ -23,7 +23,7 @@ class ClassScreen(TutorScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "left", "turn(-1)", "table before", priority=True, id="class.before", tooltip="the table before"
+            "left", "turn(-1)", "table before", priority=True, id="class.before", tooltip="the previous table"
         ),
         Binding(
             "right,tab", "turn(1)", "next table", priority=True, id="class.next", tooltip="the next table"
@@ -32,9 +32,9 @@ class ClassScreen(TutorScreen):
             Binding(str(number), f"show({number - 1})", show=False, id=f"class.show-{number}")
             for number in range(1, 6)
         ),
-        Binding("a", "hide", "names", id="class.names", tooltip="names, or numbers in their place"),
+        Binding("a", "hide", "names", id="class.names", tooltip="switch between names and numbers"),
     ]
-    OTHER_KEYS = (("↑ ↓", "another row; all of it is told below"), ("1 to 5", "a table"))
+    OTHER_KEYS = (("↑ ↓", "select a row; its details are below"), ("1 to 5", "a table"))
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
         ("class.before class.next", "other table"),
         ("class.names", "names / numbers"),

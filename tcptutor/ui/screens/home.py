@@ -186,7 +186,7 @@ class HomeScreen(SavingScreen):
         if not earlier:
             return Content("")
         names = " and ".join(filter(None, (", ".join(earlier[:-1]), earlier[-1])))
-        return Content(f"Before it: {names}. You may begin here all the same.")
+        return Content(f"Recommended first: {names}. You can begin here anyway.")
 
     def _show_problems(self) -> None:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]

@@ -336,9 +336,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         obstacle = self.tutor.bench.obstacle
         if self.other_terminal_open:
             question = ConfirmScreen(
-                "End the terminal of the other page?",
-                "It has the lab, and nothing else can run meanwhile. What you sent there is kept.",
-                "ends it",
+                "Close the terminal of the other page?",
+                "It is using the lab, so nothing else can run. Its runs are saved.",
+                "closes it",
             )
             self.app.push_screen(question, self._end_other_terminal)
         elif obstacle and (self.terminal_open or not self.chart_visible):
@@ -356,7 +356,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     def action_run_unpredicted(self) -> None:
         question = ConfirmScreen(
             "Run without a prediction?",
-            "It cannot be given later. What you expect is worth most before you have seen what happens.",
+            "You can't predict this run afterwards, and a prediction helps most before you see the result.",
             "runs it without",
         )
         self.app.push_screen(question, self._run_unpredicted)
@@ -445,7 +445,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if self._side is not None and self.has_class(TEXT) and self.has_class("-narrow"):
             text = self._side.line
         if self.other_terminal_open and self._side is not None:
-            text = Content("A terminal is open on another page: T ends it, then r runs.")
+            text = Content("A terminal is open on another page: T closes it, then r runs.")
         if self.terminal is not None and self.terminal_open and self.has_class(TEXT):
             text = self.terminal.line
         line.display = bool(text)
@@ -505,7 +505,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             self.to_page()
         else:
             # Esc left a field already: one Esc too many does not leave the page.
-            self.notify("m leads to the list of modules.", timeout=3)
+            self.notify("Press m for the list of modules.", timeout=3)
 
     def action_home(self) -> None:
         self.keep_drafts()

@@ -15,7 +15,7 @@ from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
 
 WAS_RIGHT = Content.assemble(
-    ("✓ ", "$success bold"), "You had it right. These are other numbers: answer again, if you like."
+    ("✓ ", "$success bold"), "You got this right before. The numbers are new: answer again if you like."
 )
 
 

@@ -38,23 +38,23 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 BINDINGS: list[BindingType] = [
     # With a cursor in the chart, arrows move it; letters still turn pages.
     *ARROWS,
-    _key("left,p", "go(-1)", "previous page", "lesson.previous", "the page before"),
+    _key("left,p", "go(-1)", "previous page", "lesson.previous", "the previous page"),
     _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
     _key(
         "r",
         "run",
         "run",
         "lesson.run",
-        "run the experiment; again: with new random losses, if the path has any",
+        "run the experiment; again for a run with a new seed",
     ),
     _key(
         "R",
         "run(True)",
         "run the same",
         "lesson.repeat",
-        "repeat the run with the same random losses",
+        "repeat the run with the same seed",
     ),
-    _key("s", "stop", "stop", "lesson.stop", "stop the run; what arrived is kept"),
+    _key("s", "stop", "stop", "lesson.stop", "stop the run, keeping its data"),
     _key(
         "x",
         "run_unpredicted",
@@ -62,16 +62,16 @@ BINDINGS: list[BindingType] = [
         "lesson.skip",
         "run without a prediction, after a question",
     ),
-    _key("u", "withdraw", "undo", "lesson.undo", "take a locked prediction back, before the run"),
-    _key("h", "hint", "hint", "lesson.hint", "one more hint"),
-    _key("a", "again", "again", "lesson.again", "a question once more, with other numbers"),
-    _key("c", "view", "chart", "lesson.chart", "the chart or the text; where both fit, both as well"),
+    _key("u", "withdraw", "undo", "lesson.undo", "withdraw a locked prediction, before the run"),
+    _key("h", "hint", "hint", "lesson.hint", "the next hint"),
+    _key("a", "again", "again", "lesson.again", "repeat a question with new numbers"),
+    _key("c", "view", "chart", "lesson.chart", "show the chart, the text, or both if they fit"),
     # While only the chart is shown, keys that scroll the text bring it back.
-    _key("tab", "field", "answer", "lesson.field", "to the next thing to fill in; Shift+Tab back"),
+    _key("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-    _key("v", "turn", "view", "lesson.turn", "the chart, all models, each flow by itself"),
-    _key("escape", "back", "back", "lesson.back", "out of the field you type in, or of the chart"),
+    _key("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
+    _key("escape", "back", "back", "lesson.back", "leave the field or the chart"),
     _key("m", "home", "home", "lesson.home", "the list of modules"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")

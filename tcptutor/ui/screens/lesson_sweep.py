@@ -181,14 +181,14 @@ class SweepSide(Side):
         live = self._live
         cells = live.cells_at(at) if live is not None else []
         if live is None or not cells:
-            self.widget.say("Nothing was measured there yet.")
+            self.widget.say("No run at this value yet.")
             return
         self.widget.run_worker(self._open_run(live, live.counted_cells(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])
         if run is None:
-            self.widget.say("The file of this run is gone: r measures it again.")
+            self.widget.say("The file of this run is missing: press r to measure it again.")
         elif self.widget.is_attached:
             name = f"{self.activity.axis.replace('_', ' ')} {value}"
             self.widget.app.push_screen(CellScreen(run, name))

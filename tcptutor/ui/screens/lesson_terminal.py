@@ -55,11 +55,11 @@ class TerminalSide:
             return True
         shell, experiment = self.study.step.shell, self.network
         if self.bench.busy:
-            self._say("A run goes on: s stops it, then t opens a terminal.")
+            self._say("A run is in progress: s stops it, then t opens a terminal.")
         elif obstacle := self.bench.obstacle:
             self._say(obstacle)
         elif experiment is None:
-            self._say("This page has no network: t opens a terminal on pages that run something.")
+            self._say("This page has no network to open a terminal on.")
         else:
             self.bench.open_session(self.study.module.id, self.study.step.id, experiment, shell)
             self._host = ""
@@ -124,11 +124,11 @@ class TerminalSide:
             shell = session.shell(self._host, lines, columns)
         for host in tuple(session.typed_ahead):
             session.shell(host, lines, columns)
-        text = "the terminal ends ..."
+        text = "the terminal is closing ..."
         if session.stage == "starting":
             text = "the lab is starting for a terminal ..."
             if session.typed_ahead:
-                text += " what you type is kept for its prompt"
+                text += " your keys wait for the prompt"
         self.pane.show(shell, "" if shell else text)
         self._show_chart()
         self.show_goals()
@@ -156,7 +156,7 @@ class TerminalSide:
         experiment = session.network
         if experiment is not None and experiment != self._drawn:
             self._drawn = experiment
-            chart.idle(experiment, "What you send is drawn here, with what is expected of the path.")
+            chart.idle(experiment, "Your traffic is drawn here, with the models' predictions for the path.")
 
     # Session events
 

@@ -30,7 +30,7 @@ class StoredScreen(LookingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart"),
-        Binding("v", "turn", "view", id="stored.turn", tooltip="the chart, all models, each flow's course"),
+        Binding("v", "turn", "view", id="stored.turn", tooltip="cycle through chart, all models, each flow"),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (

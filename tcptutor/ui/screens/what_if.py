@@ -34,7 +34,7 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
         return
     if here is not None and here.backend == "replay":
         app.notify(
-            "Recorded runs are played here, and nothing new can be run: `tcptutor doctor` says what is missing.",
+            "This lab only replays recorded runs: `tcptutor doctor` shows what is missing.",
             severity="warning",
             markup=False,
         )
@@ -46,7 +46,7 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
 
     notes = [_notes(base.live, here)]
     if bench.session.in_progress:
-        notes.append("The terminal is ended for it; its runs are kept.")
+        notes.append("The terminal will be closed; its runs are saved.")
     app.push_screen(AskWhatIf(run, base.at, " ".join(each for each in notes if each)), start)
 
 
@@ -61,12 +61,12 @@ def _notes(base: Live, here: Environment | None) -> str:
     if here is None:
         return ""
     if here.clock != "virtual":
-        return "The same seed, on the real clock: no run repeats exactly there, so both may differ from the start."
+        return "Same seed, real clock: runs don't repeat exactly, so the two may differ from the start."
     if base.from_shell:
-        return "Your run was made by hand: it is run once more first, so that both begin alike."
+        return "You started this run by hand: it is repeated first, so that both runs start alike."
     if needs_rerun(base.run.environment, here):
-        return "Your run is of another build of the lab: it is run once more first, so that both are of one."
-    return "The same seed, on the virtual clock: what is not changed repeats exactly."
+        return "Your run is from another build of the lab: it is repeated first, so that both runs are comparable."
+    return "Same seed, virtual clock: both runs are identical up to the change."
 
 
 class WhatIfScreen(LookingScreen):
@@ -74,8 +74,8 @@ class WhatIfScreen(LookingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "figures", "figures", id="what-if.figures", tooltip="both in numbers, or the chart"),
-        Binding("v", "turn", "view", id="what-if.turn", tooltip="the chart, all models, each flow's course"),
-        Binding("s", "stop", "stop", id="what-if.stop", tooltip="stop the run; what arrived is kept"),
+        Binding("v", "turn", "view", id="what-if.turn", tooltip="cycle through chart, all models, each flow"),
+        Binding("s", "stop", "stop", id="what-if.stop", tooltip="stop the run, keeping its data"),
         Binding("escape", "back", "page", id="what-if.back", tooltip="back to the page"),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the figures"),)
@@ -128,7 +128,7 @@ class WhatIfScreen(LookingScreen):
                 self._say("")
             else:
                 self._base_rerun = live
-                self._say("The run before is run once more first, so that both are of one build of the lab.")
+                self._say("Repeating your run first, so that both runs are from the same build of the lab.")
             self._panel.show(live, None)
             self.keys_changed()
 
@@ -142,7 +142,7 @@ class WhatIfScreen(LookingScreen):
             self.run_worker(self._compare(live))
         elif not live.run.complete:
             why = f": {live.problem}" if live.problem else ""
-            self._say(f"The run before was not run once more to its end{why}. Esc leads back.")
+            self._say(f"Your run could not be repeated{why}. Esc goes back.")
         self.keys_changed()
 
     def _belongs_here(self, live: Live) -> bool:

@@ -70,7 +70,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
-        self._entries["thing"].placeholder = "type to find it: loss, rate, algorithm, tcp_sack ..."
+        self._entries["thing"].placeholder = "search: loss, rate, algorithm, tcp_sack ..."
         if self._at is not None:
             self._entries["since"].value = f"{self._at:.6g} s"
         self._focus_field("thing")
@@ -101,12 +101,12 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         """Update suggestions and remark for the current field."""
         value, since = self._entries["value"], self._entries["since"]
         since.disabled = bool(self._setting) and self._field != "thing" and self._setting not in DURING
-        since.placeholder = "the start" if not since.disabled else "the start: it holds for the whole run"
+        since.placeholder = "the start" if not since.disabled else "the start: applies to the whole run"
         if self._field != "thing":
             now = current_value(self._run.experiment, self._setting, self._instant())
             value.placeholder = f"now {now}"
         if self._setting == LINK:
-            since.placeholder = "say when, like 12 s"
+            since.placeholder = "type a time, like 12 s"
         offered = self.query_one(OptionList)
         offered.clear_options()
         offered.add_options([Option(text, id=each) for each, text in self._suggestions()])
@@ -152,10 +152,11 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         elif self._field == "thing":
             line.update(Content.styled(self._notes, "$text-muted"))
         elif self._setting not in DURING:
-            remark = f"{self._setting} holds for the whole run. During it can change: {', '.join(DURING)}."
+            names = ", ".join(DURING)
+            remark = f"{self._setting} applies to the whole run. Only these can change during a run: {names}."
             line.update(Content.styled(remark, "$text-muted"))
         else:
-            remark = "From an instant on: before it the run stays as it was."
+            remark = "The run stays the same up to this time."
             line.update(Content.styled(remark, "$text-muted"))
 
     def _keys(self) -> None:
@@ -221,7 +222,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         if (chosen or not value.value.strip()) and self._field == "value":
             value.value = self._highlighted
         if not value.value.strip():
-            self._say(f"{self._setting}: say what it is to be")
+            self._say(f"{self._setting}: type a new value")
         elif self._field == "value" and self._setting in DURING:
             self._focus_field("since")
         else:
@@ -234,9 +235,7 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         name = self._setting if exact and not chosen else self._highlighted
         if not name or name in _EXCLUDED:
             self._say(
-                f"there is nothing called {self._setting!r} to change"
-                if self._setting
-                else "say what is to change"
+                f"no setting is called {self._setting!r}" if self._setting else "type the name of a setting"
             )
             return False
         if entry.value != name:

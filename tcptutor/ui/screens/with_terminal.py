@@ -52,7 +52,7 @@ class ScreenWithTerminal(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
         _key("f6", "switch_pane", "terminal", "lesson.pane", "from the page to its terminal, and back"),
-        _key("f7", "turn_host(-1)", "host before", "lesson.host-before", "the shell of the host before"),
+        _key("f7", "turn_host(-1)", "host before", "lesson.host-before", "the shell of the previous host"),
         _key("f8", "turn_host(1)", "next host", "lesson.host-after", "the shell of the next host"),
         _key(
             "f9",
@@ -63,7 +63,11 @@ class ScreenWithTerminal(TutorScreen):
         ),
         _key("y", "copy_command", "copy command", "lesson.copy-command", "copy the page's next command"),
         _key(
-            "T", "end_terminal", "end terminal", "lesson.end-terminal", "end the terminal; its runs are kept"
+            "T",
+            "end_terminal",
+            "end terminal",
+            "lesson.end-terminal",
+            "close the terminal; its runs are saved",
         ),
     ]
 
@@ -141,7 +145,7 @@ class ScreenWithTerminal(TutorScreen):
                 self._update_next_command()
                 self.terminal.show_goals()
             else:
-                self.notify("Enter runs what stands there first; ^U takes it away.")
+                self.notify("The prompt holds an unfinished line: Enter runs it, ^U clears it.")
 
     def _update_next_command(self) -> None:
         box = self.shell_box

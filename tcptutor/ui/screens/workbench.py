@@ -161,10 +161,10 @@ class WorkbenchScreen(LookingScreen):
     def action_keep(self) -> None:
         if self._workbench.problem is not None:
             self._look_ahead()
-            self._panel.say("✗ Nothing is kept: these settings cannot be run.")
+            self._panel.say("✗ Not saved: these settings cannot be run.")
         else:
             self._ask(
-                NAME, "keep as: ", self._workbench.saved_as or short_name(self._workbench.original.name)
+                NAME, "save as: ", self._workbench.saved_as or short_name(self._workbench.original.name)
             )
 
     def _ask(self, what: str, label: str, text: str) -> None:
@@ -225,7 +225,7 @@ class WorkbenchScreen(LookingScreen):
             self._panel.say(obstacle)
         elif problem is not None:
             self._look_ahead()
-            self._panel.say("✗ Nothing runs: these settings cannot be run.")
+            self._panel.say("✗ Not started: these settings cannot be run.")
         else:
             self.tutor.bench.start(*PLACE, self._workbench.experiment)
             self.keys_changed()

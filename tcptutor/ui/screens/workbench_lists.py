@@ -38,7 +38,7 @@ class ComparisonList:
 
     def open(self) -> None:
         """Show the list and fill it as runs are loaded."""
-        title = f"Runs to draw beside, up to {MAX_COMPARISONS}"
+        title = f"Runs to compare, up to {MAX_COMPARISONS}"
         listing = ChooseScreen(title, "looking for your runs …", tick=lambda id: self._tick(id, listing))
         self._screen.app.push_screen(listing)
         self._screen.run_worker(self._fill(listing), group="lists")
@@ -56,7 +56,7 @@ class ComparisonList:
             found += 1
             listing.put([Choice(run.id, self._line(run, names), self._bench.is_compared(run.id))])
         if not found:
-            listing.say("No run is kept yet: r makes one.")
+            listing.say("No saved runs yet: press r to make one.")
 
     def _names(self) -> dict[str, str]:
         try:
@@ -76,9 +76,9 @@ class ComparisonList:
             self._bench.remove_comparison(id)
             self._changed()
         elif id in self._loading:
-            return "it is being read"
+            return "still loading"
         elif len(self._bench.comparisons) + len(self._loading) >= MAX_COMPARISONS:
-            return f"{MAX_COMPARISONS} stand beside already: take one away first"
+            return f"already comparing {MAX_COMPARISONS} runs: remove one first"
         else:
             self._loading.add(id)
             self._screen.run_worker(self._put(id, listing), group="lists")
@@ -88,9 +88,9 @@ class ComparisonList:
         file = self._screen.tutor.journal.runs.file(id)
         run = await asyncio.to_thread(_readable, file) if file else None
         if run is None:
-            listing.untick(id, "its file is gone, or goes on being written")
+            listing.untick(id, "its file is missing or still being written")
         elif not self._bench.add_comparison(await background.in_thread(comparison_run, run)):
-            listing.untick(id, f"{MAX_COMPARISONS} stand beside already: take one away first")
+            listing.untick(id, f"already comparing {MAX_COMPARISONS} runs: remove one first")
         self._loading.discard(id)
         self._changed()
 
@@ -133,7 +133,7 @@ class StartList:
                 name = id.removeprefix(_KEPT)
                 self._bench.recall(next(each for each in self._benches.all() if each.name == name))
         except (TutorError, StopIteration) as error:
-            self._screen.notify(str(error) or "it is gone", severity="error", timeout=10)
+            self._screen.notify(str(error) or "it no longer exists", severity="error", timeout=10)
             return
         self._changed()
 
