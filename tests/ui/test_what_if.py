@@ -155,7 +155,7 @@ async def test_what_holds_for_the_whole_run_has_no_instant(make_app, journal) ->
         await pilot.press("w")
         await typed(pilot, "algorithm")
         await until_text(
-            pilot, "algorithm applies to the whole run. Only these can change during a run: rate, delay"
+            pilot, "algorithm applies to the whole run. Only these can change during a run"
         )
         await until_text(pilot, "now reno")
         await pilot.press("escape", "escape")
