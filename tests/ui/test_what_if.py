@@ -154,9 +154,7 @@ async def test_what_holds_for_the_whole_run_has_no_instant(make_app, journal) ->
     async with after_a_run(make_app, journal) as pilot:
         await pilot.press("w")
         await typed(pilot, "algorithm")
-        await until_text(
-            pilot, "algorithm applies to the whole run. Only these can change during a run"
-        )
+        await until_text(pilot, "algorithm applies to the whole run. Only these can change during a run")
         await until_text(pilot, "now reno")
         await pilot.press("escape", "escape")
         assert isinstance(pilot.app.screen, LessonScreen)
