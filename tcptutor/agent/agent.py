@@ -1,6 +1,6 @@
 """Agent program that owns the lab's network and answers requests, identical under every backend.
 
-It reads requests and writes events, one JSON object per line, on file descriptors. It exits when its input ends and so
+It reads requests and writes events, a JSON object per line, on file descriptors. It exits when its input ends and so
 cannot outlive the program that uses it.
 """
 
@@ -34,7 +34,7 @@ _RESERVED = f"{_FIRST_PORT}-{_FIRST_PORT + _PORTS_PER_RUN * _PORT_BLOCKS - 1}"
 
 
 class Agent:
-    """Owner of the network; runs one experiment at a time.
+    """Owner of the network; runs experiments one at a time.
 
     Args:
         channel: Source of requests and sink of events.

@@ -1,8 +1,8 @@
 """Packet capture at some interfaces, held in kernel memory until the run is over.
 
 Each interface has a packet socket with a ring of bounded size (packet(7), Documentation/networking/packet_mmap.rst).
-The kernel stores the first bytes of each packet there, so no process wakes up during the traffic. Packets that arrive
-when the ring is full are counted.
+The kernel stores the first bytes of each packet in the ring, so no process wakes up during the traffic. Packets that
+arrive when the ring is full are counted.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _REJECT_ALL = struct.pack("=HBBI", 0x06, 0, 0, 0)
 _REQUEST = struct.Struct("=IIII")
 """struct tpacket_req: bytes of a block, blocks, bytes of a slot, slots."""
 _COUNTS = struct.Struct("=II")
-"""struct tpacket_stats: packets seen, and those among them that the full ring missed."""
+"""struct tpacket_stats: packets seen, including the packets that the full ring missed."""
 
 
 class _InterfaceCapture:
-    """Captured packets of one interface; `close` it.
+    """Captured packets of an interface; `close` it.
 
     Args:
         interface: Where to capture.

@@ -1,6 +1,6 @@
 """Agent's end of the protocol: messages on file descriptors, and a pause that notices a Stop.
 
-Synchronous on purpose: with one thread there is one order of events, and a run on the virtual clock is repeatable.
+Synchronous on purpose: a single thread fixes the order of events, so that a run on the virtual clock is repeatable.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Channel:
                 return request
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> tuple[Request | None, list[int]]:
-        """Wait for a request or for input on one of the file descriptors `others`.
+        """Wait for a request or for input on any of the file descriptors `others`.
 
         Returns early, with neither, after an incomplete request.
 

@@ -2,7 +2,7 @@
 
 iperf3 sends a UDP flow's handshake datagram once and gives up if it is lost. TCP retransmits its SYN after doubling
 timeouts, so on a path that loses most of them some flows never connect. The measurement begins after the handshakes,
-so such a path drops nothing until all flows are connected.
+so such a path is loss-free until all flows are connected.
 """
 
 from __future__ import annotations

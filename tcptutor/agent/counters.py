@@ -1,7 +1,7 @@
 """Kernel counters of segments that a lab host discarded or held back for lack of memory or time.
 
 Each belongs to the host's namespace (/proc/net/netstat and /proc/net/snmp; names in include/uapi/linux/snmp.h). The
-path causes none of them, so a run in which one increases is not the run that the models describe.
+path causes none of them: the models do not describe a run in which a counter increases.
 """
 
 from __future__ import annotations

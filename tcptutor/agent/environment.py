@@ -22,7 +22,7 @@ QDISCS = ("netem", "tbf", "fq", "fq_codel", "codel", "cake", "red")
 
 
 def algorithms(network: Network) -> tuple[str, ...]:
-    """Return the congestion controls that a sender's socket accepts, loading those that are modules.
+    """Return the congestion controls that a sender's socket accepts, loading modules as needed.
 
     A socket accepts more than the sysctl, which refuses some of them outside the machine's first namespace.
     """
@@ -38,7 +38,7 @@ def algorithms(network: Network) -> tuple[str, ...]:
 
 
 def qdiscs(interface: Interface) -> tuple[str, ...]:
-    """Return the queue disciplines that `interface` accepts, and leave it without one."""
+    """Return the queue disciplines that `interface` accepts, and leave it without a discipline."""
     found = []
     with Route(interface.pid) as route:
         index = route.index(interface)

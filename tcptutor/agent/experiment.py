@@ -1,4 +1,4 @@
-"""One run: set up the network, check it, send, sample, collect, and restore the network."""
+"""Run of an experiment: set up the network, check it, send, sample, collect, and restore the network."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def run(
 
     Args:
         network: Network with the pairs that the experiment needs.
-        experiment: What to run.
+        experiment: Description of the run.
         channel: Receiver of the events and source of a Stop.
         first_port: First of the flows' source ports.
         sample_hz: Samples per second of the lab's clock.

@@ -20,15 +20,15 @@ from tcptutor.wire.plan import Chain
 _RTT_SLACK = 0.001
 """Extra RTT of an idle path that a real clock and a busy machine may cause, s."""
 _SUPER_PACKET = 65536
-"""Largest payload that offloads put into one packet, bytes."""
+"""Largest payload of a packet with offloads, bytes."""
 _SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
-"""Disciplines whose drops happen in their queue; a netem can be above or below them."""
+"""Disciplines that drop packets in their queue; a netem can be above or below them."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
 """Settings and counters of the disciplines on each interface."""
 
 
 class FidelityChecks(Timeliness):
-    """Checks of a run's network and traffic, in addition to those of the machine in `Timeliness`."""
+    """Checks of a run's network and traffic, on top of the checks of the machine in `Timeliness`."""
 
     # Before the traffic
 
@@ -57,7 +57,7 @@ class FidelityChecks(Timeliness):
             )
 
     def _check_bucket(self) -> None:
-        """Check that a full frame fits into the bottleneck's bucket; tbf drops a larger one."""
+        """Check that a full frame fits into the bottleneck's bucket; tbf drops a larger frame."""
         path = self.experiment.path
         if path.rate is not None and path.burst is not None and path.burst < self.frame:
             self.invalid.append(

@@ -1,4 +1,4 @@
-"""Groups of flows that are sent together: hosts, ports, and the steps from setup to the end."""
+"""Groups of simultaneous flows: hosts, ports, and the steps from setup to the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tcptutor.agent.network import Host, Network
 from tcptutor.spec import Experiment
 
 PORT = 5201
-"""Port of the first group's receiver; other groups use the following ones."""
+"""Port of the first group's receiver; other groups use the following ports."""
 RUN_AGAIN = "run the experiment again"
 """Remedy when flows fail for no reason of the experiment."""
 
@@ -80,8 +80,8 @@ class Group(ABC):
     @property
     @abstractmethod
     def failure(self) -> str:
-        """Unexpected end of a flow, as one line with advice; empty for none."""
+        """Unexpected end of a flow, in a line with advice; empty for none."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Release everything and end what still runs; safe to call twice."""
+        """Release everything and stop running programs; safe to call twice."""

@@ -1,4 +1,4 @@
-"""Process whose threads are the ends of a run's TCP flows.
+"""Process with a thread for each end of a run's TCP flows.
 
 The flows need a process of their own: in the agent's process each call of its main thread would wait for Python's lock,
 and with 16 busy flows a sample would take seconds. All flows share one process because each process switch flushes an
@@ -56,7 +56,7 @@ class FlowProcess:
         return gate
 
     def start(self) -> None:
-        """Start the process and its threads, if there is any work."""
+        """Start the process and its threads, unless no work was added."""
         if self._work:
             self._pid = os.fork()
             if not self._pid:

@@ -100,7 +100,7 @@ def _give_memory_to_tcp() -> None:
 def _zero_free_memory() -> None:
     """Fill free memory with zeros, because the snapshot leaves out zero pages.
 
-    In a large guest only what the start can have touched: the kernel reuses those pages before untouched ones, unless
+    In a large guest it fills only as much as the start can have touched: the kernel reuses touched pages first, unless
     it may allocate huge pages.
     """
     size = min(max(0, _free_memory() - (24 << 20)), _START_MEMORY) & ~(mmap.PAGESIZE - 1)

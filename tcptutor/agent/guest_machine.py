@@ -22,8 +22,8 @@ _KEYS = (0x80, 0x86)
 _TICKS = 25_000
 """Length of each of the two stages; a tick is 32/33 µs."""
 _AWAKE = 0.053
-"""Seconds, more than both stages take: on a busy host QEMU's main thread stops the guest 20 ms or more after its timer
-has expired. The guest must not sleep meanwhile, or its clock would be advanced."""
+"""Time to stay awake, s, longer than both stages: a sleeping guest's clock would be advanced. On a busy host QEMU stops
+the guest 20 ms or more after its timer has expired."""
 _RESEED = 0x5207
 """RNDRESEEDCRNG, linux/random.h."""
 _POOL = Path("/dev/urandom")
@@ -61,7 +61,7 @@ def find_pause() -> Callable[[], None] | None:
 def reseed(seed: int) -> None:
     """Reseed the kernel's random numbers, as used by iptables' statistic and hashed queues, from `seed`.
 
-    The numbers also depend on those drawn before. Needs root; meant for a guest, whose kernel serves one lab.
+    The numbers also depend on earlier draws. Needs root, and a kernel that serves a single lab, as in the guest.
     """
     pool = os.open(_POOL, os.O_WRONLY)
     try:

@@ -25,7 +25,7 @@ class HostNames:
 
     @classmethod
     def private(cls) -> HostNames | None:
-        """Mount a copy of /etc/hosts over it in this mount namespace; return None if there is no such file.
+        """Mount a copy of /etc/hosts over it in this mount namespace; return None if the machine has no such file.
 
         Raises LabError.
         """

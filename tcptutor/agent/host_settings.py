@@ -27,7 +27,7 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
     """Read a sysctl on `host`, after writing `value` if one is given.
 
     Args:
-        host: Host whose network namespace is used.
+        host: Host with the network namespace to use.
         name: Full name, such as net.ipv4.tcp_rmem.
         value: Value to write first.
 
@@ -86,7 +86,7 @@ def set_mtu(network: Network, mtu: int) -> None:
 
 
 def set_interface_mtu(interface: Interface, mtu: int) -> None:
-    """Set the MTU of one interface, bytes of an IP packet."""
+    """Set the MTU of a single interface, bytes of an IP packet."""
     with _ioctl(interface) as ioctl:
         ioctl(_SIOCSIFMTU, struct.pack("i", mtu))
 
@@ -161,7 +161,7 @@ class Firewall:
 
 
 class Setup:
-    """Host settings of one run: `start` applies them, `problems` verifies them, `stop` restores the old ones."""
+    """Host settings of a run: `start` applies them, `problems` verifies them, `stop` restores the old values."""
 
     def __init__(self, network: Network, experiment: Experiment) -> None:
         self._network, self._experiment = network, experiment
@@ -205,7 +205,7 @@ class Setup:
                 self._refused += self._firewalls[-1].start()
 
     def problems(self) -> list[str]:
-        """Return a sentence for each setting whose actual value differs."""
+        """Return a sentence for each setting that differs from its requested value."""
         found = list(self._refused)
         for host in self._network.hosts:
             for name, value in self._wanted.items():

@@ -1,6 +1,6 @@
 """Network of the lab as in the manuals, built by Mininet: h1 ... h8, switches s1 and s2.
 
-With one pair, `s1-eth1` faces h1 and `s1-eth2` faces s2. With several pairs, `s1-eth1` faces s2 and the hosts follow.
+For a single pair, `s1-eth1` faces h1 and `s1-eth2` faces s2. For several, `s1-eth1` faces s2 and the hosts follow.
 Odd hosts send to the next even host. Addresses are 10.0.0.N/8.
 """
 
@@ -84,7 +84,7 @@ def network_of(pid: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interface:
-    """One end of a link: its name and a process in its namespace (None: the agent's own)."""
+    """End of a link: its name and a process in its namespace (None: the agent's own)."""
 
     name: str
     pid: int | None
@@ -101,7 +101,7 @@ class Host:
 
 
 class Network:
-    """Running network. Owns Mininet; `stop` takes down what `start` has built."""
+    """Running network. Owns Mininet; `start` builds it and `stop` takes it down."""
 
     def __init__(self, pairs: int = 1) -> None:
         self.pairs = pairs

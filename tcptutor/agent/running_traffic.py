@@ -129,12 +129,12 @@ class RunningTraffic:
 
     @property
     def failures(self) -> list[str]:
-        """Reasons why flows ended early, one line each."""
+        """Reasons for the early end of flows, a line each."""
         return [group.failure for group in self.groups if group.failure]
 
     @property
     def _timeout(self) -> float:
-        """Time for handshakes apart from the path's own delay, s; each retry doubles the timeout."""
+        """Time for handshakes in addition to the path's delay, s; each retry doubles the timeout."""
         path = self.experiment.path
         answered = (1 - path.loss) * (1 - path.reverse_loss)
         return min(_MAX_CONNECT_TIMEOUT, _CONNECT_TIMEOUT / answered**2)

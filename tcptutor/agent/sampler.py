@@ -1,4 +1,4 @@
-"""Sampler of a run: every flow's TCP state and the queues on its path, at a steady rate during the traffic.
+"""Sampler of a run, for every flow's TCP state and the queues on its path, at a steady rate.
 
 It serves planned experiments and manually started runs alike.
 """
@@ -22,7 +22,7 @@ from tcptutor.wire import rows
 from tcptutor.wire.protocol import RawSamples
 
 _BATCH = 0.2
-"""Lab time that one RawSamples event covers, s."""
+"""Lab time per RawSamples event, s."""
 _SENDERS_HZ = 20.0
 """Highest rate for the senders' own queues, of which only the mean matters."""
 
@@ -120,7 +120,7 @@ class _QueueCounter:
 
 
 class SampledPair:
-    """Flows from one host to another, sampled with one request per host."""
+    """Flows between two hosts in the same direction, sampled with a request per host."""
 
     def __init__(self, sender: SockDiag, receiver: SockDiag) -> None:
         self._sender, self._receiver = sender, receiver
@@ -157,7 +157,7 @@ class UdpSource(Protocol):
 
 
 class Sampler:
-    """Takes the samples of one run and sends them in batches.
+    """Takes the samples of a run and sends them in batches.
 
     Owns its sockets and the trace; `close` it.
 
@@ -220,7 +220,7 @@ class Sampler:
                     raise
 
     def watch_senders(self, hosts: Iterable[Host]) -> None:
-        """Sample the interface queues of these hosts as well, if they have one now."""
+        """Sample the interface queues of these hosts as well, if they have a queue now."""
         for host in hosts:
             number = int(host.name[1:])
             if number not in self._senders:
@@ -256,11 +256,11 @@ class Sampler:
         return [row for _, row in states]
 
     def take(self, waited: bool = True) -> tuple[float, list[bytes]]:
-        """Take one sample of everything.
+        """Take a sample of everything.
 
         Args:
-            waited: Whether the agent slept until the sample was due. Otherwise its own work made it late, which says
-                nothing about the machine's timers.
+            waited: Whether the agent slept until the sample was due. Otherwise its own work made it late, and not the
+                machine's timers.
 
         Returns:
             The time, s since the traffic began, and a row for each existing flow.

@@ -82,7 +82,7 @@ def known_kinds(qdiscs: Iterable[QdiscState]) -> list[QdiscState]:
 
 
 def chain_of(qdiscs: Iterable[QdiscState]) -> tuple[QdiscState, ...]:
-    """Order the disciplines of one interface from the root down; those not connected to the root are left out."""
+    """Order the disciplines of an interface from the root down, without disciplines that have no path to it."""
     qdiscs = list(qdiscs)
 
     def below(parent: int) -> Iterator[QdiscState]:

@@ -1,4 +1,4 @@
-"""TCP flows as threads of one process: each sender writes as iperf3 does, each receiver reads everything."""
+"""TCP flows as threads of a process: each sender writes as iperf3 does, each receiver reads everything."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class StreamGroup(Group):
             left -= end.send(data[: min(left, len(data))])
 
     def _receive(self, listener: socket.socket) -> None:
-        """Run a receiver's thread: accept one connection and read everything."""
+        """Run a receiver's thread: accept a connection and read everything."""
         with contextlib.suppress(OSError):
             end, _ = listener.accept()
             size = self.experiment.flows.length or len(_SINK)

@@ -1,4 +1,4 @@
-"""Checks whether the machine kept up with a run: its clock and its processors."""
+"""Checks that the machine was fast enough for a run: its clock and its processors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Timeliness(Doubts):
             self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
 
     def check_processors(self, shares: ProcessorShares, alone: bool) -> None:
-        """Check that the emulation had enough processor time; `alone` if this kernel runs nothing but the lab."""
+        """Check that the emulation had enough processor time; `alone` if this kernel runs only the lab."""
         self.checks["busiest processor"], self.checks["steal"] = shares.busiest, shares.steal
         self.checks["softirq"] = shares.softirq
         if shares.steal > 0.05:

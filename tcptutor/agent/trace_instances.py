@@ -1,4 +1,4 @@
-"""Trace buffers (instances) and events of one program among those of the whole kernel, with cleanup after crashes.
+"""Trace buffers (instances) and events of the kernel that belong to a program, with cleanup after crashes.
 
 They are global and survive the program that created them; a process id does not identify the owner, because each lab
 has its own process numbers. So the owner of an instance holds a lock on its folder, which the kernel releases when the
@@ -118,7 +118,7 @@ def _remove(folder: Path) -> bool:
 
 
 def _define(event: str) -> None:
-    """Add or remove one of the kernel's dynamic events. Raises OSError."""
+    """Add or remove a dynamic event of the kernel. Raises OSError."""
     # Python's append mode seeks first, which the kernel refuses here.
     events = os.open(TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     try:

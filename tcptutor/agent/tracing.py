@@ -1,6 +1,6 @@
 """Per-packet trace of flows: congestion window and retransmissions from the kernel's tracepoints.
 
-The tracepoints tcp:tcp_probe and tcp:tcp_retransmit_skb belong to the whole machine, not to a namespace. They need
+The tracepoints tcp:tcp_probe and tcp:tcp_retransmit_skb belong to the machine, not to a namespace. They need
 root, and an own buffer (instance) separates them from other tracing.
 """
 
@@ -99,7 +99,7 @@ class Tracing:
     def _read(self, until: float) -> bytes:
         """Read the trace up to time `until`, and some of the newer records.
 
-        Flows may trace faster than this reads, so there may always be more.
+        Flows may trace faster than this reads, so it does not wait for the end.
         """
         text = bytearray(self._rest)
         while True:

@@ -19,7 +19,7 @@ _SETUP_ROUND_TRIPS = 6
 
 
 def groups(network: Network, experiment: Experiment, first_port: int, process: FlowProcess) -> list[Group]:
-    """Group the flows that differ in nothing: TCP flows with equal settings, and the UDP flows of each pair.
+    """Group the flows with equal settings: TCP flows by all their settings, UDP flows by their pair.
 
     Args:
         network: Running network.
@@ -64,8 +64,8 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
 def connect_seconds(experiment: Experiment) -> float:
     """Return the longest time until all flows are connected on a loss-free path, s.
 
-    TCP flows connect at once. iperf3 connects UDP flows one after the other, in one round trip each, and pairs that
-    already send may fill the queue that other handshakes pass.
+    TCP flows connect at once. iperf3 connects UDP flows in turn, in a round trip each, and pairs that already send
+    may fill the queue that other handshakes pass.
     """
     path, flows = experiment.path, experiment.flows
     trip = max(map(experiment.pair_delay, range(experiment.pairs)))

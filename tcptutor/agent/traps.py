@@ -19,7 +19,7 @@ Trap = Callable[[Network, Experiment], None]
 """Function that breaks the network set up for an experiment. Raises LabError or KernelLacks."""
 
 _CAPPED = 32768
-"""Send buffer as the kernel counts it, bytes: a quarter of one write of iperf3."""
+"""Send buffer as the kernel counts it, bytes: a quarter of a write of iperf3."""
 _BUCKET = 1000
 """Bucket, bytes: smaller than a full frame, large enough for a ping."""
 _LIMIT = 4000

@@ -1,6 +1,6 @@
 """UDP flows as iperf3's server counts them, during the run and at its end: arrivals, losses and jitter.
 
-A server with `--json-stream` (iperf3 3.17) reports as it goes, an older one only at its end.
+A server with `--json-stream` (iperf3 3.17) reports during the run, an older version only at its end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _interval, _end = msgspec.json.Decoder(StreamInterval), msgspec.json.Decoder(End
 
 
 class UdpReports:
-    """Counters of the UDP flows of one group, numbered from `first`."""
+    """Counters of the UDP flows of a group, numbered from `first`."""
 
     def __init__(self, group: UdpGroup, first: int) -> None:
         self._group, self._first = group, first
@@ -49,7 +49,7 @@ class UdpReports:
         self._end = EndOfTest()
 
     def poll(self, t: float) -> None:
-        """Read the server's output until its first report tells when its clock started."""
+        """Read the server's output until its first report gives the start of its clock."""
         if self._began is None and streams_json():
             self._follow(t)
 

@@ -1,4 +1,4 @@
-"""UDP flows of a group: one iperf3 server, and one client that sends them all."""
+"""UDP flows of a group: an iperf3 server, and a client that sends them all."""
 
 from __future__ import annotations
 

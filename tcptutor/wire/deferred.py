@@ -1,8 +1,8 @@
 """Path changes that the agent learns only when they are due.
 
 On the virtual clock all work of the agent takes guest time, even reading a longer request. Two runs that differ only in
-deferred changes must be identical to the byte until the first one: their requests are equal, and the changes wait in
-shared memory, where one number gives the time of the next.
+deferred changes must be identical to the byte until the first change. So their requests are equal, and the changes
+wait in shared memory, where a number gives the time of the next.
 """
 
 from __future__ import annotations

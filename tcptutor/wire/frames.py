@@ -19,12 +19,12 @@ _FRAME_OFFSET = 66
 
 
 class Packet(NamedTuple):
-    """A captured packet at one interface."""
+    """Packet captured at an interface."""
 
     ns: int
     """Capture time by the kernel's clock, ns."""
     length: int
-    """Bytes of the whole Ethernet frame."""
+    """Length of the Ethernet frame, bytes."""
     data: bytes
     """First bytes of the frame, at most `snaplen`."""
 
@@ -35,7 +35,7 @@ def slot_size(snaplen: int) -> int:
 
 
 def ring_shape(size: int, snaplen: int) -> tuple[int, int]:
-    """Return the blocks of a ring of at most `size` bytes, at least one, and the slots in a block."""
+    """Return the number of blocks in a ring of about `size` bytes, and the number of slots in a block."""
     return max(1, size // BLOCK), BLOCK // slot_size(snaplen)
 
 

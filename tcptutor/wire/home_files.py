@@ -16,11 +16,11 @@ MAX_FILES = 256
 MAX_DEPTH = 4
 """Levels of nested folders."""
 PIECE = 48 << 10
-"""Bytes of a file in one message."""
+"""Bytes of a file per message."""
 
 
 def list_files(folder: Path) -> tuple[list[tuple[str, Path, int]], list[str]]:
-    """List the files below `folder`: name, path and size of each to transfer, and the names of those left out.
+    """List the files below `folder`: (name, path, size) of files to transfer, and the names of others.
 
     Only regular files count; links are not followed. Smaller files are transferred first.
     """

@@ -11,7 +11,7 @@ from tcptutor.run import UdpSample
 
 
 class StreamRow(msgspec.Struct, frozen=True):
-    """One stream in one interval or over the whole test; a field is None where the file has no number for it."""
+    """A stream in an interval or over the full test; None for fields without a number in the file."""
 
     socket: int = 0
     start: float = 0.0
@@ -35,13 +35,13 @@ class StreamRow(msgspec.Struct, frozen=True):
 
 
 class StreamInterval(msgspec.Struct, frozen=True):
-    """All streams in one interval, in the order in which they connected."""
+    """All streams in an interval, in the order in which they connected."""
 
     streams: list[StreamRow] = []
 
 
 class StreamSummary(msgspec.Struct, frozen=True):
-    """Results of one stream over the whole test: `sender` and `receiver` for TCP, `udp` for UDP."""
+    """Results of a stream over the full test: `sender` and `receiver` for TCP, `udp` for UDP."""
 
     sender: StreamRow | None = None
     receiver: StreamRow | None = None
@@ -56,7 +56,7 @@ class EndOfTest(msgspec.Struct, frozen=True):
 
 
 def udp_sample(before: UdpSample, row: StreamRow, t: float) -> UdpSample:
-    """Return a UDP receiver's counters at `t`: the counters in `before` plus those of the interval in `row`."""
+    """Return a UDP receiver's counters at `t`: the counters in `before` plus the interval in `row`."""
     return UdpSample(
         before.flow,
         t,

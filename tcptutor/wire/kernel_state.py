@@ -8,7 +8,7 @@ from tcptutor.spec import Experiment, Path
 
 
 class QdiscSettings(msgspec.Struct, frozen=True):
-    """Settings of a queue discipline, or of a class of one, in the kernel (a class has a number after the colon)."""
+    """Settings of a queue discipline or class in the kernel. A class has a number after the colon."""
 
     kind: str
     handle: str
@@ -16,14 +16,14 @@ class QdiscSettings(msgspec.Struct, frozen=True):
     parent: str
     """"root", or the class that contains it, such as "1:1"."""
     settings: dict[str, bool | int | float] = {}
-    """Settings by name, in base units: s for delay, jitter, target and interval; bit/s for rate, maxrate, peak, ceil
-    and hfsc's real_time, link_share and upper; 0 to 1 for loss, duplicate, reorder, corrupt and probability; packets
+    """Settings by name, in base units. Units: s for delay, jitter, target and interval; bit/s for rate, maxrate, peak,
+    ceil and hfsc's real_time, link_share and upper; 0 to 1 for loss, duplicate, reorder, corrupt and probability; packets
     for limit, but bytes for tbf, bfifo, cake and red; bytes for burst, but packets lost in a row for netem. Empty for
     a kind that the agent cannot decode."""
 
 
 class InterfaceState(msgspec.Struct, frozen=True):
-    """Settings of one interface of the network."""
+    """Settings of an interface of the network."""
 
     name: str
     """Interface name, such as s1-eth2."""
@@ -54,7 +54,7 @@ class HostState(msgspec.Struct, frozen=True):
 
     name: str
     sysctls: dict[str, str] = {}
-    """Values of the sysctls that a session always reports, by the last part of the name; absent ones are left out."""
+    """Values of the sysctls that a session always reports, by the last part of the name, if they exist."""
     listening: tuple[int, ...] = ()
     """Sorted TCP ports with a listening socket."""
     echo_replies: int = 0
@@ -66,7 +66,7 @@ class HostState(msgspec.Struct, frozen=True):
 class SessionState(msgspec.Struct, frozen=True, tag="seen"):
     """State of the lab in its kernel, including manual changes; sent within half a second of a change.
 
-    A sysctl written through another mount of /proc than the lab's may be reported some seconds later.
+    A sysctl written through a mount of /proc other than the lab's may be reported some seconds later.
     """
 
     experiment: Experiment

@@ -1,6 +1,6 @@
-"""Memory that an experiment takes, estimated from its settings alone.
+"""Memory that an experiment takes, estimated from its settings.
 
-When TCP reaches its memory limit (net.ipv4.tcp_mem), the kernel shrinks the advertised windows to almost nothing and
+When TCP reaches its memory limit (net.ipv4.tcp_mem), the kernel shrinks the advertised windows to a few bytes and
 the rest of the run is meaningless. The memory therefore has to be sufficient before the run begins.
 """
 
@@ -15,19 +15,19 @@ BUFFER_MIN = 6 << 20
 BUFFER_MAX = (1 << 31) - 1
 """Largest buffer, bytes: the kernel stores the size as a signed 32-bit number."""
 _FASTEST = 2e10
-"""Rate that a guest's one processor can carry at most, bit/s: an emulated one reached 8.6 Gbit/s with offloads. A path
-above it never fills."""
+"""Highest rate that a guest's single processor can carry, bit/s; a path above it never fills. An emulated processor
+reached 8.6 Gbit/s with offloads."""
 _SEND_BUFFER_PER_WINDOW = 6
-"""Bytes of send buffer per byte of window: two windows of segments (tcp_sndbuf_expand), each charged at three times its
-payload, and an application writes until the buffer is full."""
+"""Bytes of send buffer per byte of window, since an application writes until the buffer is full. The buffer holds two
+windows of segments (tcp_sndbuf_expand), each charged at three times its payload."""
 _RECEIVE_BUFFER_PER_WINDOW = 1.5
 """Bytes that a receiver holds per byte of window while it waits for a lost segment."""
 _PER_FLOW = 256 << 10
 """Bytes that each flow takes however small its window."""
 _UDP_SOCKET = 2 * 212_992
-"""Bytes of one UDP socket, sending or receiving: the default net.core.rmem_max, which iperf3's -w can double."""
+"""Bytes of a UDP socket, sending or receiving: the default net.core.rmem_max, which iperf3's -w can double."""
 SHARE = 0.5
-"""Share of a guest's free memory for TCP before the kernel limits it (Linux: one sixteenth of all memory).
+"""Share of a guest's free memory for TCP before the kernel limits it (Linux: 1/16 of all memory).
 
 The rest holds memory that tcp_mem does not count: headers of segments in flight and clones in queue disciplines."""
 
@@ -49,7 +49,7 @@ def _paths(path: Path) -> Iterator[Path]:
 
 
 def in_flight(experiment: Experiment) -> int:
-    """Return the most bytes of frames that all flows together can have in flight."""
+    """Return the most bytes of frames that all flows can have in flight in total."""
     longest = max(map(experiment.pair_delay, range(experiment.pairs)))
     most = 0.0
     for path in _paths(experiment.path):

@@ -1,4 +1,4 @@
-"""Queue disciplines that an experiment puts on each interface, in the kernel's terms. Pure: sets nothing.
+"""Queue disciplines that an experiment puts on each interface, in the kernel's terms. Pure computation.
 
 Data leaves through the first switch's interface to the second switch, acknowledgments through the second's to the
 first. netem is the root with tbf below it, as in the manuals, then the discipline of the bottleneck's queue; a
@@ -30,7 +30,7 @@ _MIN_FRAME = 60
 """Bytes of the smallest Ethernet frame."""
 
 Chain = tuple[Qdisc, ...]
-"""Disciplines from the root down, each the child of the one before."""
+"""Disciplines from the root down, each the child of its predecessor."""
 
 
 def forward(path: Path) -> Path:
@@ -51,10 +51,10 @@ def access_link(path: Path, pair: int) -> Path:
 
 
 def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: int | None = None) -> Chain:
-    """Return the queue disciplines for one direction of a path.
+    """Return the queue disciplines for a direction of a path.
 
     Args:
-        way: Path whose forward settings apply to this direction.
+        way: Path with this direction's settings in its forward fields.
         mtu: Bytes of the largest IP packet.
         seed: Seed of netem's random numbers.
         always_netem: Whether a later change needs a netem that is in place from the start.

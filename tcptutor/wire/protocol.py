@@ -1,7 +1,7 @@
-"""Protocol of the agent: requests and events, one JSON object per line, distinguished by the key "type".
+"""Protocol of the agent: requests and events, a JSON object per line, distinguished by the key "type".
 
 All backends use it. Requests are typed and never contain a command line. VERSION changes when a message changes its
-meaning; a peer that receives another version reports it and does nothing.
+meaning; a peer that receives a different version reports it and ignores the message.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 
 VERSION = 5
-"""Version in Hello, RunExperiment, OpenSession and Ready; all other messages follow one of these."""
+"""Version in Hello, RunExperiment, OpenSession and Ready; all other messages follow these."""
 PORT_NAME = "tcptutor"
 """Name of the guest's virtio port for the protocol."""
 
@@ -72,7 +72,7 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
 
 
 class HomeFile(msgspec.Struct, frozen=True, tag="home-file"):
-    """Piece of a file in the home folder; sent to the lab before terminals open, and back before the session ends."""
+    """Piece of a file in the home folder, sent to the lab before terminals open and back at the end."""
 
     path: str
     """Path relative to the home folder."""
@@ -83,7 +83,7 @@ class HomeFile(msgspec.Struct, frozen=True, tag="home-file"):
 
 
 class HomeFiles(msgspec.Struct, frozen=True, tag="home-files"):
-    """Names of the files sent back, and of those left out as too large or too many."""
+    """Names of the files sent back, and of the files left out as too large or too many."""
 
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class RawSamples(msgspec.Struct, frozen=True, tag="taken"):
 
 
 class CapturedPackets(msgspec.Struct, frozen=True, tag="captured"):
-    """Packets of one interface in capture order; sent before Finished."""
+    """Packets of an interface in capture order; sent before Finished."""
 
     interface: str
     began: int
@@ -188,7 +188,7 @@ class CapturedPackets(msgspec.Struct, frozen=True, tag="captured"):
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """Failure of a run or request, as one line that says what to do. The agent remains usable."""
+    """Failure of a run or request, as a line with advice. The agent remains usable."""
 
     reason: str
     kind: str = "lab"
@@ -248,7 +248,7 @@ Event: TypeAlias = (
 _encoder = msgspec.json.Encoder()
 _request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
-"""Decoder for recorded events of any version; use `event` for those of a running agent."""
+"""Decoder for recorded events of any version; use `event` for events of a running agent."""
 
 
 class _Opening(msgspec.Struct):
@@ -262,12 +262,12 @@ _opening_decoder = msgspec.json.Decoder(_Opening)
 
 
 def line(message: Request | Event) -> bytes:
-    """Encode `message` as one line, newline included."""
+    """Encode `message` as a line, newline included."""
     return _encoder.encode(message) + b"\n"
 
 
 def request(line: bytes) -> Request:
-    """Decode a client's request. Raises ProtocolError for another protocol version or an invalid request."""
+    """Decode a client's request. Raises ProtocolError for a different protocol version or an invalid request."""
     try:
         opening = _opening_decoder.decode(line)
         if opening.type in ("hello", "run", "session"):
@@ -278,7 +278,7 @@ def request(line: bytes) -> Request:
 
 
 def event(line: bytes) -> Event:
-    """Decode an agent's event. Raises ProtocolError for another version, MsgspecError for an incomplete line."""
+    """Decode an agent's event. Raises ProtocolError for a different version, MsgspecError for an incomplete line."""
     if line.startswith(b'{"type":"ready"'):
         _check(_opening_decoder.decode(line).version, "the lab's agent", "this tcptutor")
     return event_decoder.decode(line)

@@ -18,7 +18,7 @@ from tcptutor.spec import Change
 from tcptutor.wire import deferred, pci
 
 SIZE = 16 << 20
-"""Bytes of the whole region."""
+"""Bytes of the region."""
 HEADER = 64
 REQUEST = 1 << 16
 """Bytes of the longest request."""
@@ -31,7 +31,7 @@ _DEVICE = ("0x1af4", "0x1110")
 
 
 class Ring:
-    """Either end of the mapped ring. One writer and one reader, without locks."""
+    """Either end of the mapped ring, for a single writer and a single reader, without locks."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
@@ -63,7 +63,7 @@ class Ring:
             rest = rest[len(part) :]
 
     def read(self) -> bytes:
-        """Return all unread bytes; empty if there are none."""
+        """Return all unread bytes, if any."""
         read, written = self._counters[_READ], self._counters[_WRITTEN]
         if read == written:
             return b""
@@ -85,7 +85,7 @@ class Ring:
         self._counters[_REQUESTED] = len(request)
 
     def take_request(self) -> bytes:
-        """Remove and return the submitted request; empty if there is none."""
+        """Remove and return the submitted request; empty without a request."""
         # Counted first: a guest whose snapshot is taken here has already polled, as the host can see.
         self._counters[_POLLS] += 1
         length = self._counters[_REQUESTED]

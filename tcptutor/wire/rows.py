@@ -27,7 +27,7 @@ _NO_RTT = 0xFFFFFFFF
 
 
 def row(flow: int, t: float, received: int, info: bytes) -> bytes:
-    """Encode one row. `info` is struct tcp_info of the sending end, tcp_info.LAYOUT.size bytes."""
+    """Encode a row. `info` is struct tcp_info of the sending end, tcp_info.LAYOUT.size bytes."""
     return _HEAD.pack(flow, t, received) + info
 
 
@@ -44,7 +44,7 @@ def has_unacked(row: bytes) -> bool:
 
 
 def samples(rows: bytes) -> Iterator[Sample]:
-    """Decode consecutive rows. Raises ValueError if the bytes are not whole rows."""
+    """Decode consecutive rows. Raises ValueError for an incomplete row."""
     if len(rows) % _ROW:
         raise ValueError(f"{len(rows)} bytes are not whole rows of {_ROW}")
     for place in range(0, len(rows), _ROW):

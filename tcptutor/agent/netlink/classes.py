@@ -44,7 +44,7 @@ class FilterState(NamedTuple):
 
 
 class TrafficControl(NetlinkSocket):
-    """Dumps of classes and filters in one namespace."""
+    """Dumps of the classes and filters in a namespace."""
 
     _PROTOCOL = socket.NETLINK_ROUTE
 

@@ -23,7 +23,7 @@ NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _DUMP_INTERRUPTED = 0x10
 """NLM_F_DUMP_INTR: the table changed during the dump, so an entry may be missing or listed twice."""
 _DUMP_ATTEMPTS = 20
-"""Attempts for one dump. A dump takes microseconds, so only a loop of changes can interrupt so many in a row."""
+"""Attempts per dump. A dump takes microseconds, so only a loop of changes can interrupt so many in a row."""
 _REQUEST, ACK, ECHO, EXCLUSIVE, DUMP, CREATE = 0x1, 0x4, 0x8, 0x200, 0x300, 0x400
 _NOTIFICATIONS_AT_ONCE = 100
 """Notifications read at once: a loop of commands can send them faster than they are read."""
@@ -79,7 +79,7 @@ def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]
 
 
 class NetlinkSocket:
-    """Netlink socket in the network namespace of process `pid` (None: the current one); `close` it."""
+    """Netlink socket in the network namespace of process `pid` (None: the current namespace); `close` it."""
 
     _PROTOCOL: int
 
@@ -133,7 +133,7 @@ class NetlinkSocket:
         return found
 
     def _all(self, request: bytes) -> list[bytes]:
-        """Return the messages of a complete answer: those of a dump, none for an acknowledgment.
+        """Return the messages of a complete answer: a dump's entries, or none for an acknowledgment.
 
         Repeats a dump during which the table changed.
 
@@ -148,11 +148,13 @@ class NetlinkSocket:
         raise LabError("the kernel's tables change faster than they can be read: run the experiment again")
 
     def _dump(self, request: bytes) -> tuple[list[bytes], bool]:
-        """Return the messages of one answer, and whether the table did not change. Raises NetlinkError or LabError."""
+        """Return the messages of an answer, and whether the table did not change. Raises NetlinkError or LabError."""
         return self._until_end(self._ask(request))
 
     def _acknowledged(self, parts: list[bytes]) -> None:
-        """Send several requests as one, given the parts around their sequence numbers; the last asks for an answer.
+        """Send several requests as a single message, given the parts around their sequence numbers.
+
+        The last request asks for an acknowledgment.
 
         Raises NetlinkError for the first refused request, LabError without an answer.
         """
@@ -176,14 +178,14 @@ class NetlinkSocket:
 
 
 _READERS: set[tuple[int | None, int]] = set()
-"""Namespace and port of each socket that only reads, by requests whose answers the kernel also multicasts.
+"""Namespace and port of each `Reader`, for `Notifications` to recognize the multicast copies of its answers.
 
 A closed socket stays listed, because copies of its answers may still be queued.
 """
 
 
 class Reader(NetlinkSocket):
-    """Socket for reads whose answers the kernel multicasts (NLM_F_ECHO); `Notifications` ignores the copies."""
+    """Socket for reads with multicast answers (NLM_F_ECHO); `Notifications` ignores the copies."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(pid)
@@ -192,7 +194,7 @@ class Reader(NetlinkSocket):
 
 
 class Notifications(NetlinkSocket):
-    """Listener for changes in one namespace; `groups` are the kernel's multicast groups (RTMGRP_*)."""
+    """Listener for changes in a namespace; `groups` are the kernel's multicast groups (RTMGRP_*)."""
 
     _PROTOCOL = socket.NETLINK_ROUTE
 
@@ -203,7 +205,7 @@ class Notifications(NetlinkSocket):
         self._socket.setblocking(False)
 
     def poll(self) -> bool:
-        """Return whether anything has changed since the last call, but not what."""
+        """Return whether anything has changed since the last call."""
         changed = False
         for _ in range(_NOTIFICATIONS_AT_ONCE):
             try:

@@ -1,6 +1,6 @@
 """Netfilter rule that detaches packets from the socket that sent them (linux/netfilter/nf_tables.h).
 
-All hosts of the lab share one kernel. A packet keeps its sender's socket through veth, bridge and queue disciplines, so
+All hosts of the lab share a kernel. A packet keeps its sender's socket through veth, bridge and queue disciplines, so
 the sender's kernel would see the queues of the emulated path: TCP Small Queues would count them, and a retransmission
 would be withheld while the first copy is queued (skb_still_in_host_queue). A network card releases a packet once it has
 sent it. Here each port of a switch sends a copy, which has no socket, and drops the original.
@@ -27,7 +27,7 @@ _NETLINK_NETFILTER = 12
 _BATCH_BEGIN, _BATCH_END, _NF_TABLES = 0x10, 0x11, 10
 _NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _NEW_RULE = (_NF_TABLES << 8 | number for number in (0, 2, 3, 6))
 _NETDEV = 5
-"""NFPROTO_NETDEV: tables whose chains are attached to interfaces."""
+"""NFPROTO_NETDEV: tables with chains attached to interfaces."""
 _EGRESS = 1
 """NF_NETDEV_EGRESS (Linux 5.16), before the queue disciplines."""
 _NESTED, _APPEND = 0x8000, 0x800
@@ -41,7 +41,7 @@ _DROP, _ACCEPT = 0, 1
 
 
 def _attribute(kind: int, payload: bytes | Sequence[bytes]) -> bytes:
-    """Return an attribute with a payload, or a nested one with these attributes."""
+    """Return an attribute with a payload, or a nested attribute with these attributes."""
     if not isinstance(payload, bytes):
         kind, payload = kind | _NESTED, b"".join(payload)
     size = ATTRIBUTE.size + len(payload)
@@ -100,7 +100,7 @@ def _rule(flags: int, expressions: Sequence[bytes]) -> bytes:
 
 
 class Netfilter(NetlinkSocket):
-    """Rules of one namespace."""
+    """Netfilter rules of a namespace."""
 
     _PROTOCOL = _NETLINK_NETFILTER
 

@@ -86,7 +86,7 @@ class Length(NamedTuple):
 
 
 class Route(NetlinkSocket):
-    """Queue disciplines and links of one namespace."""
+    """Queue disciplines and links of a namespace."""
 
     _PROTOCOL = socket.NETLINK_ROUTE
 
@@ -94,7 +94,7 @@ class Route(NetlinkSocket):
         super().__init__(pid)
         self._messages: list[bytes] = []
         self._settings: list[tuple[int, bytes]] = []
-        """End of the settings in each message, and its bytes up to there."""
+        """Length of each message up to the end of the settings, and its bytes."""
 
     def index(self, interface: Interface) -> int:
         """Return the number of `interface`. Raises LabError if it is gone."""
@@ -199,14 +199,14 @@ def _end_of_settings(message: bytes) -> int:
 
 
 class LinkNotifications(Notifications):
-    """Listener for changes of interfaces and addresses in one namespace."""
+    """Listener for changes of interfaces and addresses in a namespace."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(pid, _LINKS | _ADDRESSES)
 
 
 class QueueLength(Reader, Route):
-    """Length of one discipline of `interface`, by a request that touches no other discipline.
+    """Length of a discipline of `interface`, by a request that touches no other discipline.
 
     Args:
         interface: Interface of the discipline.

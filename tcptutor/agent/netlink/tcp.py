@@ -1,7 +1,7 @@
 """TCP state of connections, requested by their exact addresses (linux/inet_diag.h, linux/tcp.h).
 
-A dump walks the kernel's whole socket table. An exact request finds one socket by its hash, one struct decodes the
-answer, and many requests fit into one message.
+A dump walks the kernel's entire socket table. An exact request finds a socket by its hash, a single struct decodes the
+answer, and many requests fit into a message.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Address(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """One end of a connection in a dump."""
+    """An end of a connection, as listed in a dump."""
 
     address: Address
     """Addresses from this end's view."""
@@ -74,7 +74,7 @@ class Connection(NamedTuple):
 
 
 def tcp_request(address: Address) -> bytes:
-    """Return the message that asks for one connection; it can be reused."""
+    """Return the reusable request for a connection."""
     addresses = _ADDRESSES.pack(
         address.source_port,
         address.destination_port,
@@ -118,7 +118,7 @@ class SockDiag(NetlinkSocket):
         """Layout of the last answer: header of its tcp_info attribute, and begin and end of its payload."""
 
     def info(self, request: bytes) -> TcpInfo | None:
-        """Return the tcp_info for a `tcp_request` in the order of FIELDS; None if there is no such connection.
+        """Return the tcp_info for a `tcp_request` in the order of FIELDS; None if the connection does not exist.
 
         Raises LabError if the kernel does not answer.
         """
@@ -146,7 +146,7 @@ class SockDiag(NetlinkSocket):
         return self._parts
 
     def bytes_received(self, requests: Sequence[bytes]) -> list[int]:
-        """Return the payload that the end of each requested connection has received, bytes; 0 for a missing one.
+        """Return the payload that the end of each requested connection has received, bytes; 0 for a missing connection.
 
         Raises LabError if the kernel does not answer.
         """

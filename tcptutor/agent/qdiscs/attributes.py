@@ -27,7 +27,7 @@ def numbers(prefix: str, names: str) -> tuple[tuple[str, str], ...]:
 
 
 def nested(data: bytes) -> dict[int, bytes]:
-    """Return the payload of each attribute in `data` by its number, the last one for repeated numbers."""
+    """Return the payload of each attribute in `data` by its number; repeated numbers keep the last payload."""
     found, offset = {}, 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)

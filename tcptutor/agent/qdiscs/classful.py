@@ -1,4 +1,4 @@
-"""Disciplines that only users set up: decoders of their options and those of their classes.
+"""Disciplines that only users set up: decoders of their options and their classes' options.
 
 Structures and attribute numbers: linux/pkt_sched.h. Rates are in bytes per second, as in the rest of this package.
 """
@@ -68,7 +68,7 @@ def fifo(options: bytes) -> Settings:
 
 
 def cbs(options: bytes) -> Settings:
-    """Decode cbs: `rate` is the slope at which credit grows while nothing is sent."""
+    """Decode cbs: `rate` is the slope at which credit grows while the class is idle."""
     idle_kbit = _CBS.unpack_from(nested(options)[_CBS_PARMS])[3]
     return {"rate": idle_kbit * 125}
 

@@ -11,14 +11,14 @@ from typing import Any
 from tcptutor.agent.qdiscs.attributes import U32_MAX, nla, sched_netem, u32
 
 _DISTRIBUTION_SIZE, _DISTRIBUTION_SCALE = 4096, 8192
-"""Entries of a delay distribution, and the value of one standard deviation (NETEM_DIST_SCALE)."""
+"""Entries of a delay distribution, and the value of a standard deviation (NETEM_DIST_SCALE)."""
 
 
 @cache
 def distribution(shape: str) -> bytes:
     """Return netem's table of random delays: scaled quantiles with mean 0 and standard deviation 1, 16 bits each.
 
-    pareto has the exponent 3; paretonormal mixes three parts of it with one of the normal, as in iproute2.
+    pareto has the exponent 3; paretonormal is 3/4 pareto and 1/4 normal, as in iproute2.
     """
     quantiles = [(n + 0.5) / _DISTRIBUTION_SIZE for n in range(_DISTRIBUTION_SIZE)]
     normal = [NormalDist().inv_cdf(q) for q in quantiles]

@@ -1,6 +1,6 @@
 """Bounds of the shells in the guest: a number of processes, and memory that the agent does not need.
 
-On the host a shell is unbounded, like any other shell there.
+On the host a shell is unbounded, like the user's other shells.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 _ROOT = Path("/sys/fs/cgroup")
 _SHELLS = _ROOT / "tcptutor-shells"
 PROCESSES = 400
-"""Processes and threads of all shells together: a hundred or more streams of iperf3, with a thread at each end."""
+"""Processes and threads of all shells in total: a hundred or more streams of iperf3, with a thread at each end."""
 _AGENT_MEMORY = 24 << 20
 """Bytes reserved for the agent. Without a bound of their own for the shells, the kernel would reclaim the pages of all
 programs, read them again and again, and stall for minutes."""
@@ -53,7 +53,7 @@ class Bounds:
         self._next_check = 0.0
 
     def overrun(self) -> str:
-        """Return one line that says why the session has to end; empty if it may go on."""
+        """Return the reason to end the session, as a line; empty if it may go on."""
         now = time.monotonic()
         if not self._exists or now < self._next_check:
             return ""

@@ -1,7 +1,7 @@
 """UDP traffic that a user sends by hand, from the hosts' kernel counters: datagrams sent, read and dropped.
 
-A kernel counts UDP per host, not per socket, and ignores sequence numbers. So flows between the same two hosts are
-counted together, and jitter and order are unknown.
+A kernel counts UDP per host, not per socket, and ignores sequence numbers. So flows between the same two hosts
+share their counts, and jitter and order are unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IN_TRANSIT = 0.05
 """Time that a datagram may take beyond delay and full queue, s."""
 _ETH_P_ALL, _UDP, _ESTABLISHED = 3, 17, "01"
 _SIZES = 32
-"""Datagrams whose size is measured."""
+"""Number of datagrams in the mean size."""
 _GREETING = 16
 """Largest payload of a greeting, bytes."""
 
@@ -35,13 +35,13 @@ class _Counted(NamedTuple):
     """A host's kernel counters of UDP (RFC 4113, and Linux's own)."""
 
     sent: int
-    """Datagrams sent by programs, including those that never left the host."""
+    """Datagrams sent by programs, including drops in the host's own queue."""
     read: int
     overruns: int
 
 
 class _Counters:
-    """Counters of one host; `close` it."""
+    """UDP counters of a host; `close` it."""
 
     def __init__(self, host: Host) -> None:
         self._sockets, self._snmp = (
@@ -110,7 +110,7 @@ class _Sizes:
 
 @dataclass
 class DetectedUdpFlow:
-    """UDP traffic from one host to another; several flows if the sender has several sockets for it."""
+    """UDP traffic between two hosts in a direction; several flows if the sender has several sockets for it."""
 
     number: int
     sender: Host

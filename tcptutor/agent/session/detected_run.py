@@ -22,13 +22,13 @@ from tcptutor.wire import rows
 from tcptutor.wire.protocol import RunDetected
 
 _SIMULTANEOUS = 0.1
-"""Time within which flows count as started together, s."""
+"""Time within which flows count as simultaneous, s."""
 _IDLE = 3.0
 """Time without an acknowledged byte that ends a run with open connections, s, unless data is in flight."""
 _UDP_HEADERS = 28
 """Bytes of the UDP and IP headers."""
 _GREETING = 16384
-"""Largest amount of data of greetings alone, bytes."""
+"""Largest amount of data that greetings can explain, bytes."""
 
 
 class DetectedRun:
@@ -39,7 +39,7 @@ class DetectedRun:
         state: State of the kernel.
         channel: Receiver of the events.
         starts: First TCP flows.
-        datagrams: UDP flows; there must be at least one flow of either kind.
+        datagrams: UDP flows. At least a flow of either kind must exist.
         environment: Description of the lab.
         sample_hz: Samples per second of the lab's clock.
     """
@@ -162,7 +162,7 @@ class DetectedRun:
         return LENGTH if held.hosts.send_buffer is not None else held.flows.length
 
     def sample(self, waited: bool) -> bool:
-        """Take one sample of everything and return whether the run continues; `waited` as in `Sampler.take`."""
+        """Take a sample of everything and return whether the run continues; `waited` as in `Sampler.take`."""
         t, taken = self._sampler.take(waited)
         for flow, acked in map(rows.bytes_acked, taken):
             if acked > self._acked.get(flow, 0):

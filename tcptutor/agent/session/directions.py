@@ -1,4 +1,4 @@
-"""Combined effect of all stages in one direction of a path, in the terms of `spec.Path`.
+"""Combined effect of all stages in a direction of a path, in the terms of `spec.Path`.
 
 Delays add up, losses multiply, and the lowest rate counts with the queue before it.
 """
@@ -19,7 +19,7 @@ _MANAGED = ("codel", "fq_codel", "fq", "cake", "red")
 
 
 class Hop(NamedTuple):
-    """Interface on the path, and the stages that a packet passes there."""
+    """Interface on the path, and the stages that a packet passes on it."""
 
     interface: Interface
     stages: Sequence[PathStage]
@@ -28,7 +28,7 @@ class Hop(NamedTuple):
 
 @dataclass
 class PathDirection:
-    """Effect on the packets in one direction."""
+    """Effect on the packets in a direction."""
 
     path: dict[str, Any] = field(default_factory=dict)
     """Fields of a `spec.Path`."""
@@ -71,7 +71,7 @@ def combine(hops: Iterable[Hop]) -> PathDirection:
 
 
 def _queue(hop: Hop, place: int) -> dict[str, Any]:
-    """Return the queue before the stage at that place: in the innermost discipline below it, else its own."""
+    """Return the queue before the stage at that place: in the innermost discipline below it, or its own."""
     shaper = hop.stages[place]
     below = [stage for stage in hop.stages[place + 1 :] if stage.effect.queue]
     inner = below[-1].effect if below else shaper.effect

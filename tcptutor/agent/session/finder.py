@@ -12,7 +12,7 @@ from tcptutor.wire.tcp_info import AT
 _MIN_BYTES = 16384
 """Acknowledged bytes that make a flow; fewer are greetings, such as iperf3's control connection."""
 _MIN_TIMEOUTS = 2
-"""Consecutive timeouts that show that no data arrives any more; a single loss causes one."""
+"""Consecutive timeouts that show that no data arrives any more; a single loss causes a single timeout."""
 
 
 class FlowStart(NamedTuple):

@@ -1,6 +1,6 @@
 """Session: the lab set up for an experiment, with terminals on its hosts and observation of their use.
 
-One thread waits for requests, terminals, and the times of the next poll and the next sample.
+A single thread waits for requests, terminals, and the times of the next poll and the next sample.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _POLL_FLOWS = 0.05
 """Time between two searches for new flows, s: about the first round trips of an unannounced flow."""
 
 _POLL_STATE = 0.2
-"""Time between two polls of the kernel's state, s: a change is reported within half a second, and a poll takes an
+"""Time between two polls of the kernel's state, s. A change is reported within half a second, and a poll takes an
 emulated guest some milliseconds."""
 
 _FINAL_READS = 64
-"""Reads from a terminal whose shell has exited: the kernel buffers at most about 64 KB of output."""
+"""Reads from a terminal after its shell has exited: the kernel buffers at most about 64 KB of output."""
 
 _PRIORITY = -10
 
@@ -66,7 +66,7 @@ def _raised_priority() -> Iterator[None]:
 
 
 class SessionServer:
-    """Server of one session on a network. Owns the terminals and the observers."""
+    """Server of a session on a network. Owns the terminals and the observers."""
 
     def __init__(
         self, network: Network, request: OpenSession, channel: Channel, environment: Environment
@@ -101,7 +101,7 @@ class SessionServer:
     def _set_algorithms(self) -> None:
         """Set the experiment's algorithms as the hosts' defaults, for programs that name none.
 
-        A host's own kernel may refuse most of them in its namespaces; the flows then report the one in use.
+        A host's own kernel may refuse most of them in its namespaces; the flows then report the actual algorithm.
         """
         network, experiment = self._network, self._request.experiment
         for pair, ends in enumerate(zip(network.senders, network.receivers, strict=True)):
@@ -227,7 +227,7 @@ class SessionServer:
         return True
 
     def _read(self, number: int) -> bool:
-        """Forward the output of a terminal, and return whether there was any."""
+        """Forward the output of a terminal, and return whether it had any."""
         if data := self._terminals[number].read():
             self._channel.send(TerminalOutput(number, data))
         return bool(data)

@@ -1,6 +1,6 @@
 """Reports of the lines typed at the shells' prompts, through a pipe that all shells write to.
 
-It is read in small parts, and reports that do not fit are dropped, so that a flood of them disturbs nothing.
+It is read in small parts, and reports that do not fit are dropped, so that a flood of them does no harm.
 """
 
 from __future__ import annotations

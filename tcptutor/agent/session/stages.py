@@ -1,4 +1,4 @@
-"""Effects of one interface on its outgoing packets, from its disciplines and classes, root first.
+"""Effects of an interface on its outgoing packets, from its disciplines and classes, root first.
 
 A discipline that the agent cannot decode is reported as `unread`; the link's capacity is then unknown.
 """
@@ -13,7 +13,7 @@ from tcptutor.agent.netlink import ROOT, ClassState, FilterState, QdiscState
 from tcptutor.agent.session.classify import Ends, choose
 
 CLASSFUL = ("htb", "hfsc", "prio", "ets", "drr", "qfq")
-"""Kinds whose filters select a class for each packet."""
+"""Kinds with filters that select a class for each packet."""
 HOOKS = {"ingress": (0xFFFF0000,), "clsact": (0xFFFFFFF2, 0xFFFFFFF3)}
 """Disciplines that only have filters, with the parents of the filters for incoming and for outgoing packets."""
 _DROPS = ("drr", "qfq", "hfsc")
@@ -26,7 +26,7 @@ _DEFAULT_LIMIT = 1000
 
 @dataclass
 class Tree:
-    """Disciplines, classes and filters of one interface."""
+    """Disciplines, classes and filters of an interface."""
 
     disciplines: Sequence[QdiscState] = ()
     classes: Sequence[ClassState] = ()
@@ -35,7 +35,7 @@ class Tree:
 
 
 class Effect(NamedTuple):
-    """Effect of one stage on the packets of a path; None where it has none."""
+    """Effect of a stage on the packets of a path; None for properties that it leaves alone."""
 
     rate: float | None = None
     """bit/s"""
@@ -57,7 +57,7 @@ class Effect(NamedTuple):
 
 
 class PathStage(NamedTuple):
-    """Discipline, or class of one, that a packet passes."""
+    """Discipline that a packet passes, or its class."""
 
     qdisc: QdiscState
     effect: Effect

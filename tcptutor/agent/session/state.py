@@ -1,6 +1,6 @@
 """State of the lab's kernel during a session with manual changes: every interface and host.
 
-One dump per namespace shows whether a discipline has changed. Sysctl files and interfaces notify their changes.
+A dump per namespace shows whether a discipline has changed. Sysctl files and interfaces notify their changes.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class KernelState:
         }
 
     def _tree(self, pid: int | None, index: int, found: list[QdiscState]) -> Tree:
-        """Return the disciplines of one interface, with the classes and filters of those that have any."""
+        """Return the disciplines of an interface with their classes and filters."""
         kinds, traffic = {one.kind for one in found}, self._traffic[pid]
         classes = traffic.classes(index) if kinds & set(CLASSFUL) else []
         parents = [one.handle for one in found if one.kind in CLASSFUL]
@@ -153,7 +153,7 @@ class KernelState:
         return msgspec.structs.replace(self._requested.path, **{name: getattr(now, name) for name in names})
 
     def burst(self, pair: int = 0) -> int | None:
-        """Return the burst of the tbf that sets the path's rate, bytes; None without one."""
+        """Return the burst of the tbf that sets the path's rate, bytes; None without a tbf."""
         found: int | None = self._directions[pair][0].path.get("burst")
         return found
 
@@ -162,7 +162,7 @@ class KernelState:
         return self._directions[pair][0].unshaped
 
     def shaper(self, pair: int = 0) -> tuple[Interface, int] | None:
-        """Return the interface and handle of the discipline that sets the path's rate; None without one."""
+        """Return the interface and handle of the discipline that sets the path's rate; None without a rate."""
         return self._directions[pair][0].shaper
 
     def _maxrate(self, sender: Host) -> float | None:
@@ -215,7 +215,7 @@ def _path(forward: PathDirection, reverse: PathDirection) -> Path:
 
 
 def _settings(tree: Tree) -> Iterator[QdiscSettings]:
-    """Yield each discipline from the root down with its classes, then those without a root, such as ingress."""
+    """Yield each discipline from the root down with its classes, then disciplines without a root, such as ingress."""
     chain = shaping.chain_of(tree.disciplines)
     for one in itertools.chain(chain, (one for one in tree.disciplines if one not in chain)):
         yield _in_base_units(one)

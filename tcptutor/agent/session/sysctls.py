@@ -28,7 +28,7 @@ REPORTED = (
     "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_no_metrics_save", "tcp_slow_start_after_idle", "tcp_mtu_probing",
     "tcp_limit_output_bytes", "tcp_recovery", "tcp_fastopen", "ip_forward", "rmem_max", "wmem_max",
 )  # fmt: skip
-"""Sysctls whose values are always reported: those that the manuals set and read. Others are reported when changed."""
+"""Sysctls that the manuals set or read, and that are always reported. Others are reported when changed."""
 
 
 class Sysctls:
@@ -86,7 +86,7 @@ class Sysctls:
         }
 
     def now(self, where: str, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of sysctls of a namespace by name, without those that it lacks."""
+        """Return the values of sysctls of a namespace by name; missing sysctls are left out."""
         return {name: self._now[where, name] for name in names if (where, name) in self._now}
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ _IN_TRANSIT = 0.3
 
 
 class HostTally(NamedTuple):
-    """Tallies of one host; counts are since the session began."""
+    """Tallies of a host; counts are since the session began."""
 
     listening: tuple[int, ...] = ()
     echo_replies: int = 0
@@ -37,7 +37,7 @@ class SettledCount:
     def __init__(self) -> None:
         self.count = 0
         self._recent = deque[tuple[float, int]]()
-        """Readings as (s, count) of the last _IN_TRANSIT seconds, and the one before them."""
+        """Readings as (s, count) of the last _IN_TRANSIT seconds, and the reading before them."""
 
     def add(self, dropped: int, at: float) -> None:
         """Add a reading; a drop counts once it is older than a packet can be in transit."""
@@ -78,7 +78,7 @@ class Tallies:
         return True
 
     def of(self, name: str) -> HostTally:
-        """Return the last reported tally of a host; an empty one for an unknown name."""
+        """Return the last reported tally of a host; an empty tally for an unknown name."""
         return self._reported.get(name, HostTally())
 
     def _read(self, name: str, at: float) -> HostTally:

@@ -70,7 +70,7 @@ class PseudoTerminal:
         report_fd: Pipe for the shell's reports of commands.
 
     Raises:
-        UsageError: There is no such host.
+        UsageError: The host does not exist.
         LabError: The shell does not start.
     """
 
