@@ -48,17 +48,17 @@ class HostCounters:
 
     def increases(self) -> dict[str, dict[str, int]]:
         """Return the increases so far by host and counter; only WITHHELD is included at 0."""
-        found = {}
+        result = {}
         for host in self._hosts:
             before = self._before[host.name]
             now = {name: count - before.get(name, 0) for name, count in _read(host).items()}
-            found[host.name] = {name: count for name, count in now.items() if count or name == WITHHELD}
-        return found
+            result[host.name] = {name: count for name, count in now.items() if count or name == WITHHELD}
+        return result
 
 
 def _read(host: Host) -> dict[str, int]:
     # The files alternate a line of names and one of values, each led by the protocol.
-    found = {}
+    result = {}
     for file in ("netstat", "snmp"):
         lines = Path(f"/proc/{host.pid}/net/{file}").read_text().splitlines()
         for names, values in zip(lines[::2], lines[1::2], strict=True):
@@ -66,5 +66,5 @@ def _read(host: Host) -> dict[str, int]:
             for field, value in zip(fields, values.split()[1:], strict=True):
                 name = f"{protocol.rstrip(':')} {field}"
                 if name in INVALIDATING or name in DOUBTFUL:
-                    found[name] = int(value)
-    return found
+                    result[name] = int(value)
+    return result

@@ -26,20 +26,20 @@ def algorithms(network: Network) -> tuple[str, ...]:
 
     A socket accepts more than the sysctl, which refuses some of them outside the machine's first namespace.
     """
-    found = []
+    supported = []
     with network_of(network.host(1).pid), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         for name in ALGORITHMS:
             try:
                 probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
             except OSError:
                 continue
-            found.append(name)
-    return tuple(found)
+            supported.append(name)
+    return tuple(supported)
 
 
 def qdiscs(interface: Interface) -> tuple[str, ...]:
     """Return the queue disciplines that `interface` accepts, and leave it without a discipline."""
-    found = []
+    supported = []
     with Route(interface.pid) as route:
         index = route.index(interface)
         for kind in QDISCS:
@@ -55,9 +55,9 @@ def qdiscs(interface: Interface) -> tuple[str, ...]:
                 # Any error but "no such qdisc" means that the kernel has it and wants other settings.
                 if error.code == errno.ENOENT:
                     continue
-            found.append(kind)
+            supported.append(kind)
             route.clear(index)
-    return tuple(found)
+    return tuple(supported)
 
 
 def _iperf3() -> str:

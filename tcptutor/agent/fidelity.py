@@ -124,14 +124,14 @@ class FidelityChecks(Timeliness):
             for interface in before
             if len(before[interface]) == len(after[interface])
         }
-        here = counted.pop(bottleneck, {})
-        for kind, (drops, packets) in here.items():
+        at_bottleneck = counted.pop(bottleneck, {})
+        for kind, (drops, packets) in at_bottleneck.items():
             self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
-        if "netem" in here:
+        if "netem" in at_bottleneck:
             # A netem also counts its child's drops, and a shaper above it counts what the netem refused.
-            drops, packets = here["netem"]
+            drops, packets = at_bottleneck["netem"]
             # A shaper also counts those of its children, so the outermost has them all.
-            queue = next((lost for kind, (lost, _) in here.items() if kind in _SHAPERS), 0)
+            queue = next((lost for kind, (lost, _) in at_bottleneck.items() if kind in _SHAPERS), 0)
             random = most = drops - queue
             if self.experiment.hosts.offloads:
                 # A shaper that splits a super-packet counts each dropped segment, the netem above it none.

@@ -105,10 +105,10 @@ def _zero_free_memory() -> None:
     """
     size = min(max(0, _free_memory() - (24 << 20)), _START_MEMORY) & ~(mmap.PAGESIZE - 1)
     if size:
-        with mmap.mmap(-1, size) as taken:
-            taken.madvise(mmap.MADV_NOHUGEPAGE)
+        with mmap.mmap(-1, size) as block:
+            block.madvise(mmap.MADV_NOHUGEPAGE)
             for offset in range(0, size, mmap.PAGESIZE):
-                taken[offset] = 0
+                block[offset] = 0
 
 
 _HOME_SIZE = "48m"

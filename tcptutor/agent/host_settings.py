@@ -206,15 +206,15 @@ class Setup:
 
     def problems(self) -> list[str]:
         """Return a sentence for each setting that differs from its requested value."""
-        found = list(self._refused)
+        problems = list(self._refused)
         for host in self._network.hosts:
             for name, value in self._wanted.items():
                 if self._experiment.hosts.window is not None and name.endswith(("_rmem", "_rcvbuf")):
                     continue  # `window` sets and measures these
-                held = sysctl(host, name)
-                if held != value:
-                    found.append(f"{name} on {host.name}: asked for {value}, the kernel holds {held}")
-        return found
+                actual = sysctl(host, name)
+                if actual != value:
+                    problems.append(f"{name} on {host.name}: asked for {value}, the kernel holds {actual}")
+        return problems
 
     def suspend_loss(self) -> None:
         """Stop the receivers' firewalls from dropping packets until `resume_loss`."""

@@ -16,12 +16,12 @@ from types import ModuleType
 @contextmanager
 def bare_package(name: str) -> Iterator[None]:
     """Import modules of the package `name` within the block without running its `__init__`."""
-    found = find_spec(name) if name not in sys.modules else None
-    if found is None:
+    spec = find_spec(name) if name not in sys.modules else None
+    if spec is None:
         yield
         return
     package = ModuleType(name)
-    package.__path__ = found.submodule_search_locations or []
+    package.__path__ = spec.submodule_search_locations or []
     with _temporary({name: package}):
         yield
 

@@ -24,17 +24,17 @@ def list_files(folder: Path) -> tuple[list[tuple[str, Path, int]], list[str]]:
 
     Only regular files count; links are not followed. Smaller files are transferred first.
     """
-    found: list[tuple[int, str, Path]] = []
+    candidates: list[tuple[int, str, Path]] = []
     for at, folders, names in os.walk(folder):
         depth = len(Path(at).relative_to(folder).parts)
         folders[:] = [] if depth >= MAX_DEPTH else sorted(folders)
         for path in (Path(at, name) for name in names):
             if path.is_file() and not path.is_symlink():
-                found.append((path.stat().st_size, str(path.relative_to(folder)), path))
+                candidates.append((path.stat().st_size, str(path.relative_to(folder)), path))
     transferred: list[tuple[str, Path, int]] = []
     left_out: list[str] = []
     total = 0
-    for size, name, path in sorted(found):
+    for size, name, path in sorted(candidates):
         total += size
         if total > MAX_BYTES or len(transferred) >= MAX_FILES:
             left_out.append(name)

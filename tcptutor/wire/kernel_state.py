@@ -16,10 +16,12 @@ class QdiscSettings(msgspec.Struct, frozen=True):
     parent: str
     """"root", or the class that contains it, such as "1:1"."""
     settings: dict[str, bool | int | float] = {}
-    """Settings by name, in base units. Units: s for delay, jitter, target and interval; bit/s for rate, maxrate, peak,
-    ceil and hfsc's real_time, link_share and upper; 0 to 1 for loss, duplicate, reorder, corrupt and probability; packets
-    for limit, but bytes for tbf, bfifo, cake and red; bytes for burst, but packets lost in a row for netem. Empty for
-    a kind that the agent cannot decode."""
+    """Settings by name, in base units; empty for a kind that the agent cannot decode.
+
+    s for delay, jitter, target and interval; bit/s for rate, maxrate, peak, ceil and hfsc's real_time, link_share and
+    upper; 0 to 1 for loss, duplicate, reorder, corrupt and probability; packets for limit, but bytes for tbf, bfifo,
+    cake and red; bytes for burst, but packets lost in a row for netem.
+    """
 
 
 class InterfaceState(msgspec.Struct, frozen=True):

@@ -34,10 +34,10 @@ The rest holds memory that tcp_mem does not count: headers of segments in flight
 
 def largest_buffer(experiment: Experiment) -> int:
     """Return the upper bound of the buffers at both ends, bytes; large enough to never limit a flow by itself."""
-    wanted = max(
+    largest = max(
         8 * round(bdp(path.rate, path.delay) or 0) + 4 * path.queue for path in _paths(experiment.path)
     )
-    return min(BUFFER_MAX, max(BUFFER_MIN, wanted))
+    return min(BUFFER_MAX, max(BUFFER_MIN, largest))
 
 
 def _paths(path: Path) -> Iterator[Path]:

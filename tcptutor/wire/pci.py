@@ -14,10 +14,10 @@ def find(vendor: str, device: str) -> Path | None:
         vendor: PCI vendor as /sys prints it, such as "0x1af4".
         device: PCI device in the same notation.
     """
-    for found in sorted(Path("/sys/bus/pci/devices").glob("*")):
-        if (_text(found / "vendor"), _text(found / "device")) == (vendor, device):
-            (found / "enable").write_text("1")
-            return found
+    for folder in sorted(Path("/sys/bus/pci/devices").glob("*")):
+        if (_text(folder / "vendor"), _text(folder / "device")) == (vendor, device):
+            (folder / "enable").write_text("1")
+            return folder
     return None
 
 

@@ -62,14 +62,14 @@ def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: in
     """
     frame = mtu + ETHERNET_HEADER
     smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _MIN_FRAME))
-    found = []
+    qdiscs = []
     if always_netem or way.delay or way.jitter or way.loss or way.duplicate or way.reorder:
-        found.append(Qdisc("netem", _netem(way, smallest, seed)))
+        qdiscs.append(Qdisc("netem", _netem(way, smallest, seed)))
     if way.rate is not None:
-        found.append(Qdisc("tbf", _tbf(way, frame)))
+        qdiscs.append(Qdisc("tbf", _tbf(way, frame)))
         if way.qdisc != "fifo":
-            found.append(Qdisc(way.qdisc, _inner(way, frame)))
-    return tuple(found)
+            qdiscs.append(Qdisc(way.qdisc, _inner(way, frame)))
+    return tuple(qdiscs)
 
 
 def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:

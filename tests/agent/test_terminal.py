@@ -62,7 +62,7 @@ def test_a_shell_that_has_closed_its_ends_keeps_nobody_busy(terminal: PseudoTerm
     _until(terminal, lambda _: _holds_none(shell))
     terminal.read()
     assert select.select([terminal.descriptor], [], [], 0.2)[0] == []
-    assert not terminal.over
+    assert not terminal.has_exited
     assert terminal.is_readable
     # Somebody who opens it again is read.
     again = os.open(inside, os.O_WRONLY | os.O_NOCTTY)
@@ -74,4 +74,4 @@ def test_a_shell_that_has_closed_its_ends_keeps_nobody_busy(terminal: PseudoTerm
 def test_a_shell_that_ends_is_over_and_its_last_words_are_read(terminal: PseudoTerminal) -> None:
     _until(terminal, lambda written: b"# " in written)
     terminal.write(b"echo last$((40 + 2)); exit\n")
-    _until(terminal, lambda written: b"last42" in written and terminal.over)
+    _until(terminal, lambda written: b"last42" in written and terminal.has_exited)

@@ -62,25 +62,25 @@ class TrafficControl(NetlinkSocket):
 
     def classes(self, index: int) -> list[ClassState]:
         """Return every class on the interface of that number."""
-        found = []
+        result = []
         for message in self._dump_messages(_RTM_GETTCLASS, index, 0):
             _, _, handle, parent, _ = _TCMSG.unpack_from(message, HEADER.size)
             options = nested(message[_AFTER_TCMSG:])
             kind = _kind(options)
             settings = qdiscs.class_settings(kind, options.get(_TCA_OPTIONS, b""))
-            found.append(ClassState(kind, handle, parent, settings))
-        return found
+            result.append(ClassState(kind, handle, parent, settings))
+        return result
 
     def filters(self, index: int, parent: int) -> list[FilterState]:
         """Return the filters of the discipline or class `parent` in the order in which the kernel applies them."""
-        found = []
+        result = []
         for message in self._dump_messages(_RTM_GETTFILTER, index, parent):
             *_, info = _TCMSG.unpack_from(message, HEADER.size)
             options = nested(message[_AFTER_TCMSG:])
             # A message without options introduces the filters of each priority.
             if _TCA_OPTIONS in options:
-                found.append(FilterState(_kind(options), info >> 16, nested(options[_TCA_OPTIONS])))
-        return sorted(found, key=lambda item: item.priority)
+                result.append(FilterState(_kind(options), info >> 16, nested(options[_TCA_OPTIONS])))
+        return sorted(result, key=lambda item: item.priority)
 
     def _dump_messages(self, kind: int, index: int, parent: int) -> list[bytes]:
         """Return the messages of a dump; none if the discipline has just been deleted."""

@@ -68,14 +68,14 @@ def _messages(data: bytes, stamp: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def attributes(data: bytes, offset: int, end: int) -> list[tuple[int, int, int]]:
     """List the attributes between two offsets as (kind, offset of the payload, bytes of the payload)."""
-    found = []
+    result = []
     while offset + ATTRIBUTE.size <= end:
         length, kind = ATTRIBUTE.unpack_from(data, offset)
         if length < ATTRIBUTE.size:
             break
-        found.append((kind & 0x3FFF, offset + ATTRIBUTE.size, length - ATTRIBUTE.size))
+        result.append((kind & 0x3FFF, offset + ATTRIBUTE.size, length - ATTRIBUTE.size))
         offset += (length + 3) & ~3
-    return found
+    return result
 
 
 class NetlinkSocket:
@@ -122,15 +122,15 @@ class NetlinkSocket:
 
         Raises LabError after a timeout.
         """
-        found: list[bytes] = []
+        answers: list[bytes] = []
         try:
-            while missing := count - len(found):
-                found += [self._receive(longest) for _ in range(missing)]
-                if any(data[SEQUENCE_AT:SEQUENCE_END] != stamp for data in found):
-                    found = [data for data in found if data[SEQUENCE_AT:SEQUENCE_END] == stamp]
+            while missing := count - len(answers):
+                answers += [self._receive(longest) for _ in range(missing)]
+                if any(data[SEQUENCE_AT:SEQUENCE_END] != stamp for data in answers):
+                    answers = [data for data in answers if data[SEQUENCE_AT:SEQUENCE_END] == stamp]
         except BlockingIOError:
             raise LabError("the kernel does not answer: run the experiment again") from None
-        return found
+        return answers
 
     def _all(self, request: bytes) -> list[bytes]:
         """Return the messages of a complete answer: a dump's entries, or none for an acknowledgment.
@@ -163,18 +163,18 @@ class NetlinkSocket:
         self._until_end(stamp)
 
     def _until_end(self, stamp: bytes) -> tuple[list[bytes], bool]:
-        found: list[bytes] = []
+        result: list[bytes] = []
         is_consistent = True
         while True:
             for kind, flags, message in _messages(self._answer(stamp, _MAX_DATAGRAM), stamp):
                 is_consistent = is_consistent and not flags & _DUMP_INTERRUPTED
                 if kind == _NLMSG_DONE:
-                    return found, is_consistent
+                    return result, is_consistent
                 if kind == NLMSG_ERROR:
                     if code := -CODE.unpack_from(message, HEADER.size)[0]:
                         raise NetlinkError(code)
-                    return found, is_consistent
-                found.append(message)
+                    return result, is_consistent
+                result.append(message)
 
 
 _READERS: set[tuple[int | None, int]] = set()

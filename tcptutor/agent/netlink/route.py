@@ -121,7 +121,7 @@ class Route(NetlinkSocket):
 
     def qdiscs(self) -> dict[int, list[QdiscState]]:
         """Decode the last dump, by interface number; `noqueue` is left out."""
-        found: dict[int, list[QdiscState]] = {}
+        result: dict[int, list[QdiscState]] = {}
         for data in self._messages:
             _, index, handle, parent, _ = _TCMSG.unpack_from(data, _IN_TCMSG)
             values = {
@@ -139,18 +139,18 @@ class Route(NetlinkSocket):
                 settings = qdiscs.settings(kind, values[_TCA_OPTIONS])
             _, packets, drops, *_, backlog = _STATS.unpack_from(values[_TCA_STATS])
             state = QdiscState(kind, settings, handle, parent, drops, packets, backlog)
-            found.setdefault(index, []).append(state)
-        return found
+            result.setdefault(index, []).append(state)
+        return result
 
     def addresses(self) -> dict[int, list[str]]:
         """Return the IPv4 addresses with prefix lengths, such as 10.0.0.1/8, by interface number."""
-        found: dict[int, list[str]] = {}
+        result: dict[int, list[str]] = {}
         for message in self._all(_EVERY_ADDRESS):
             _, bits, _, _, index = _IFADDRMSG.unpack_from(message, HEADER.size)
             for kind, at, size in attributes(message, HEADER.size + _IFADDRMSG.size, len(message)):
                 if kind == _IFA_LOCAL:
-                    found.setdefault(index, []).append(f"{socket.inet_ntoa(message[at : at + size])}/{bits}")
-        return found
+                    result.setdefault(index, []).append(f"{socket.inet_ntoa(message[at : at + size])}/{bits}")
+        return result
 
     def add(self, index: int, handle: int, parent: int, qdisc: Qdisc) -> None:
         """Create a discipline. Raises NetlinkError, with the code ENOENT if the kernel has no such kind."""

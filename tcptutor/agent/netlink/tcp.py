@@ -122,8 +122,8 @@ class SockDiag(NetlinkSocket):
 
         Raises LabError if the kernel does not answer.
         """
-        (found,) = self.infos([request])
-        return LAYOUT.unpack(found) if found else None
+        (info,) = self.infos([request])
+        return LAYOUT.unpack(info) if info else None
 
     def infos(self, requests: Sequence[bytes]) -> list[bytes]:
         """Return the kernel's tcp_info for each `tcp_request`, LAYOUT.size bytes; empty for a missing connection.
@@ -186,8 +186,8 @@ class Listeners(NetlinkSocket):
 
     def ports(self) -> tuple[int, ...]:
         """Return the ports, sorted. Raises LabError if the kernel does not answer."""
-        found = {int(_PORT.unpack_from(message, _IN_DIAG)[0]) for message in self._all(_EVERY_LISTENER)}
-        return tuple(sorted(found))
+        ports = {int(_PORT.unpack_from(message, _IN_DIAG)[0]) for message in self._all(_EVERY_LISTENER)}
+        return tuple(sorted(ports))
 
 
 def _connection(message: bytes) -> Connection:

@@ -27,8 +27,8 @@ class _Aqm:
 
     @classmethod
     def read(cls, options: Any) -> dict[str, Any]:
-        held = {name: options.get_attr(f"{cls.prefix}_{name.upper()}") for name in _AQM}
-        return held | {"ecn": bool(options.get_attr(f"{cls.prefix}_ECN"))}
+        settings = {name: options.get_attr(f"{cls.prefix}_{name.upper()}") for name in _AQM}
+        return settings | {"ecn": bool(options.get_attr(f"{cls.prefix}_ECN"))}
 
 
 class Codel(_Aqm):

@@ -28,11 +28,11 @@ def numbers(prefix: str, names: str) -> tuple[tuple[str, str], ...]:
 
 def nested(data: bytes) -> dict[int, bytes]:
     """Return the payload of each attribute in `data` by its number; repeated numbers keep the last payload."""
-    found, offset = {}, 0
+    payloads, offset = {}, 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)
         if length < _ATTRIBUTE.size:
             break
-        found[kind & 0x3FFF] = data[offset + _ATTRIBUTE.size : offset + length]
+        payloads[kind & 0x3FFF] = data[offset + _ATTRIBUTE.size : offset + length]
         offset += (length + 3) & ~3
-    return found
+    return payloads

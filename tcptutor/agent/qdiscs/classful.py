@@ -32,9 +32,9 @@ def _number(data: bytes | None) -> int:
 
 def htb(options: bytes) -> Settings:
     """Decode htb: `default` is the minor number of the default class; `limit` the packets of its direct queue."""
-    found = nested(options)
-    settings = {"default": _HTB_GLOB.unpack_from(found[_HTB_INIT])[2]}
-    return settings | ({"limit": _number(found[_HTB_DIRECT])} if _HTB_DIRECT in found else {})
+    attributes = nested(options)
+    settings = {"default": _HTB_GLOB.unpack_from(attributes[_HTB_INIT])[2]}
+    return settings | ({"limit": _number(attributes[_HTB_DIRECT])} if _HTB_DIRECT in attributes else {})
 
 
 def hfsc(options: bytes) -> Settings:
@@ -50,10 +50,10 @@ def prio(options: bytes) -> Settings:
 
 def ets(options: bytes) -> Settings:
     """Decode ets: `default` is the class of packets with the priority 0."""
-    found = nested(options)
-    bands = _number(found.get(_ETS_BANDS))
+    attributes = nested(options)
+    bands = _number(attributes.get(_ETS_BANDS))
     # The bands of the priorities, from priority 0 on, are attributes of one byte.
-    band_of = found.get(_ETS_PRIOMAP, b"")[_HEADER : _HEADER + 1]
+    band_of = attributes.get(_ETS_PRIOMAP, b"")[_HEADER : _HEADER + 1]
     return {"bands": bands, "default": (band_of[0] if band_of else bands - 1) + 1}
 
 
@@ -82,18 +82,20 @@ DISCIPLINES: dict[str, Reader] = {
 
 def htb_class(options: bytes) -> Settings:
     """Decode an htb class: `rate` is its own, `ceil` includes borrowed bandwidth; `burst` in bytes."""
-    found = nested(options)
-    *_, rate, _, _, _, ceil, buffer, _, _, _, _ = _HTB_OPT.unpack_from(found[_HTB_PARMS])
-    rate = _number(found.get(_HTB_RATE64)) or rate
-    ceil = _number(found.get(_HTB_CEIL64)) or ceil
+    attributes = nested(options)
+    *_, rate, _, _, _, ceil, buffer, _, _, _, _ = _HTB_OPT.unpack_from(attributes[_HTB_PARMS])
+    rate = _number(attributes.get(_HTB_RATE64)) or rate
+    ceil = _number(attributes.get(_HTB_CEIL64)) or ceil
     return {"rate": rate, "ceil": ceil, "burst": round(rate * buffer * TICK)}
 
 
 def hfsc_class(options: bytes) -> Settings:
     """Decode the long-term rates of an hfsc class: `real_time` guaranteed, `link_share` shared, `upper` the maximum."""
-    found = nested(options)
+    attributes = nested(options)
     names = {"real_time": _HFSC_RSC, "link_share": _HFSC_FSC, "upper": _HFSC_USC}
-    return {name: _CURVE.unpack_from(found[kind])[2] for name, kind in names.items() if kind in found}
+    return {
+        name: _CURVE.unpack_from(attributes[kind])[2] for name, kind in names.items() if kind in attributes
+    }
 
 
 CLASSES: dict[str, Reader] = {

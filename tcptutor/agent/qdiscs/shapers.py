@@ -65,9 +65,9 @@ class Tbf:
         parms = options.get_attr("TCA_TBF_PARMS")
         rate = options.get_attr("TCA_TBF_RATE64") or parms["rate"]
         # The kernel stores the bucket as the time in which it fills.
-        held = {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
+        settings = {"rate": rate, "burst": round(rate * parms["buffer"] * TICK), "limit": parms["limit"]}
         peak = options.get_attr("TCA_TBF_PRATE64") or parms["peak"]
-        return held | ({"peak": peak} if peak else {})
+        return settings | ({"peak": peak} if peak else {})
 
 
 class Fq:

@@ -36,24 +36,24 @@ class ClassChoice(NamedTuple):
 
 def choose(filters: Iterable[FilterState], ends: Ends) -> ClassChoice:
     """Return the result of the first matching filter."""
-    for one in filters:
-        matches = _MATCHES.get(one.kind, _unknown)(one, ends)
+    for rule in filters:
+        matches = _MATCHES.get(rule.kind, _unknown)(rule, ends)
         if matches is False:
             continue
-        classid, actions = _RESULTS.get(one.kind, (0, ()))
-        if matches is None or any(number in one.options for number in actions) or not classid:
-            return ClassChoice(unread=f"a {_name(one)} filter")
-        named = one.options.get(classid)
+        classid, actions = _RESULTS.get(rule.kind, (0, ()))
+        if matches is None or any(number in rule.options for number in actions) or not classid:
+            return ClassChoice(unread=f"a {_name(rule)} filter")
+        named = rule.options.get(classid)
         return ClassChoice(int.from_bytes(named, "little") if named else None)
     return ClassChoice()
 
 
-def _name(one: FilterState) -> str:
+def _name(rule: FilterState) -> str:
     """Return the filter's kind, or that of an action that changes or redirects packets."""
-    if one.kind == "u32" and _U32_POLICE in one.options:
+    if rule.kind == "u32" and _U32_POLICE in rule.options:
         return "police"
-    content = b"".join(one.options.values())
-    return next((action for action in ("police", "mirred") if action.encode() in content), one.kind)
+    content = b"".join(rule.options.values())
+    return next((action for action in ("police", "mirred") if action.encode() in content), rule.kind)
 
 
 def _unknown(_one: FilterState, _ends: Ends) -> bool | None:
@@ -64,11 +64,11 @@ def _always(_one: FilterState, _ends: Ends) -> bool | None:
     return True
 
 
-def _u32(one: FilterState, ends: Ends) -> bool | None:
-    if _U32_SEL not in one.options:
+def _u32(rule: FilterState, ends: Ends) -> bool | None:
+    if _U32_SEL not in rule.options:
         return False  # a hash table
-    sel = one.options[_U32_SEL]
-    if _U32_LINK in one.options or len(sel) < _SEL.size:
+    sel = rule.options[_U32_SEL]
+    if _U32_LINK in rule.options or len(sel) < _SEL.size:
         return None
     count = _SEL.unpack_from(sel)[2]
     keys = sel[_SEL.size : _SEL.size + count * _KEY.size]
@@ -85,25 +85,25 @@ def _key(key: bytes, ends: Ends) -> bool | None:
     return None if address is None else (int(IPv4Address(address)) ^ value) & mask == 0
 
 
-def _flower(one: FilterState, ends: Ends) -> bool | None:
+def _flower(rule: FilterState, ends: Ends) -> bool | None:
     known = {_FLOWER_CLASSID, _FLOWER_ACT, _FLOWER_TYPE, _FLOWER_FLAGS, _FLOWER_IN_HARDWARE}
     known |= _FLOWER_ADDRESSES.keys() | set(_FLOWER_ADDRESSES.values())
-    found: list[bool | None] = [None] if set(one.options) - known else []
-    kind = one.options.get(_FLOWER_TYPE)
+    results: list[bool | None] = [None] if set(rule.options) - known else []
+    kind = rule.options.get(_FLOWER_TYPE)
     if kind is not None:
-        found.append(int.from_bytes(kind, "big") == _IPV4)
+        results.append(int.from_bytes(kind, "big") == _IPV4)
     for (address, mask), host in zip(_FLOWER_ADDRESSES.items(), ends, strict=True):
-        if address in one.options:
-            bits = int.from_bytes(one.options.get(mask, b"\xff" * 4), "big")
-            wanted = int.from_bytes(one.options[address], "big")
-            found.append((int(IPv4Address(host)) ^ wanted) & bits == 0)
-    return _all(found)
+        if address in rule.options:
+            bits = int.from_bytes(rule.options.get(mask, b"\xff" * 4), "big")
+            wanted = int.from_bytes(rule.options[address], "big")
+            results.append((int(IPv4Address(host)) ^ wanted) & bits == 0)
+    return _all(results)
 
 
-def _all(found: list[bool | None]) -> bool | None:
-    if False in found:
+def _all(results: list[bool | None]) -> bool | None:
+    if False in results:
         return False
-    return None if None in found else True
+    return None if None in results else True
 
 
 _MATCHES = {"u32": _u32, "flower": _flower, "matchall": _always}

@@ -76,7 +76,7 @@ class _Sizes:
     """Payload sizes of the first datagrams that leave a host; `close` it."""
 
     def __init__(self, host: Host) -> None:
-        self.found: list[int] = []
+        self.payloads: list[int] = []
         """Payloads, bytes."""
         with network_of(host.pid):
             self._socket: socket.socket | None = socket.socket(
@@ -88,18 +88,18 @@ class _Sizes:
         if self._socket is None:
             return
         with suppress(BlockingIOError):
-            while len(self.found) < _SIZES:
+            while len(self.payloads) < _SIZES:
                 packet, (_, _, kind, *_) = self._socket.recvfrom(128)
                 if kind == socket.PACKET_OUTGOING and len(packet) > 28 and packet[9] == _UDP:
                     at = 4 * (packet[0] & 15)
                     is_first = not int.from_bytes(packet[6:8]) & 0x1FFF  # fragment of a datagram
                     if is_first:
-                        self.found.append(int.from_bytes(packet[at + 4 : at + 6]) - 8)
-        if len(self.found) >= _SIZES:
+                        self.payloads.append(int.from_bytes(packet[at + 4 : at + 6]) - 8)
+        if len(self.payloads) >= _SIZES:
             self.close()
 
     def mean(self) -> float:
-        sizes = [size for size in self.found if size > _GREETING] or self.found
+        sizes = [size for size in self.payloads if size > _GREETING] or self.payloads
         return sum(sizes) / len(sizes) if sizes else 0.0
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class Datagrams:
 
     def find(self) -> list[DetectedUdpFlow]:
         """Return the flows that have begun since the last call."""
-        found = []
+        new_flows = []
         for host in self._network.hosts:
             counters = self._counters[host.name]
             if not counters.sockets():
@@ -182,8 +182,8 @@ class Datagrams:
                     sizes=self._sizes[host.name],
                 )
                 self.flows.append(flow)
-                found.append(flow)
-        return found
+                new_flows.append(flow)
+        return new_flows
 
     def _pair(self, host: Host) -> int:
         return (int(host.name[1:]) - 1) // 2

@@ -131,51 +131,51 @@ class DetectedRun:
         )
         senders = {host.name for host in self._network.senders}
         first = self._starts[0][1] if self._starts else self._datagrams.flows[0]
-        held = self._state.experiment(path, first.sender, first.receiver)
+        current = self._state.experiment(path, first.sender, first.receiver)
         names = tuple(start.algorithm for _, start in self._starts)
         same_algorithm = len(set(names)) <= 1
-        algorithm = names[0] if names else held.hosts.algorithm
+        algorithm = names[0] if names else current.hosts.algorithm
         hosts = msgspec.structs.replace(
-            held.hosts, algorithm=algorithm, algorithms=() if same_algorithm else names
+            current.hosts, algorithm=algorithm, algorithms=() if same_algorithm else names
         )
         times = tuple(at for at, _ in self._starts)
         directions = tuple(
             "forward" if start.sender.name in senders else "reverse" for _, start in self._starts
         )
         flows = msgspec.structs.replace(
-            held.flows,
+            current.flows,
             streams=len(self._starts),
             duration=round(max(seconds, self._sampler.timing.period), 2),
             warmup=0.0,
             starts=times if max(times, default=0.0) > _SIMULTANEOUS else (),
             directions=directions if "reverse" in directions else (),
             # The sizes of a program's writes are unknown; most users take iperf3 with its defaults.
-            length=self._length(held),
+            length=self._length(current),
             udp_streams=self._datagrams.streams,
-            udp_rate=self._datagrams.rate() or held.flows.udp_rate,
+            udp_rate=self._datagrams.rate() or current.flows.udp_rate,
         )
-        return msgspec.structs.replace(held, hosts=hosts, flows=flows, pairs=1)
+        return msgspec.structs.replace(current, hosts=hosts, flows=flows, pairs=1)
 
-    def _length(self, held: Experiment) -> int | None:
+    def _length(self, current: Experiment) -> int | None:
         if not self._starts:
-            return self._datagrams.size or held.flows.length
-        return LENGTH if held.hosts.send_buffer is not None else held.flows.length
+            return self._datagrams.size or current.flows.length
+        return LENGTH if current.hosts.send_buffer is not None else current.flows.length
 
     def sample(self, waited: bool) -> bool:
         """Take a sample of everything and return whether the run continues; `waited` as in `Sampler.take`."""
-        t, taken = self._sampler.take(waited)
-        for flow, acked in map(rows.bytes_acked, taken):
+        t, states = self._sampler.take(waited)
+        for flow, acked in map(rows.bytes_acked, states):
             if acked > self._acked.get(flow, 0):
                 self._acked[flow], self._progress = acked, t
         idle = t - max(self._progress, self._datagrams.progress) > _IDLE
-        if any(map(rows.has_unacked, taken)):
+        if any(map(rows.has_unacked, states)):
             self._unacked_at, idle = t, False
-        over = (not taken and not self._datagrams.active) or idle
-        if over and self._datagrams.flows:
+        is_over = (not states and not self._datagrams.active) or idle
+        if is_over and self._datagrams.flows:
             # Datagrams in transit belong to the run.
-            over = t - self._datagrams.progress > self._datagrams.in_transit
-        self._sampler.send(t, at_once=over)
-        return not over
+            is_over = t - self._datagrams.progress > self._datagrams.in_transit
+        self._sampler.send(t, at_once=is_over)
+        return not is_over
 
     def finish(self, complete: bool) -> None:
         """Send the final report of the run; `complete` is false if its flows were still active."""
@@ -202,7 +202,7 @@ class DetectedRun:
 
     def _why_nothing_arrived(self, frame: int, udp: list[UdpResult]) -> str:
         """Return a probable reason why no data arrived; empty if some did."""
-        if max(self._acked.values(), default=0) > _GREETING or any(one.received_bps for one in udp):
+        if max(self._acked.values(), default=0) > _GREETING or any(result.received_bps for result in udp):
             return ""
         shaper, burst = self._state.shaper(self._pair), self._state.burst(self._pair)
         if self._datagrams.flows and not self._starts:
@@ -213,7 +213,7 @@ class DetectedRun:
                 f"tbf's burst of {burst} bytes on {name} is smaller than a frame of {frame}: nothing passes"
             )
         if not self._starts:
-            sent = sum(one.datagrams or 0 for one in udp)
+            sent = sum(result.datagrams or 0 for result in udp)
             return f"none of {sent} datagrams arrived: something on the path drops them"
         return (
             f"the connection opened and no segment in a frame of {frame} bytes arrived: something drops those"
@@ -228,6 +228,6 @@ class DetectedRun:
         interface, handle = self._state.shaper(self._pair) or (None, 0)
         if interface is None or not handle or interface.pid is not None:
             return None
-        kinds = {one.kind for one in self._state.counted[interface] if one.handle == handle}
+        kinds = {qdisc.kind for qdisc in self._state.counted[interface] if qdisc.handle == handle}
         # netem's count includes the packets that it delays.
         return None if "netem" in kinds else QueueLength(interface, handle)

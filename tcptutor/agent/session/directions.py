@@ -78,14 +78,14 @@ def _queue(hop: Hop, place: int) -> dict[str, Any]:
     managed = inner.queue in _MANAGED
     # The lab's own tbf bounds the queue that its child manages.
     bound = shaper.effect if managed and shaper.effect.limit else inner
-    held = {
+    settings = {
         "burst": shaper.effect.burst if shaper.qdisc.kind == "tbf" else None,
         "qdisc": inner.queue if managed else "fifo",
         "ecn": managed and inner.ecn,
         "queue_packets": bound.packets if not managed and not bound.limit else None,
     }
     size = bound.limit or _in_bytes(bound, shaper.effect, hop.mtu + ETHERNET_HEADER)
-    return held | ({"queue": size} if size else {})
+    return settings | ({"queue": size} if size else {})
 
 
 def _in_bytes(queue: Effect, shaper: Effect, frame: int) -> int:
@@ -98,5 +98,7 @@ def _largest(path: dict[str, Any], netem: Any) -> dict[str, Any]:
     """Return the settings that do not accumulate: the largest of any interface."""
     names = {"duplicate": "duplicate", "reorder": "reorder", "burst": "loss_burst"}
     names["loss_correlation"] = "loss_correlation"
-    found = {ours: max(path.get(ours, 0.0), netem[theirs]) for theirs, ours in names.items() if netem[theirs]}
-    return {name: value for name, value in found.items() if name != "loss_burst" or value > 1}
+    values = {
+        ours: max(path.get(ours, 0.0), netem[theirs]) for theirs, ours in names.items() if netem[theirs]
+    }
+    return {name: value for name, value in values.items() if name != "loss_burst" or value > 1}

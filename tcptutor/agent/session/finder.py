@@ -40,7 +40,7 @@ class Finder:
 
     def poll(self) -> list[FlowStart]:
         """Return the flows that have begun since the last call."""
-        found, alive = [], set()
+        new_flows, alive = [], set()
         for diag in self._diags.values():
             for connection in diag.connections():
                 address = connection.address
@@ -60,10 +60,10 @@ class Finder:
                 sending = address if sends else address.other_end
                 sender, receiver = self._hosts[sending.source], self._hosts[sending.destination]
                 algorithm = connection.algorithm if sends else self._algorithm(sending)
-                found.append(FlowStart(sending, sender, receiver, algorithm))
+                new_flows.append(FlowStart(sending, sender, receiver, algorithm))
         # The ports may be reused by another connection.
         self._known &= alive
-        return found
+        return new_flows
 
     def _algorithm(self, address: Address) -> str:
         """Return the congestion control of that end; for an IPv6 socket, its host's default."""

@@ -47,14 +47,14 @@ class Links:
 
     def _read(self, pid: int | None) -> bool:
         addresses = self._routes[pid].addresses()
-        found = {}
+        settings = {}
         for interface in self._interfaces[pid]:
             own = addresses.get(self._routes[pid].index(interface), [])
             on = tuple(name for name, is_on in host_settings.offloads(interface).items() if is_on)
             mtu, is_up = host_settings.mtu(interface), host_settings.is_up(interface)
-            found[interface] = LinkSettings(interface, mtu, is_up, on, tuple(own))
-        changed = any(self.now.get(one) != now for one, now in found.items())
-        self.now |= found
+            settings[interface] = LinkSettings(interface, mtu, is_up, on, tuple(own))
+        changed = any(self.now.get(interface) != now for interface, now in settings.items())
+        self.now |= settings
         return changed
 
     def close(self) -> None:

@@ -168,7 +168,7 @@ class SessionServer:
         """Handle requests and output for `seconds`: True if none came, None when the session is to end."""
         for number, terminal in list(self._terminals.items()):
             terminal.write()
-            if terminal.over:
+            if terminal.has_exited:
                 self._read_last(number)
                 self._hang_up(number)
         terminals = {

@@ -65,26 +65,26 @@ class PathStage(NamedTuple):
 
 def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
     """Yield the stages that an outgoing packet passes, from the root down."""
-    one = next((each for each in tree.disciplines if each.parent == ROOT), None)
-    seen = 0
-    while one is not None and seen <= len(tree.disciplines):
-        seen += 1
-        if one.kind in CLASSFUL:
-            stage, classid = _class_stage(tree, one, ends)
+    qdisc = next((each for each in tree.disciplines if each.parent == ROOT), None)
+    count = 0
+    while qdisc is not None and count <= len(tree.disciplines):
+        count += 1
+        if qdisc.kind in CLASSFUL:
+            stage, classid = _class_stage(tree, qdisc, ends)
             yield stage
             inside = [each for each in tree.disciplines if each.parent == classid] if classid else []
             if classid and not inside:
-                limit = one.settings.get("limit", _DEFAULT_LIMIT)
+                limit = qdisc.settings.get("limit", _DEFAULT_LIMIT)
                 yield PathStage(
                     QdiscState("pfifo", {"limit": limit}, 0, classid), Effect(packets=limit, queue="fifo")
                 )
         else:
-            yield PathStage(one, _effect(one))
-            major = one.handle
+            yield PathStage(qdisc, _effect(qdisc))
+            major = qdisc.handle
             inside = [
                 each for each in tree.disciplines if each.parent != ROOT and each.parent & ~0xFFFF == major
             ]
-        one = inside[0] if inside and one.handle else None
+        qdisc = inside[0] if inside and qdisc.handle else None
     yield from _hooks(tree, leaving=True)
 
 
@@ -94,34 +94,34 @@ def arriving(tree: Tree) -> Iterator[PathStage]:
 
 
 def _hooks(tree: Tree, leaving: bool) -> Iterator[PathStage]:
-    for one in tree.disciplines:
-        parents = HOOKS.get(one.kind, ())
+    for qdisc in tree.disciplines:
+        parents = HOOKS.get(qdisc.kind, ())
         for parent in parents[1:] if leaving else parents[:1]:
             if tree.filters.get(parent):
                 name = choose(tree.filters[parent], Ends("0.0.0.0", "0.0.0.0")).unread  # noqa: S104
-                yield PathStage(one, Effect(unread=name or "a filter"))
+                yield PathStage(qdisc, Effect(unread=name or "a filter"))
 
 
-def _class_stage(tree: Tree, one: QdiscState, ends: Ends) -> tuple[PathStage, int | None]:
+def _class_stage(tree: Tree, qdisc: QdiscState, ends: Ends) -> tuple[PathStage, int | None]:
     """Return the stage of a classful discipline, and the number of the packet's class."""
-    choice = choose(tree.filters.get(one.handle, ()), ends)
+    choice = choose(tree.filters.get(qdisc.handle, ()), ends)
     if choice.unread:
-        return PathStage(one, Effect(unread=choice.unread)), None
+        return PathStage(qdisc, Effect(unread=choice.unread)), None
     classes = {each.handle: each for each in tree.classes}
     leaves = set(classes) - {each.parent for each in tree.classes}
-    default = one.settings.get("default")
-    wanted = [choice.classid, one.handle | default if default else None]
+    default = qdisc.settings.get("default")
+    wanted = [choice.classid, qdisc.handle | default if default else None]
     classid = next((each for each in wanted if each in leaves), None)
     if classid is None:
-        dropped = f"{one.kind} (no class takes these packets, so it drops them)"
+        dropped = f"{qdisc.kind} (no class takes these packets, so it drops them)"
         # Without any class, hfsc sends from its root, which is a class itself (hfsc_classify).
-        has_classes = any(each & 0xFFFF and each & ~0xFFFF == one.handle for each in classes)
-        is_direct = one.kind == "htb" or (one.kind == "hfsc" and not has_classes)
-        drops = one.kind in _DROPS and not is_direct
-        return PathStage(one, Effect(unread=dropped if drops else "", is_direct=is_direct)), None
+        has_classes = any(each & 0xFFFF and each & ~0xFFFF == qdisc.handle for each in classes)
+        is_direct = qdisc.kind == "htb" or (qdisc.kind == "hfsc" and not has_classes)
+        drops = qdisc.kind in _DROPS and not is_direct
+        return PathStage(qdisc, Effect(unread=dropped if drops else "", is_direct=is_direct)), None
     if tree.filters.get(classid):
-        return PathStage(one, Effect(unread=f"filters of class {_handle(classid)}")), None
-    return PathStage(one, _CLASS_EFFECTS.get(one.kind, _no_rate)(classes, classid)), classid
+        return PathStage(qdisc, Effect(unread=f"filters of class {_handle(classid)}")), None
+    return PathStage(qdisc, _CLASS_EFFECTS.get(qdisc.kind, _no_rate)(classes, classid)), classid
 
 
 def _handle(number: int) -> str:
@@ -134,32 +134,32 @@ def _no_rate(_classes: Mapping[int, ClassState], _classid: int) -> Effect:
 
 def _htb(classes: Mapping[int, ClassState], classid: int) -> Effect:
     """Return the rate of a class with idle siblings: its own, and up to its ceil the parent's."""
-    one = classes[classid]
-    own, ceil = one.settings.get("rate", 0), one.settings.get("ceil", 0)
-    above = _htb(classes, one.parent).rate if one.parent in classes and one.parent < ROOT else None
+    state = classes[classid]
+    own, ceil = state.settings.get("rate", 0), state.settings.get("ceil", 0)
+    above = _htb(classes, state.parent).rate if state.parent in classes and state.parent < ROOT else None
     rate = min(own, ceil) if above is None else min(ceil, max(own, above / 8))
-    return Effect(rate=8.0 * rate, burst=one.settings.get("burst"))
+    return Effect(rate=8.0 * rate, burst=state.settings.get("burst"))
 
 
 def _hfsc(classes: Mapping[int, ClassState], classid: int) -> Effect:
     """Return the lowest upper bound up to the root; for a class without link sharing also its guaranteed rate."""
     settings, at = classes[classid].settings, classid
-    found = []
+    bounds = []
     for _ in classes:  # bounded, whatever the kernel reports as parents
         if at in classes:
-            found.append(classes[at].settings.get("upper", 0))
+            bounds.append(classes[at].settings.get("upper", 0))
             at = classes[at].parent
-    found = [bound for bound in found if bound]
+    bounds = [bound for bound in bounds if bound]
     if not settings.get("link_share") and settings.get("real_time"):
-        found.append(settings["real_time"])
-    return Effect(rate=8.0 * min(found)) if found else Effect()
+        bounds.append(settings["real_time"])
+    return Effect(rate=8.0 * min(bounds)) if bounds else Effect()
 
 
 _CLASS_EFFECTS = {"htb": _htb, "hfsc": _hfsc}
 
 
-def _netem(one: QdiscState) -> Effect:
-    settings = one.settings
+def _netem(qdisc: QdiscState) -> Effect:
+    settings = qdisc.settings
     strange = [
         name
         for name, word in (("corrupt", "corrupt"), ("slot", "slots"), ("loss state", "states"))
@@ -174,37 +174,37 @@ def _netem(one: QdiscState) -> Effect:
     )
 
 
-def _tbf(one: QdiscState) -> Effect:
-    settings = one.settings
+def _tbf(qdisc: QdiscState) -> Effect:
+    settings = qdisc.settings
     rate = min(settings["rate"], settings.get("peak") or settings["rate"])
     return Effect(rate=8.0 * rate, burst=settings["burst"], limit=settings["limit"], queue="fifo")
 
 
-def _cake(one: QdiscState) -> Effect:
-    rate = one.settings.get("rate")
-    limit = one.settings.get("limit")
+def _cake(qdisc: QdiscState) -> Effect:
+    rate = qdisc.settings.get("rate")
+    limit = qdisc.settings.get("limit")
     if rate and not limit:
         # The kernel's default: the data that arrives in four intervals (cake_reconfigure).
         limit = max(_CAKE_MIN_LIMIT, round(4 * rate * _CAKE_RTT))
     return Effect(rate=8.0 * rate if rate else None, limit=limit or None, queue="cake")
 
 
-def _cbs(one: QdiscState) -> Effect:
+def _cbs(qdisc: QdiscState) -> Effect:
     return Effect(
-        rate=8.0 * one.settings["rate"] if one.settings.get("rate") else None, packets=_DEFAULT_LIMIT
+        rate=8.0 * qdisc.settings["rate"] if qdisc.settings.get("rate") else None, packets=_DEFAULT_LIMIT
     )
 
 
-def _packets(one: QdiscState) -> Effect:
-    ecn = bool(one.settings.get("ecn"))
+def _packets(qdisc: QdiscState) -> Effect:
+    ecn = bool(qdisc.settings.get("ecn"))
     return Effect(
-        packets=one.settings.get("limit"), queue=one.kind if one.kind in _MANAGED else "fifo", ecn=ecn
+        packets=qdisc.settings.get("limit"), queue=qdisc.kind if qdisc.kind in _MANAGED else "fifo", ecn=ecn
     )
 
 
-def _bytes(one: QdiscState) -> Effect:
-    ecn = bool(one.settings.get("ecn"))
-    return Effect(limit=one.settings.get("limit"), queue="red" if one.kind == "red" else "fifo", ecn=ecn)
+def _bytes(qdisc: QdiscState) -> Effect:
+    ecn = bool(qdisc.settings.get("ecn"))
+    return Effect(limit=qdisc.settings.get("limit"), queue="red" if qdisc.kind == "red" else "fifo", ecn=ecn)
 
 
 _MANAGED = ("codel", "fq_codel", "fq")
@@ -221,9 +221,9 @@ _READERS: dict[str, Callable[[QdiscState], Effect]] = {
 """Decoders of disciplines without classes, by kind."""
 
 
-def _effect(one: QdiscState) -> Effect:
-    reader = _READERS.get(one.kind)
+def _effect(qdisc: QdiscState) -> Effect:
+    reader = _READERS.get(qdisc.kind)
     try:
-        return reader(one) if reader is not None else Effect(unread=one.kind)
+        return reader(qdisc) if reader is not None else Effect(unread=qdisc.kind)
     except (KeyError, TypeError):
-        return Effect(unread=one.kind)
+        return Effect(unread=qdisc.kind)

@@ -97,10 +97,10 @@ class KernelState:
 
     def _decode(self, namespaces: Iterable[int | None]) -> None:
         for pid in namespaces:
-            found = self._routes[pid].qdiscs()
+            qdiscs = self._routes[pid].qdiscs()
             for interface in self._interfaces[pid]:
                 index = self._routes[pid].index(interface)
-                self._trees[interface] = self._tree(pid, index, found.get(index, []))
+                self._trees[interface] = self._tree(pid, index, qdiscs.get(index, []))
         network = self._network
         passed: dict[Interface, list[PathStage]] = {}
         self._directions = []
@@ -113,28 +113,29 @@ class KernelState:
                 (forward, reversed(reverse), Ends(sender.address, receiver.address)),
                 (reverse, reversed(forward), Ends(receiver.address, sender.address)),
             ):
-                outgoing = {one: list(stages(self._trees[one], ends)) for one in leaving}
+                outgoing = {interface: list(stages(self._trees[interface], ends)) for interface in leaving}
                 passed = outgoing | passed
-                incoming = {one: list(arriving(self._trees[one])) for one in entering}
+                incoming = {interface: list(arriving(self._trees[interface])) for interface in entering}
                 hops = [
-                    Hop(one, each, self._links.now[one].mtu) for one, each in (outgoing | incoming).items()
+                    Hop(interface, hop_stages, self._links.now[interface].mtu)
+                    for interface, hop_stages in (outgoing | incoming).items()
                 ]
                 directions.append(combine(hops))
             self._directions.append((directions[0], directions[1]))
         self.counted = {
-            one: tuple(stage.qdisc for stage in passed.get(one, ()) if stage.qdisc.handle)
-            for one in self._trees
+            interface: tuple(stage.qdisc for stage in passed.get(interface, ()) if stage.qdisc.handle)
+            for interface in self._trees
         }
 
-    def _tree(self, pid: int | None, index: int, found: list[QdiscState]) -> Tree:
+    def _tree(self, pid: int | None, index: int, qdiscs: list[QdiscState]) -> Tree:
         """Return the disciplines of an interface with their classes and filters."""
-        kinds, traffic = {one.kind for one in found}, self._traffic[pid]
+        kinds, traffic = {qdisc.kind for qdisc in qdiscs}, self._traffic[pid]
         classes = traffic.classes(index) if kinds & set(CLASSFUL) else []
-        parents = [one.handle for one in found if one.kind in CLASSFUL]
-        parents += [parent for one in found for parent in HOOKS.get(one.kind, ())]
-        parents += [one.handle for one in classes]
+        parents = [qdisc.handle for qdisc in qdiscs if qdisc.kind in CLASSFUL]
+        parents += [parent for qdisc in qdiscs for parent in HOOKS.get(qdisc.kind, ())]
+        parents += [qdisc.handle for qdisc in classes]
         filters = {parent: traffic.filters(index, parent) for parent in parents}
-        return Tree(found, classes, filters)
+        return Tree(qdiscs, classes, filters)
 
     def count(self) -> None:
         """Read the counters of every discipline."""
@@ -154,8 +155,8 @@ class KernelState:
 
     def burst(self, pair: int = 0) -> int | None:
         """Return the burst of the tbf that sets the path's rate, bytes; None without a tbf."""
-        found: int | None = self._directions[pair][0].path.get("burst")
-        return found
+        burst: int | None = self._directions[pair][0].path.get("burst")
+        return burst
 
     def unshaped(self, pair: int = 0) -> tuple[str, ...]:
         """Return the disciplines of the forward path that pass the packets of `pair` unshaped, for lack of a class."""
@@ -167,8 +168,10 @@ class KernelState:
 
     def _maxrate(self, sender: Host) -> float | None:
         """Return the lowest rate per flow that an fq on the path of `sender` allows, bit/s; None without a bound."""
-        chains = (self.counted.get(one, ()) for one in (sender.interface, self._network.bottleneck))
-        bounds = (one.settings["maxrate"] for chain in chains for one in chain if one.kind == "fq")
+        chains = (
+            self.counted.get(interface, ()) for interface in (sender.interface, self._network.bottleneck)
+        )
+        bounds = (qdisc.settings["maxrate"] for chain in chains for qdisc in chain if qdisc.kind == "fq")
         return min((8.0 * bound for bound in bounds if bound not in (None, _UNLIMITED)), default=None)
 
     def experiment(self, path: Path, sender: Host, receiver: Host) -> Experiment:
@@ -217,23 +220,23 @@ def _path(forward: PathDirection, reverse: PathDirection) -> Path:
 def _settings(tree: Tree) -> Iterator[QdiscSettings]:
     """Yield each discipline from the root down with its classes, then disciplines without a root, such as ingress."""
     chain = shaping.chain_of(tree.disciplines)
-    for one in itertools.chain(chain, (one for one in tree.disciplines if one not in chain)):
-        yield _in_base_units(one)
-        for each in tree.classes:
+    for qdisc in itertools.chain(chain, (qdisc for qdisc in tree.disciplines if qdisc not in chain)):
+        yield _in_base_units(qdisc)
+        for class_state in tree.classes:
             # Classes of other kinds have no settings.
-            if each.handle & ~0xFFFF == one.handle and each.settings:
-                yield _in_base_units(each)
+            if class_state.handle & ~0xFFFF == qdisc.handle and class_state.settings:
+                yield _in_base_units(class_state)
 
 
-def _in_base_units(one: QdiscState | ClassState) -> QdiscSettings:
+def _in_base_units(state: QdiscState | ClassState) -> QdiscSettings:
     settings = {}
-    for name, value in one.settings.items():
+    for name, value in state.settings.items():
         unlimited = (name == "maxrate" and value == _UNLIMITED) or (name == "rate" and not value)
         if value is not None and not unlimited:
             ours, factor = _BASE_UNITS.get(name, (name, 1))
             settings[ours] = value * factor if factor != 1 else value
-    parent = "root" if one.parent == ROOT else _tc_handle(one.parent)
-    return QdiscSettings(one.kind, _tc_handle(one.handle), parent, settings)
+    parent = "root" if state.parent == ROOT else _tc_handle(state.parent)
+    return QdiscSettings(state.kind, _tc_handle(state.handle), parent, settings)
 
 
 def _tc_handle(handle: int) -> str:

@@ -46,15 +46,15 @@ class Sysctls:
                 for file in [*filter(_is_setting, sorted(_IPV4.glob("tcp_*"))), *_MORE]:
                     with contextlib.suppress(OSError):
                         self._open(where, file)
-        self._before = {(where, name): _text(one) for where, name, one in self._files.values()}
+        self._before = {(where, name): _text(descriptor) for where, name, descriptor in self._files.values()}
         self._now = dict(self._before)
         self._turn = itertools.cycle(tuple(self._files))
 
     def _open(self, where: str, file: Path) -> None:
-        one = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         # While the file is open, everyone who opens it there gets the same inode.
-        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{one}".encode(), _IN_MODIFY)
-        self._files[watch if watch >= 0 else -one] = (where, file.name, one)
+        watch = _libc.inotify_add_watch(self._inotify, f"/proc/self/fd/{descriptor}".encode(), _IN_MODIFY)
+        self._files[watch if watch >= 0 else -descriptor] = (where, file.name, descriptor)
 
     def poll(self) -> bool:
         """Return whether a value has changed, in notified files or in a few that are read in turn."""
@@ -72,9 +72,9 @@ class Sysctls:
         return [watch for watch, *_ in _EVENT.iter_unpack(data) if watch in self._files]
 
     def _read(self, watches: Iterable[int]) -> bool:
-        found = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
-        changed = any(self._now[one] != value for one, value in found.items())
-        self._now |= found
+        values = {(where, name): _text(file) for where, name, file in map(self._files.__getitem__, watches)}
+        changed = any(self._now[key] != value for key, value in values.items())
+        self._now |= values
         return changed
 
     def changed(self, where: str) -> dict[str, tuple[str, str]]:

@@ -99,6 +99,6 @@ def _counted(file: int) -> _Counted:
     arrived = dict(zip(ip_names.split(), ip.split(), strict=True))
     # Fragments arrive one by one and are delivered as one packet.
     joined = int(arrived[b"ReasmReqds"]) - int(arrived[b"ReasmOKs"])
-    kept = sum(int(arrived[name]) for name in _KEPT)
+    accounted = sum(int(arrived[name]) for name in _KEPT)
     echoes = icmp.split()[icmp_names.split().index(b"InEchoReps")]
-    return _Counted(int(echoes), int(arrived[_ARRIVED]) - kept - joined)
+    return _Counted(int(echoes), int(arrived[_ARRIVED]) - accounted - joined)

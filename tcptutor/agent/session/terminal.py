@@ -114,7 +114,7 @@ class PseudoTerminal:
             raise LabError(f"no shell on {host}: {error.strerror}") from error
 
     @property
-    def over(self) -> bool:
+    def has_exited(self) -> bool:
         """True once the shell has exited; its background jobs may still hold the terminal open."""
         return self._process.poll() is not None
 
