@@ -28,7 +28,7 @@ from tcptutor.spec import Experiment
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.points import Point, point
-from tcptutor.sweep.row import Row, row
+from tcptutor.sweep.row import Row, cell_row
 
 
 def repeat_experiment(
@@ -99,7 +99,7 @@ class _Repeats:
         warn_if_unsaved(unsaved)
         self.all_kept = self.all_kept and not unsaved
         try:
-            made = self.rows[number] = row(Cell(number, {}, run.experiment), run)
+            made = self.rows[number] = cell_row(Cell(number, {}, run.experiment), run)
         except LabError as error:
             return error
         self._documents[number] = document(run, str(file) if file else None)

@@ -31,7 +31,7 @@ from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
-from tcptutor.sweep.row import Outcome, Row, failed, placed, results, row
+from tcptutor.sweep.row import Outcome, Row, assign_cell, cell_failure, cell_row, run_row
 from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define, load
 
 
@@ -199,11 +199,11 @@ async def _outcomes(
     if request.cluster is not None:
         async with (
             Cluster(request.cluster) as workers,
-            aclosing(workers.results(experiments, where.clock, results, Row)) as rows,
+            aclosing(workers.results(experiments, where.clock, run_row, Row)) as rows,
         ):
             async for number, made in rows:
                 cell = missing[number]
-                yield failed(cell, made) if isinstance(made, TutorError) else placed(made, cell)
+                yield cell_failure(cell, made) if isinstance(made, TutorError) else assign_cell(made, cell)
         return
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, run in runs:
@@ -213,11 +213,11 @@ async def _outcomes(
 
 def _outcome(cell: Cell, run: Run | TutorError) -> Outcome:
     if isinstance(run, TutorError):
-        return failed(cell, run)
+        return cell_failure(cell, run)
     try:
-        return row(cell, run)
+        return cell_row(cell, run)
     except LabError as error:
-        return failed(cell, error)
+        return cell_failure(cell, error)
 
 
 def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
@@ -240,7 +240,7 @@ def _tell(text: str, request: SweepRequest) -> None:
 
 def lines(results: SweepTable) -> list[str]:
     """A line for each point, in columns, with a head; why runs are not valid is below where a terminal is narrow."""
-    found = points(results.in_order())
+    found = points(results.sorted_rows())
     if not found:
         return []
     names = list(found[0].point)
@@ -276,8 +276,8 @@ def document(results: SweepTable, file: str) -> dict[str, Any]:
             "file": file,
             "definition": results.definition,
             "confidence": LEVEL,
-            "points": points(results.in_order()),
-            "rows": results.in_order(),
+            "points": points(results.sorted_rows()),
+            "rows": results.sorted_rows(),
             "failures": [results.failures[cell] for cell in sorted(results.failures)],
         }
     )

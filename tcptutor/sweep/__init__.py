@@ -1,1 +1,1 @@
-"""Many runs: a grid of settings and seeds, as many guests at a time as there are cores, one result file that plots."""
+"""Sweeps: many runs over a grid of settings and seeds, in parallel guests, with one result file that can be plotted."""

@@ -1,4 +1,4 @@
-"""Mean, standard deviation and the 95 % confidence interval of a mean from a few independent runs."""
+"""Mean, standard deviation and the 95% confidence interval of a mean from a few independent runs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ LEVEL = 0.95
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What some runs say of one quantity, in its own unit."""
+    """Statistics of one quantity over some runs, in its own unit."""
 
     n: int
     mean: float
     stdev: float | None
-    """Of the sample; None for a single run."""
+    """Sample standard deviation; None for a single run."""
     low: float | None
     """Lower end of the interval that covers the true mean with probability LEVEL; None for a single run.
 
-    It does so for runs that are independent and normal.
+    Assumes independent, normally distributed runs.
     """
     high: float | None
-    """Upper end of that interval; None for a single run."""
+    """Upper end of the interval; None for a single run."""
 
     @property
     def half_width(self) -> float | None:
         return None if self.high is None else self.high - self.mean
 
 
-def summarise(values: Sequence[float]) -> Summary:
-    """The summary of one or more values."""
+def summarize(values: Sequence[float]) -> Summary:
+    """Return the statistics of one or more values."""
     mean = statistics.fmean(values)
     if len(values) == 1:
         return Summary(n=1, mean=mean, stdev=None, low=None, high=None)
@@ -44,9 +44,11 @@ def summarise(values: Sequence[float]) -> Summary:
 
 @lru_cache(maxsize=256)
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
-    """The t that Student's distribution of `freedom` degrees stays within, to both sides, with probability `level`.
+    """Return the two-sided quantile of Student's t distribution: |t| stays below it with probability `level`.
 
-    For whole degrees the distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4); bisection inverts it.
+    For integer degrees of freedom the distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and
+    26.7.4), inverted here
+    by bisection.
     """
     if freedom < 1 or not 0 < level < 1:
         raise ValueError("at least 1 degree of freedom, and a level between 0 and 1")
@@ -60,7 +62,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 
 def _within(angle: float, freedom: int) -> float:
-    """A(t|ν), the probability of at most t to both sides, with t = √ν tan(angle)."""
+    """Return A(t|ν), the probability of |t| or less, for t = √ν tan(angle)."""
     sine, cosine = math.sin(angle), math.cos(angle)
     odd = freedom % 2
     term, total = (cosine if odd else 1.0), 0.0

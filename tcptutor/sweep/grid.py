@@ -1,8 +1,10 @@
-"""The grid of a sweep: which parameter takes which values, and the cells that they make together.
+"""The grid of a sweep: parameters with their values, and the cells they form.
 
-An axis is written `loss=0.01%,0.1%,1%` (these values; with `|` in place of the commas for parameters whose own value
-has commas), `rtt=10ms..100ms/10` (ten values with equal differences) or `loss=0.01%..1%/x5` (five values with equal
-ratios). `rtt` is another name of `delay`, as the delay is all of the RTT that the lab makes; `seed` is an axis as well.
+An axis is written `loss=0.01%,0.1%,1%` (a list of values; separated by `|` for parameters whose values
+contain commas),
+`rtt=10ms..100ms/10` (ten values with equal differences) or `loss=0.01%..1%/x5` (five values with equal
+ratios). `rtt`
+is an alias of `delay`, the whole RTT that the lab adds; `seed` can be an axis as well.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ _WHOLE = "count"
 _EXAMPLE = "write it like loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 or loss=0.01%..1%/x5"
 _RANGE = re.compile(r"(.+?)\.\.(.+?)/\s*(x?)\s*([0-9]+)")
 _LONGEST = 200_000
-"""Characters of one axis: MAX_CELLS values, each of some length."""
+"""Maximum length of one axis, characters: enough for MAX_CELLS values."""
 _NUMBER = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*")
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """One parameter with the values that it takes, as the user writes them."""
+    """A parameter with its values as the user wrote them."""
 
     name: str
     values: tuple[str, ...]
@@ -44,16 +46,16 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One experiment of the grid, and where in the grid it is."""
+    """An experiment of the grid, with its position."""
 
     index: int
     point: dict[str, str]
-    """The value of each axis but the seed's, as text."""
+    """Value of each axis except the seed, as text."""
     experiment: Experiment
 
 
 class Builder(Protocol):
-    """What makes an experiment of a name and settings: `course.experiments.Catalogue`."""
+    """Builder of experiments by name and settings: `course.experiments.Catalogue`."""
 
     def build(
         self, name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None, scale: str = ...
@@ -61,16 +63,16 @@ class Builder(Protocol):
 
 
 def parameter_name(name: str) -> str:
-    """The parameter's own name for `name`."""
+    """Return the canonical name of a parameter."""
     return _ALIASES.get(name, name)
 
 
 def read_axis(text: str) -> Axis:
-    """One `--grid`. Raises UsageError (ParameterError for a value) in one line."""
+    """Parse one `--grid` option. Raises UsageError, or ParameterError for a value."""
     if len(text) > _LONGEST:
         raise UsageError(f"--grid {units.quoted(text)} has {len(text)} characters: give fewer values")
-    given, equals, values = text.partition("=")
-    name = parameter_name(given.strip())
+    alias, equals, values = text.partition("=")
+    name = parameter_name(alias.strip())
     if not (name and equals and values.strip()):
         raise UsageError(f"--grid {units.quoted(text)} is not NAME=VALUES: {_EXAMPLE}")
     kind = _kind(name)
@@ -82,19 +84,19 @@ def read_axis(text: str) -> Axis:
         texts = tuple(value.strip() for value in values.split(separator))
     if "" in texts:
         raise UsageError(f"--grid {units.quoted(text)} has an empty value: {_EXAMPLE}")
-    seen: dict[object, str] = {}
+    spellings: dict[object, str] = {}
     for value in texts:
-        read = _read(name, value)
-        if read in seen:
+        parsed = _read(name, value)
+        if parsed in spellings:
             raise UsageError(
-                f"--grid {units.quoted(text)} has {value!r} and {seen[read]!r}, which are the same: leave one out"
+                f"--grid {units.quoted(text)} has {value!r} and {spellings[parsed]!r}, equal values: leave one out"
             )
-        seen[read] = value
+        spellings[parsed] = value
     return Axis(name, texts)
 
 
 def read_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
-    """All the `--grid` of a sweep, in their order. Raises UsageError, also for a grid of more than MAX_CELLS."""
+    """Parse all `--grid` options of a sweep. Raises UsageError, also for more than MAX_CELLS cells."""
     axes = tuple(read_axis(text) for text in texts)
     names = [axis.name for axis in axes]
     for name in names:
@@ -114,9 +116,10 @@ def cells(
     seed: int | None,
     scale: str,
 ) -> list[Cell]:
-    """Every cell of the grid, each validated. The seed changes slowest: the whole grid is there once, early.
+    """Return every cell of the grid, validated.
 
-    Raises UsageError for the experiment's name, ParameterError for a cell that cannot be.
+    The seed varies slowest, so that the whole grid is covered early. Raises UsageError for the experiment's name,
+    ParameterError for an impossible cell.
     """
     for axis in axes:
         if axis.name in settings:
@@ -125,21 +128,21 @@ def cells(
     if seeds and seed is not None:
         raise UsageError("seed is in --grid and in --seed: leave one out")
     others = [axis for axis in axes if axis.name != SEED]
-    made: list[Cell] = []
-    for one in seeds or [seed]:
+    grid: list[Cell] = []
+    for cell_seed in seeds or [seed]:
         for values in itertools.product(*(axis.values for axis in others)):
             point = {axis.name: value for axis, value in zip(others, values, strict=True)}
-            experiment = course.build(name, {**settings, **point}, one, scale)
+            experiment = course.build(name, {**settings, **point}, cell_seed, scale)
             if experiment.flows.capture:
                 raise UsageError(
-                    "a sweep keeps no packets: leave capture out, and give `tcptutor run` the cell you want them of"
+                    "a sweep records no packets: leave out capture, and use `tcptutor run` for a cell with packets"
                 )
-            made.append(Cell(len(made), point, experiment))
-    return made
+            grid.append(Cell(len(grid), point, experiment))
+    return grid
 
 
 def _kind(name: str) -> str:
-    """The unit of an axis; "" where only a list of values makes sense. Raises ParameterError for the name."""
+    """Return the unit of an axis; "" where ranges make no sense. Raises ParameterError for an unknown name."""
     if name == SEED:
         return _WHOLE
     if sysctl_name(name) and name not in spec.PARAMETERS:
@@ -149,7 +152,7 @@ def _kind(name: str) -> str:
 
 
 def _read(name: str, value: str) -> object:
-    """A value that can be compared with others of that axis. Raises ParameterError."""
+    """Parse a value into a comparable form. Raises ParameterError."""
     if name == SEED:
         return _read_seed(value)
     if sysctl_name(name) and name not in spec.PARAMETERS:
@@ -168,7 +171,6 @@ def _read_seed(value: str) -> int:
 
 
 def _range(text: str, values: str, kind: str) -> tuple[str, ...]:
-    """The values between two ends."""
     match = _RANGE.fullmatch(values.strip())
     if match is None or not kind:
         raise UsageError(f"--grid {units.quoted(text)} is not a range: {_EXAMPLE}")
@@ -193,7 +195,7 @@ def _range(text: str, values: str, kind: str) -> tuple[str, ...]:
 
 
 def _ends(low: str, high: str, kind: str) -> tuple[float, float, str]:
-    """Both ends in the unit of one of them, with that unit as it was written. Raises UnitError."""
+    """Return both ends in the unit of one of them, with its spelling. Raises UnitError."""
     (first, first_unit), (last, last_unit) = units.split(low), units.split(high)
     spelled = _NUMBER.sub("", low if last == 0 and not last_unit else high, count=1)
     if first_unit == last_unit or not (first_unit and last_unit):

@@ -1,4 +1,4 @@
-"""A table on paper: measured points with their confidence intervals, the binding model's prediction as a line."""
+"""Plots of a sweep: measured points with confidence intervals, and the binding model's prediction as a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tcptutor.sweep.points import QUANTITIES, Point, points
 from tcptutor.sweep.table import SweepTable
 
 USUAL = "throughput"
-"""The quantity that is drawn when none is asked for."""
+"""Default quantity."""
 _MAX_LINES = 20
 _MARKERS = "os^Dv<>PX*"
 _UNITS = {
@@ -32,9 +32,9 @@ _UNITS = {
 }
 _SIZES = ("size", "window")
 _BDP = "BDP"
-"""A unit whose size depends on the cell's own path."""
+"""Unit whose size depends on the cell's own path."""
 _SUSPECT = "#8C96A0"
-"""Of points with a run that the lab doubts: grey, and hollow, so never by colour alone."""
+"""Color of points with suspect runs: gray, and hollow as well, so never by color alone."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
     "loss_rate": (1e-2, "loss events per segment, %"),
@@ -48,12 +48,15 @@ _LABELS = {
 
 
 def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
-    """The axis that goes along x. Raises UsageError, or TutorError without matplotlib, before anything is run."""
+    """Return the name of the x axis, after checking the request before anything runs.
+
+    Raises UsageError, or TutorError without matplotlib.
+    """
     if y not in QUANTITIES:
         raise UsageError(unknown("quantity", y, QUANTITIES))
     names = [axis.name for axis in axes if axis.name != SEED]
     if not names:
-        raise UsageError("a plot needs an axis beside the seed: give one more --grid")
+        raise UsageError("a plot needs an axis besides the seed: add another --grid")
     for name in (x, group):
         if name is not None and parameter_name(name) not in names:
             raise UsageError(
@@ -65,39 +68,39 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
     lines = math.prod(len(axis.values) for axis in axes if axis.name not in (SEED, chosen))
     if lines > _MAX_LINES:
         raise UsageError(
-            f"{lines} lines in one plot cannot be told apart, {_MAX_LINES} can: sweep fewer values"
+            f"{lines} lines are too many for one plot (at most {_MAX_LINES}): sweep fewer values"
         )
     check_target(path)
     return chosen
 
 
 def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
-    """Draw quantity `y` over axis `x` (None: the first with numbers) into `path`, a line for each other setting.
+    """Draw quantity `y` over axis `x` (None: the first numeric one) into `path`, with a line for each other setting.
 
-    Lines with the same value of axis `group` have one colour. An axis whose values have about equal ratios is
-    logarithmic. Raises UsageError, or TutorError for a table without rows, a `path` that cannot be written, and
-    without matplotlib.
+    Lines with the same value of axis `group` share a color. An axis whose values have about equal ratios is
+    logarithmic. Raises UsageError; TutorError for a table without rows, an unwritable `path`, or a missing
+    matplotlib.
     """
     x = check(table.definition.axes, x, y, group, path)
-    found = [point for point in points(table.in_order()) if QUANTITIES[y] in point.measured]
-    if not found:
+    drawn = [point for point in points(table.sorted_rows()) if QUANTITIES[y] in point.measured]
+    if not drawn:
         raise TutorError(f"no cell of this sweep has a result for {y}: run it to its end")
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    # SVG ids that do not change from one drawing to the next, and text that stays text.
+    # Reproducible ids in SVG, and text that stays text.
     with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
         figure = Figure(figsize=(7.0, 4.5), layout="constrained")
         plot = figure.subplots()
-        across = _Across(found, x)
-        _draw_lines(plot, found, across, y, parameter_name(group) if group else None)
-        _draw_axes(plot, found, across, y)
+        x_axis = _XAxis(drawn, x)
+        _draw_lines(plot, drawn, x_axis, y, parameter_name(group) if group else None)
+        _draw_axes(plot, drawn, x_axis, y)
         plot.set_title(_title(table), fontsize="medium")
         save(figure, path, "give another place")
 
 
 def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> bool:
-    """Whether the file `path` is what `draw` makes of these, to the byte: nobody has changed it since."""
+    """Check that the file `path` is byte for byte what `draw` produces, so that no user has edited it."""
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder, f"plot{path.suffix}")
         try:
@@ -107,15 +110,15 @@ def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group
             return False
 
 
-class _Across:
-    """The x axis: numbers in the field's unit, sizes as all of them were written; or names side by side."""
+class _XAxis:
+    """The x axis: numbers in the field's unit, sizes in the unit they were written in, or evenly spaced names."""
 
-    def __init__(self, found: Sequence[Point], x: str) -> None:
+    def __init__(self, drawn: Sequence[Point], x: str) -> None:
         known = spec.PARAMETERS.get(x)
         self.name = x
         kind = known.kind if known else ""
-        self.numbers = all(isinstance(point.values[x], (int, float)) for point in found)
-        self.texts = list(dict.fromkeys(point.point[x] for point in found))
+        self.numbers = all(isinstance(point.values[x], (int, float)) for point in drawn)
+        self.texts = list(dict.fromkeys(point.point[x] for point in drawn))
         self._scale, unit = _UNITS.get(kind, (1, ""))
         written = _common_unit(self.texts) if self.numbers else ""
         self._in_bdp = written == _BDP
@@ -134,7 +137,7 @@ class _Across:
 
 
 def _common_unit(texts: Sequence[str]) -> str:
-    """The unit that all of them were written with; "" where they differ, or one has none."""
+    """Return the unit shared by all `texts`; "" where they differ or one has none."""
     try:
         written = {unit for number, unit in map(units.split, texts) if number or unit}
     except UnitError:
@@ -142,24 +145,27 @@ def _common_unit(texts: Sequence[str]) -> str:
     return written.pop() if len(written) == 1 else ""
 
 
-def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, group: str | None) -> None:
+def _draw_lines(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str, group: str | None) -> None:
     scale, _ = _LABELS[y]
     lines: dict[tuple[tuple[str, str], ...], list[Point]] = {}
-    for point in found:
-        others = tuple((name, value) for name, value in point.point.items() if name != across.name)
+    for point in drawn:
+        others = tuple((name, value) for name, value in point.point.items() if name != x_axis.name)
         lines.setdefault(others, []).append(point)
-    coloured = list(dict.fromkeys(_colour_key(others, group) for others in lines))
+    color_keys = list(dict.fromkeys(_color_key(others, group) for others in lines))
     for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
-        colour = COLOURS[coloured.index(_colour_key(others, group)) % len(COLOURS)]
-        line.sort(key=across)
-        at, summaries = [across(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
+        color = COLOURS[color_keys.index(_color_key(others, group)) % len(COLOURS)]
+        line.sort(key=x_axis)
+        at, summaries = [x_axis(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
         plot.errorbar(
-            at, [one.mean / scale for one in summaries], yerr=[(one.half_width or 0.0) / scale for one in summaries],
-            fmt=marker, color=colour, capsize=3, markersize=5,
+            at, [summary.mean / scale for summary in summaries],
+            yerr=[(summary.half_width or 0.0) / scale for summary in summaries],
+            fmt=marker, color=color, capsize=3, markersize=5,
             label=", ".join(f"{name} {value}" for name, value in others) or "measured",
         )  # fmt: skip
         suspect = [
-            (x, one.mean / scale) for x, one, point in zip(at, summaries, line, strict=True) if point.doubtful
+            (x, summary.mean / scale)
+            for x, summary, point in zip(at, summaries, line, strict=True)
+            if point.doubtful
         ]
         if suspect:
             plot.plot(
@@ -172,43 +178,43 @@ def _draw_lines(plot: Any, found: Sequence[Point], across: _Across, y: str, grou
             )
         if y == "throughput":
             plot.plot(
-                at, [_binding(point) / scale for point in line], "-", color=colour, alpha=0.7, linewidth=1.2
+                at, [_binding(point) / scale for point in line], "-", color=color, alpha=0.7, linewidth=1.2
             )
     if y == "throughput":
         plot.plot([], [], "-", color="#555555", label="binding model")
-    if any(point.doubtful for point in found):
+    if any(point.doubtful for point in drawn):
         plot.plot([], [], "o", color=_SUSPECT, markerfacecolor="white", markersize=7, label="suspect")
 
 
 def _binding(point: Point) -> float:
-    """The throughput that the binding model expects, bit/s; not a number without any model."""
+    """Return the throughput that the binding model predicts, bit/s; NaN without a model."""
     return next((model.throughput_bps for model in point.models.values()), math.nan)
 
 
-def _draw_axes(plot: Any, found: Sequence[Point], across: _Across, y: str) -> None:
+def _draw_axes(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str) -> None:
     scale, label = _LABELS[y]
-    at = sorted({across(point) for point in found})
-    means = [point.measured[QUANTITIES[y]].mean / scale for point in found]
-    if across.numbers and is_geometric(at):
+    at = sorted({x_axis(point) for point in drawn})
+    means = [point.measured[QUANTITIES[y]].mean / scale for point in drawn]
+    if x_axis.numbers and is_geometric(at):
         plot.set_xscale("log")
         if min(means) > 0 and max(means) > 10 * min(means):
             plot.set_yscale("log")
     if plot.get_yscale() == "linear":
-        # The interval of two runs may be many times the mean: its bar is cut, so that the points are not at the ground.
-        highest = 2 * max(means + [_binding(point) / scale for point in found if y == "throughput"])
+        # The interval of two runs may be many times the mean: cut its bar rather than flatten the points.
+        highest = 2 * max(means + [_binding(point) / scale for point in drawn if y == "throughput"])
         plot.set_ylim(0, min(highest, plot.get_ylim()[1]) or 1)
-    if not across.numbers:
-        plot.set_xticks(at, across.texts)
+    if not x_axis.numbers:
+        plot.set_xticks(at, x_axis.texts)
     elif len(at) <= 10:
         plot.set_xticks(at, [f"{value:.4g}" for value in at])
         plot.xaxis.minorticks_off()
-    several = any(len(point.seeds) > 1 for point in found)
-    plot.set(xlabel=across.label, ylabel=label + (f"; bars: {LEVEL:.0%} confidence" if several else ""))
+    several = any(len(point.seeds) > 1 for point in drawn)
+    plot.set(xlabel=x_axis.label, ylabel=label + (f"; bars: {LEVEL:.0%} confidence" if several else ""))
     plot.grid(visible=True, alpha=0.3)
     plot.legend(fontsize="small")
 
 
-def _colour_key(others: tuple[tuple[str, str], ...], group: str | None) -> object:
+def _color_key(others: tuple[tuple[str, str], ...], group: str | None) -> object:
     return others if group is None else dict(others)[group]
 
 
@@ -218,7 +224,7 @@ def _is_number(name: str) -> bool:
 
 
 def is_geometric(values: Sequence[float]) -> bool:
-    """Whether the ratios of neighbouring values are more alike than their differences."""
+    """Check whether the ratios of successive values vary less than their differences."""
     ordered = sorted(set(values))
     if len(ordered) < 3 or ordered[0] <= 0:
         return False

@@ -1,4 +1,4 @@
-"""The points of a table: each place of the grid with what its seeds say together."""
+"""Points of a sweep: the statistics over seeds for each combination of settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tcptutor.sweep.confidence import Summary, summarise
+from tcptutor.sweep.confidence import Summary, summarize
 from tcptutor.sweep.row import Row
 
 _NUMBER = re.compile(r"\d[\d.]*")
@@ -23,15 +23,15 @@ QUANTITIES = {
     "jain": "jain_index",
     "completion": "completion_s",
 }
-"""What can be drawn, with the row's field of each."""
+"""Quantities that can be drawn, with the field of a row for each."""
 
 
 class PointModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model said of a point, and how the runs compare with it."""
+    """Prediction of one model for a point, compared with the runs."""
 
     label: str
     throughput_bps: float
-    """Mean over the runs: a model may take the segment size as measured."""
+    """Mean over the runs, as a model may use the measured segment size."""
     ratio: Summary
 
 
@@ -42,19 +42,19 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float | str | None]
     seeds: tuple[int, ...]
     measured: dict[str, Summary]
-    """By the row's field; without those that no run has."""
+    """Statistics by field of a row, without fields that no run has."""
     models: dict[str, PointModel]
-    """By the model's name; the one that was binding in the first run comes first."""
+    """Predictions by model, the binding one of the first run first."""
     limited_by: dict[str, int]
-    """How many runs have which verdict, the most frequent first."""
+    """Number of runs with each verdict, the most frequent first."""
     doubtful: int
-    """Runs whose fidelity is not valid."""
+    """Number of runs whose fidelity is not valid."""
     doubt: str = ""
-    """The reason that most of these give first, whatever its numbers, as one has it; empty where none is known."""
+    """First reason that most of these runs share, apart from its numbers; quoted from one run, empty if none."""
 
 
 def points(rows: Sequence[Row]) -> list[Point]:
-    """The points in the order in which the rows have them first."""
+    """Group rows into points, in the order of their first rows."""
     groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.point.items()), []).append(row)
@@ -62,12 +62,12 @@ def points(rows: Sequence[Row]) -> list[Point]:
 
 
 def point(rows: Sequence[Row]) -> Point:
-    """One or more rows with the same settings together."""
+    """Combine rows with the same settings."""
     measured = {}
     for field in QUANTITIES.values():
         values = [value for row in rows if (value := getattr(row, field)) is not None]
         if values:
-            measured[field] = summarise(values)
+            measured[field] = summarize(values)
     doubtful = [row for row in rows if row.fidelity != "valid"]
     doubts: dict[str, list[str]] = {}
     for row in doubtful:
@@ -86,15 +86,15 @@ def point(rows: Sequence[Row]) -> Point:
 
 
 def _predicted(rows: Sequence[Row]) -> list[str]:
-    """The models of the first run that has any, each once: beside an invalid one stands none."""
+    """Return the models of the first run with predictions; an invalid run has none."""
     first = next((row.predictions for row in rows if row.predictions), ())
-    return list(dict.fromkeys(one.model for one in first))
+    return list(dict.fromkeys(prediction.model for prediction in first))
 
 
 def _model(name: str, rows: Sequence[Row]) -> PointModel:
-    ones = [one for row in rows for one in row.predictions if one.model == name]
+    predictions = [each for row in rows for each in row.predictions if each.model == name]
     return PointModel(
-        label=ones[0].label,
-        throughput_bps=summarise([one.throughput_bps for one in ones]).mean,
-        ratio=summarise([one.ratio for one in ones]),
+        label=predictions[0].label,
+        throughput_bps=summarize([each.throughput_bps for each in predictions]).mean,
+        ratio=summarize([each.ratio for each in predictions]),
     )

@@ -1,4 +1,4 @@
-"""The row of results that is kept of a cell of a sweep, or why there is none."""
+"""Result rows of the cells of a sweep, and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tcptutor.sweep.grid import Cell
 
 
 class RowPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model said of a cell."""
+    """Prediction of one model for a cell."""
 
     model: str
     label: str
@@ -26,19 +26,19 @@ class RowPrediction(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float
     within: bool
     difference: float | None = None
-    """Measured less predicted, over predicted; None in a file from before this was kept."""
+    """Relative difference, (measured - predicted) / predicted; None in older files."""
     reason: str = ""
-    """Why they differ, where it is known; one short sentence or empty, as in a file from before this was kept."""
+    """Known reason of the difference, a short sentence; empty if unknown, and in older files."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
-    """What came out of one cell, in base units; the names are those of `tcptutor run --json`."""
+    """Results of one cell in base units, named as in `tcptutor run --json`."""
 
     cell: int
     point: dict[str, str]
-    """The value of each axis but the seed's, as the user wrote it."""
+    """Value of each axis except the seed, as the user wrote it."""
     values: dict[str, float | str | None]
-    """The value of each axis but the seed's, in base units where it is a number."""
+    """Value of each axis except the seed, in base units where numeric."""
     seed: int
     throughput_bps: float
     retransmits: int | None
@@ -51,9 +51,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     mean_cwnd_segments: float | None
     """Mean over the flows."""
     completion_s: float | None = None
-    """When the last flow had sent what it had to; None where flows send until the time is over."""
+    """Time at which the last flow completed its transfer; None where flows send until the time is over."""
     predictions: tuple[RowPrediction, ...] = ()
-    """The binding one first."""
+    """Predictions, the binding one first."""
     limited_by: str
     fidelity: str
     reasons: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
 
 
 class CellFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """A cell that gave no result, and why; it is run again when the sweep goes on."""
+    """A cell without a result, and the reason; it runs again when the sweep resumes."""
 
     cell: int
     point: dict[str, str]
@@ -78,19 +78,19 @@ class CellFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 Outcome = Row | CellFailure
 
 
-def row(cell: Cell, run: Run) -> Row:
-    """The results of `run`, which is that of `cell`. Raises LabError when nothing was measured."""
-    return placed(results(run), cell)
+def cell_row(cell: Cell, run: Run) -> Row:
+    """Return the results of `run` as the row of `cell`. Raises LabError when nothing was measured."""
+    return assign_cell(run_row(run), cell)
 
 
-def placed(made: Row, cell: Cell) -> Row:
-    """`made`, the results of the experiment of `cell`, as that cell's row."""
+def assign_cell(row: Row, cell: Cell) -> Row:
+    """Assign results of the experiment of `cell` to that cell."""
     values = {name: _value(cell.experiment, name) for name in cell.point}
-    return msgspec.structs.replace(made, cell=cell.index, point=cell.point, values=values)
+    return msgspec.structs.replace(row, cell=cell.index, point=cell.point, values=values)
 
 
-def results(run: Run) -> Row:
-    """What came out of `run`, in no cell yet. Raises LabError when nothing was measured."""
+def run_row(run: Run) -> Row:
+    """Return the results of `run` without a cell. Raises LabError when nothing was measured."""
     measured = measure(run)
     result = report_measured(measured)
     if result.is_empty:
@@ -112,16 +112,16 @@ def results(run: Run) -> Row:
         completion_s=max(completions, default=None),
         predictions=tuple(
             RowPrediction(
-                model=one.prediction.model.value,
-                label=one.prediction.label,
-                throughput_bps=one.prediction.throughput_bps,
-                ratio=one.ratio,
-                tolerance=one.prediction.tolerance,
-                within=one.within,
-                difference=one.difference,
-                reason=one.reason,
+                model=each.prediction.model.value,
+                label=each.prediction.label,
+                throughput_bps=each.prediction.throughput_bps,
+                ratio=each.ratio,
+                tolerance=each.prediction.tolerance,
+                within=each.within,
+                difference=each.difference,
+                reason=each.reason,
             )
-            for one in result.comparisons
+            for each in result.comparisons
         ),
         limited_by=result.verdict.limited_by,
         fidelity=run.fidelity.status,
@@ -135,8 +135,8 @@ def results(run: Run) -> Row:
     )
 
 
-def failed(cell: Cell, error: TutorError) -> CellFailure:
-    """`cell` without a result, because of `error`."""
+def cell_failure(cell: Cell, error: TutorError) -> CellFailure:
+    """Return the failure of `cell` with `error`."""
     return CellFailure(
         cell=cell.index,
         point=cell.point,
@@ -147,13 +147,13 @@ def failed(cell: Cell, error: TutorError) -> CellFailure:
 
 
 def _mean(flows: tuple[FlowResult, ...], name: str) -> float | None:
-    found = (getattr(flow, name) for flow in flows)
-    values = [value for value in found if value is not None and math.isfinite(value)]
+    values = [getattr(flow, name) for flow in flows]
+    values = [value for value in values if value is not None and math.isfinite(value)]
     return math.fsum(values) / len(values) if values else None
 
 
 def _value(experiment: Experiment, name: str) -> float | str | None:
-    """The value of parameter `name` in base units, or as text where it is not a number."""
+    """Return the value of parameter `name` in base units, or as text if it is not numeric."""
     if name not in PARAMETERS:
         text = experiment.hosts.sysctls[str(sysctl_name(name))]
         return float(text) if text.isdigit() else text

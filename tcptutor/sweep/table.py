@@ -1,7 +1,7 @@
-"""The one file of a sweep (`.tcpsweep`): JSON lines, first what was asked for, then a row or a failure for each cell.
+"""The file of a sweep (`.tcpsweep`): JSON lines with a header, then a row or a failure for each cell.
 
-Lines are only ever added, so that a program that is killed loses at most the cells that were running; a line that is
-not whole is left out, and its cell runs again.
+The file is append-only, so a killed program loses at most the cells that were running; an incomplete line is skipped,
+and its cell runs again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from tcptutor import __version__
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.exchange.find import SWEEP_BEGINS
-from tcptutor.sweep.definition import Definition
+from tcptutor.sweep.definition import Definition, check_definition, check_outcome
 from tcptutor.sweep.grid import Axis, Cell
 from tcptutor.sweep.row import CellFailure, Outcome, Row
-from tcptutor.sweep.sound import check_definition, check_outcome
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcpsweep"
@@ -37,25 +36,26 @@ class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
 
 
 class SweepTable(msgspec.Struct):
-    """What is in the file. Owned by one reader, or by the Store that adds to it."""
+    """Content of a sweep file. Owned by one reader, or by the Store that appends to it."""
 
     definition: Definition
     rows: dict[int, Row] = {}
-    """By cell."""
+    """Rows by cell."""
     failures: dict[int, CellFailure] = {}
-    """Of the cells without a row."""
+    """Failures by cell, for cells without a row."""
     damaged: int = 0
-    """Lines that could not be read."""
+    """Number of unreadable lines."""
 
-    def take(self, outcome: Outcome) -> None:
+    def add(self, outcome: Outcome) -> None:
+        """Add a cell's outcome; a row replaces a failure."""
         if isinstance(outcome, Row):
             self.rows[outcome.cell] = outcome
             self.failures.pop(outcome.cell, None)
         elif outcome.cell not in self.rows:
             self.failures[outcome.cell] = outcome
 
-    def in_order(self) -> list[Row]:
-        """The rows in the order of the cells."""
+    def sorted_rows(self) -> list[Row]:
+        """Return the rows in the order of cells."""
         return [self.rows[cell] for cell in sorted(self.rows)]
 
 
@@ -82,7 +82,7 @@ def define(
     place: tuple[str, str],
     cells: Sequence[Cell],
 ) -> Definition:
-    """The definition of a sweep of these `cells` at `place`, a backend and a clock."""
+    """Return the definition of a sweep of `cells` at `place`, a backend and a clock."""
     digest = hashlib.sha256()
     for cell in cells:
         digest.update(msgspec.json.encode(cell))
@@ -100,14 +100,14 @@ def define(
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether `path` is meant for a sweep's file: it is named so, or begins as one."""
+    """Check by name or first bytes whether `path` is a sweep file."""
     if path.suffix == SUFFIX:
         return True
     return files.head(path).startswith(SWEEP_BEGINS)
 
 
 def load(path: Path) -> SweepTable:
-    """The table in `path`. Raises TutorError when it is missing, not a sweep's, or of a newer format."""
+    """Return the table in `path`. Raises TutorError when it is missing, not a sweep, or of a newer format."""
     with files.open_bounded(path, _SWEEP) as data:
         table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
     if table is None:
@@ -116,9 +116,9 @@ def load(path: Path) -> SweepTable:
 
 
 def _parse(data: bytes, path: Path, otherwise: str) -> SweepTable | None:
-    """The table in the whole lines of `data`; None when the first one was never finished.
+    """Return the table in the complete lines of `data`; None if even the header is incomplete.
 
-    `otherwise` says what to do about a file that is not a sweep's.
+    `otherwise` is the remedy for a file that is not a sweep.
     """
     if not data.startswith(SWEEP_BEGINS) and not SWEEP_BEGINS.startswith(data):
         raise UsageError(f"{path} is not the file of a sweep: {otherwise}")
@@ -138,19 +138,19 @@ def _parse(data: bytes, path: Path, otherwise: str) -> SweepTable | None:
             if line:
                 outcome = _outcome.decode(line)
                 check_outcome(outcome, table.definition)
-                table.take(outcome)
+                table.add(outcome)
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             table.damaged += 1
     return table
 
 
 class Store:
-    """The file of a sweep that is running. Owns it alone, by a lock that goes away with the process."""
+    """The file of a running sweep, owned through a lock that ends with the process."""
 
     def __init__(self, path: Path, definition: Definition) -> None:
-        """Open `path`, or make it. What is there is kept, and is in `table`.
+        """Open `path`, or create it; existing content is loaded into `table`.
 
-        Raises UsageError when another sweep is in it, TutorError when it is in use or cannot be written.
+        Raises UsageError when it holds another sweep, TutorError when it is in use or cannot be written.
         """
         self.path = path
         try:
@@ -184,14 +184,14 @@ class Store:
             return SweepTable(definition)
         if difference := table.definition.difference(definition):
             raise UsageError(f"{self.path} holds another sweep: {difference}: give another place with -o")
-        # A torn last line would swallow the next one.
+        # Cut off an incomplete last line, or the next one would be appended to it.
         os.ftruncate(self._file, data.rindex(b"\n") + 1)
         return table
 
     def add(self, outcome: Outcome) -> None:
-        """Keep what came out of a cell, on the disk before this returns. Raises TutorError when it cannot be."""
+        """Append a cell's outcome and sync it to disk. Raises TutorError when that fails."""
         self._write(outcome)
-        self.table.take(outcome)
+        self.table.add(outcome)
 
     def _write(self, line: SweepHeader | Outcome) -> None:
         size = os.fstat(self._file).st_size
@@ -208,6 +208,7 @@ class Store:
         return TutorError(f"cannot write {self.path}: {refused(error, 'give another place with -o')}")
 
     def close(self) -> None:
+        """Close the file and release its lock."""
         os.close(self._file)
 
     def __enter__(self) -> Store:

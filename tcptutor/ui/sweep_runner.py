@@ -168,12 +168,12 @@ def _models(activity: SweepActivity) -> tuple[CurveLine, ...]:
 
 
 def _soonest_first(todo: list[tuple[int, Experiment]]) -> list[tuple[int, Experiment]]:
-    from tcptutor.sweep.page import soonest_first  # noqa: PLC0415
+    from tcptutor.sweep.page import order_by_first_point  # noqa: PLC0415
 
-    return soonest_first(todo)
+    return order_by_first_point(todo)
 
 
 def _value_index(activity: SweepActivity, run: Run) -> int | None:
-    from tcptutor.sweep.page import which  # noqa: PLC0415
+    from tcptutor.sweep.page import axis_index  # noqa: PLC0415
 
-    return which(activity, run.experiment)
+    return axis_index(activity, run.experiment)

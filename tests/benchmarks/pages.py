@@ -23,7 +23,7 @@ from tcptutor.course import Module, Step, load
 from tcptutor.fleet import place, pool
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page import soonest_first
+from tcptutor.sweep.page import order_by_first_point
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/pages.md"
@@ -84,7 +84,7 @@ def measured(module: Module, step: Step) -> PageTime | None:
     """None for a page that runs nothing."""
     if step.sweep:
         return asyncio.run(
-            _sweep(module.id, step.id, [each for _, each in soonest_first(list(step.sweep.cells()))])
+            _sweep(module.id, step.id, [each for _, each in order_by_first_point(list(step.sweep.cells()))])
         )
     if step.experiment:
         return asyncio.run(_one(module.id, step.id, step.experiment.experiment))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.commands.words import rate_with_interval, with_interval
-from tcptutor.sweep.confidence import summarise
+from tcptutor.sweep.confidence import summarize
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from tcptutor.sweep.confidence import summarise
     ],
 )
 def test_a_rate_has_no_more_digits_than_tell_something(values: list[float], told: str) -> None:
-    assert rate_with_interval(summarise(values)) == told
+    assert rate_with_interval(summarize(values)) == told
 
 
 def test_a_mean_of_nothing_has_an_interval_too() -> None:
-    assert with_interval(summarise([0.0, 0.0]), 1e-2, "%") == "0 ± 0 %"
-    assert with_interval(summarise([-1.0, 1.0]), 1, "") == "0 ± 13"
+    assert with_interval(summarize([0.0, 0.0]), 1e-2, "%") == "0 ± 0 %"
+    assert with_interval(summarize([-1.0, 1.0]), 1, "") == "0 ± 13"

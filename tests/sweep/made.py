@@ -49,5 +49,5 @@ def table_of(texts: Sequence[str], throughput: float = 4e6) -> SweepTable:
     """A whole table whose throughput grows a little from cell to cell."""
     table = SweepTable(definition_of(*texts))
     for cell in cells_of(*texts):
-        table.take(row_of(cell, throughput * (1 + 0.01 * cell.index)))
+        table.add(row_of(cell, throughput * (1 + 0.01 * cell.index)))
     return table

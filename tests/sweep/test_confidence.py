@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.sweep.confidence import summarise, t_quantile
+from tcptutor.sweep.confidence import summarize, t_quantile
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, upper critical values: columns 0.975 and 0.995.
 TABLE = {
@@ -27,13 +27,13 @@ def test_many_degrees_come_to_the_normal_distribution() -> None:
 
 
 def test_one_run_has_a_mean_and_no_interval() -> None:
-    one = summarise([4.0])
+    one = summarize([4.0])
     assert (one.n, one.mean, one.stdev, one.low, one.high, one.half_width) == (1, 4.0, None, None, None, None)
 
 
 def test_the_interval_of_a_mean() -> None:
     """By hand: mean 3, s = √2.5, 2.776 s / √5 = 1.963."""
-    five = summarise([1.0, 2.0, 3.0, 4.0, 5.0])
+    five = summarize([1.0, 2.0, 3.0, 4.0, 5.0])
     assert five.mean == 3
     assert five.stdev == pytest.approx(2.5**0.5)
     assert five.half_width == pytest.approx(1.963, abs=1e-3)
@@ -41,4 +41,4 @@ def test_the_interval_of_a_mean() -> None:
 
 
 def test_equal_runs_have_an_interval_of_no_width() -> None:
-    assert summarise([7.0, 7.0, 7.0]).half_width == 0
+    assert summarize([7.0, 7.0, 7.0]).half_width == 0

@@ -63,7 +63,7 @@ def test_a_queue_in_bdp_follows_the_rate() -> None:
         (["loss=0.1%,,1%"], "empty value"),
         (["loss=0.1"], "0.1 % or 10 %"),
         (["loss=0.1%,95%"], "out of bounds"),
-        (["loss=0.1%,0.10%"], "the same"),
+        (["loss=0.1%,0.10%"], "equal values"),
         (["bandwidth=1Mbit/s,2Mbit/s"], "no parameter 'bandwidth'"),
         (["rtt=10ms..100ms"], "not a range"),
         (["rtt=10ms..100ms/1"], "2 to 10000 values"),
@@ -74,7 +74,7 @@ def test_a_queue_in_bdp_follows_the_rate() -> None:
         (["rtt=..100ms/3"], "not a range"),
         (["algorithm=reno..cubic/2"], "not a range"),
         (["queue=64KiB..2BDP/2"], "give both in the same"),
-        (["streams=1..3/9"], "the same"),
+        (["streams=1..3/9"], "equal values"),
         (["seed=-1,2"], "out of bounds"),
         (["seed=1.5"], "out of bounds"),
         (["rtt=10ms,20ms", "delay=30ms,40ms"], "delay twice"),
@@ -105,7 +105,7 @@ def test_each_cell_is_checked_before_anything_runs() -> None:
         (["--grid", "loss=0.1%,1%", "--plot", "x.gif"], ".svg, .pdf, .png"),
         (["--grid", "loss=0.1%,1%", "--plot", "x.svg", "--x", "rate"], "not an axis"),
         (["--grid", "loss=0.1%,1%", "--plot", "x.svg", "--y", "speed"], "no quantity 'speed'"),
-        (["--grid", "seed=1,2", "--plot", "x.svg"], "beside the seed"),
+        (["--grid", "seed=1,2", "--plot", "x.svg"], "besides the seed"),
         (["--grid", "loss=0.1%,1%", "--cluster", "tcp://x:1", "--clock", "real"], "real time"),
         (["--grid", "loss=0.1%,1%", "--cluster", "tcp://x:1", "--jobs", "2"], "--jobs"),
     ],
@@ -123,7 +123,7 @@ def test_wrong_usage_ends_with_2_and_makes_no_file(tmp_path: Path, arguments: li
 def test_a_sweep_keeps_no_packets() -> None:
     made = tcptutor("sweep", "random-loss", "--grid", "loss=1%,2%", "--set", "capture=on", "-o", "/nowhere/x")
     assert made.returncode == 2
-    assert "a sweep keeps no packets: leave capture out" in made.stderr
+    assert "a sweep records no packets: leave out capture" in made.stderr
 
 
 NINES = "9" * 5000

@@ -93,17 +93,17 @@ def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, wit
 
 def test_the_run_with_the_fewest_segments_comes_first_and_the_others_stay_in_their_order() -> None:
     todo = list(example().cells())
-    order = [at for at, _ in page.soonest_first(todo[::-1])]
+    order = [at for at, _ in page.order_by_first_point(todo[::-1])]
     assert order == [0, 5, 4, 3, 2, 1], "the smallest window carries the least"
-    assert page.soonest_first([]) == []
+    assert page.order_by_first_point([]) == []
 
 
 def test_a_run_is_found_at_its_value_whatever_its_seed() -> None:
     sweep = example()
-    assert [page.which(sweep, run.experiment) for run in swept()] == [0, 1, 2, 3, 4, 5]
+    assert [page.axis_index(sweep, run.experiment) for run in swept()] == [0, 1, 2, 3, 4, 5]
     other = msgspec.structs.replace(swept()[2].experiment, seed=77)
-    assert page.which(sweep, other) == 2
-    assert page.which(sweep, msgspec.structs.replace(other, pairs=2)) is None
+    assert page.axis_index(sweep, other) == 2
+    assert page.axis_index(sweep, msgspec.structs.replace(other, pairs=2)) is None
 
 
 @pytest.mark.parametrize(

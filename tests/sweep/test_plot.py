@@ -143,7 +143,7 @@ except TutorError as error:
 def doubted(texts: list[str]) -> SweepTable:
     """A table whose first cell the lab doubts."""
     table = table_of(texts)
-    table.take(msgspec.structs.replace(table.rows[0], fidelity="suspect", reasons=("only 3 loss events",)))
+    table.add(msgspec.structs.replace(table.rows[0], fidelity="suspect", reasons=("only 3 loss events",)))
     return table
 
 
@@ -166,7 +166,7 @@ def test_show_prints_the_table_of_a_sweep_again(tmp_path: Path, capsys: pytest.C
     file = tmp_path / "x.tcpsweep"
     table = doubted(GRID)
     with Store(file, table.definition) as store:
-        for row in table.in_order()[1:]:
+        for row in table.sorted_rows()[1:]:
             store.add(row)
         store.add(table.rows[0])
     assert show_run(str(file), as_json=False, as_text=False, all_flows=False) == 0

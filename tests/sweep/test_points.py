@@ -11,14 +11,14 @@ from tcptutor.base.errors import LabError
 from tcptutor.commands.words import not_valid
 from tcptutor.run import SampleTable, load
 from tcptutor.sweep.points import point
-from tcptutor.sweep.row import Row, results
+from tcptutor.sweep.row import Row, run_row
 
 FOUR = Path(__file__).parents[1] / "analysis" / "runs" / "four-lossy-streams.tcprun"
 
 
 @pytest.fixture(scope="module")
 def valid() -> Row:
-    return results(load(FOUR))
+    return run_row(load(FOUR))
 
 
 def doubtful(row: Row, *reasons: str) -> Row:
@@ -47,4 +47,4 @@ def test_nothing_measured_is_a_failure_and_no_row_of_zeros() -> None:
     run = load(FOUR)
     run.samples, run.flows, run.note = SampleTable(), [], "the network went away"
     with pytest.raises(LabError, match="nothing was measured: the network went away"):
-        results(run)
+        run_row(run)

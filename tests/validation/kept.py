@@ -15,7 +15,7 @@ from tcptutor.spec import Experiment
 from tcptutor.sweep import table
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.row import Row, row
+from tcptutor.sweep.row import Row, cell_row
 from tcptutor.sweep.table import Store
 from tests.validation.plan import Study, studies
 
@@ -92,7 +92,7 @@ def _rows(study: Study, path: Path) -> dict[int, Row]:
 
 def keep(cell: Cell, run: Run, commit: str) -> Row:
     """The row of `run`, without the models' own lines, which the report computes, and without the machine's name."""
-    made = row(cell, run)
+    made = cell_row(cell, run)
     values = {
         "commit": commit,
         "mss": max((flow.mss for flow in run.flows), default=0),

@@ -13,7 +13,7 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.words import count, duration
 from tcptutor.fleet import place, pool
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.row import failed
+from tcptutor.sweep.row import cell_failure
 from tcptutor.sweep.table import Store
 from tests.validation import kept, plan
 
@@ -58,7 +58,7 @@ async def _fill(
                     name, cell = missing[number]
                     if isinstance(result, TutorError):
                         first = first or result
-                        stores[name].add(failed(cell, result))
+                        stores[name].add(cell_failure(cell, result))
                         told = f"failed: {result}"
                     else:
                         made = kept.keep(cell, result, commit)

@@ -104,7 +104,7 @@ def use(run: Run, file: Path) -> None:
         export.as_csv(table)
     export.as_json(run, str(file))
     with contextlib.suppress(TutorError):
-        row.results(run)
+        row.run_row(run)
     for quantity in (curves.cwnd, curves.rtt, curves.throughput, curves.retransmissions, curves.acknowledged):
         for overlaid in (True, False):
             quantity(run, overlaid)
