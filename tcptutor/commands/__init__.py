@@ -1,6 +1,6 @@
-"""What the command line does and prints, a file a command."""
+"""The commands of the command line, one file each."""
 
-from tcptutor.commands import grading  # noqa: F401  # it adds its commands to the group
+from tcptutor.commands import grading  # noqa: F401  # adds its commands to the group
 from tcptutor.commands.group import main
 
 __all__ = ["main"]

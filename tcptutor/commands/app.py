@@ -1,4 +1,4 @@
-"""`tcptutor`: the app in this terminal."""
+"""`tcptutor`: open the app in this terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcptutor.ui import run_app
 
 
 def open_app(module: str | None, backend: str, clock: str) -> int:
-    """The exit code, once the student has left it. Raises TutorError where there is no terminal."""
+    """Run the app and return its exit code. Raises TutorError without a terminal."""
     if not on_terminal():
         raise TutorError(
             "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"

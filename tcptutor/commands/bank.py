@@ -1,4 +1,4 @@
-"""`tcptutor bank`: the course's questions, as course systems read them."""
+"""`tcptutor bank`: export the course's questions to learning management systems."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tcptutor.grading.banks.qti import write_qti
 from tcptutor.run import Run
 
 _WIDTH = 1050
-"""Pixels of a chart: the column of a question on a screen, twice as fine."""
-_COLOURS = 128
+"""Width of a chart in pixels: twice the width of a question on a screen."""
+_COLORS = 128
 
 
 class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `tcptutor bank` was asked for."""
+    """Arguments of `tcptutor bank`."""
 
     targets: tuple[str, ...]
     kind: str
@@ -45,38 +45,38 @@ class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
     replace: bool
 
 
-def write_bank(asked: BankRequest) -> int:
-    """The exit code. Raises TutorError."""
-    if asked.output is None and asked.kind == "qti":
-        raise UsageError("QTI is a zip: say with -o where it goes, such as -o questions.zip")
-    if asked.output is not None:
-        check_targets([Path(asked.output)], [], replace=asked.replace)
-    root = asked.lessons or places.lessons()
+def write_bank(request: BankRequest) -> int:
+    """Write the question bank and return the exit code. Raises TutorError."""
+    if request.output is None and request.kind == "qti":
+        raise UsageError("QTI is a zip file: name it with -o, such as -o questions.zip")
+    if request.output is not None:
+        check_targets([Path(request.output)], [], replace=request.replace)
+    root = request.lessons or places.lessons()
     course, problems = read_course(root)
     for problem in problems:
         warn(str(problem))
-    made = _made(course, _modules(course, root, asked.targets), asked.variants)
-    if not made.items:
-        where = f" on {', '.join(asked.targets)}" if asked.targets else " in the course"
-        raise UsageError(f"no question{where} can be asked elsewhere{_left_out(made)}: give another page")
-    say: Callable[[str], None] = remark
-    if asked.output is None:
-        print_lines(gift(made).split("\n")[:-1])
+    questions = _collect(course, _modules(course, root, request.targets), request.variants)
+    if not questions.items:
+        where = f" on {', '.join(request.targets)}" if request.targets else " in the course"
+        raise UsageError(f"no question{where} can be exported{_left_out(questions)}: choose another page")
+    report: Callable[[str], None] = remark
+    if request.output is None:
+        print_lines(gift(questions).split("\n")[:-1])
     else:
-        with atomic(Path(asked.output), "give another place with -o") as beside:
-            beside.write_bytes(_bytes(made, asked.kind))
-        say = _print
-    for line in _said(made, asked.output):
-        say(line)
+        with atomic(Path(request.output), "give another place with -o") as temporary:
+            temporary.write_bytes(_encoded(questions, request.kind))
+        report = _print_line
+    for line in _summary(questions, request.output):
+        report(line)
     return 0
 
 
-def _print(line: str) -> None:
+def _print_line(line: str) -> None:
     print_lines([line])
 
 
 def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]:
-    """Those that are asked for, in the order of the course, each with the pages that are."""
+    """Return the requested modules in course order, each with the requested pages."""
     chosen: dict[str, set[str]] = {}
     for target in targets:
         for module in pages(root, target).modules:
@@ -90,7 +90,7 @@ def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]
     ]
 
 
-def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
+def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
     charts = sum(
         step.experiment is not None
         and any(each.about_run and not each.against_run for each in step.activities_of(Question))
@@ -100,20 +100,20 @@ def _made(course: Course, modules: Sequence[Module], variants: int) -> Bank:
     if not charts:
         return bank(course.title, modules, RecordedPages(None), variants)
     if not can_draw():
-        remark(f"charts are left out: they need matplotlib: run {install_command()}")
+        remark(f"charts are left out, as matplotlib is missing: run {install_command()}")
         return bank(course.title, modules, RecordedPages(None), variants)
     with Bar("charts", charts) as bar:
 
         def draw(run: Run) -> bytes:
             drawn = drawn_chart(run)
-            bar.one_more(run.experiment.name)
+            bar.advance(run.experiment.name)
             return drawn
 
         return bank(course.title, modules, RecordedPages(draw), variants)
 
 
 def drawn_chart(run: Run) -> bytes:
-    """A PNG small enough to stand in a question. Raises TutorError where nothing can be drawn of a run."""
+    """Return a PNG small enough for a question. Raises TutorError when a run cannot be drawn."""
     from PIL import Image  # noqa: PLC0415  # comes with matplotlib
 
     with tempfile.TemporaryDirectory() as folder:
@@ -122,32 +122,32 @@ def drawn_chart(run: Run) -> bytes:
         with Image.open(path) as large:
             size = _WIDTH, round(large.height * _WIDTH / large.width)
             small = large.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-            # The other ways lose faint colours, or take two for one.
-            small = small.quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+            # The other methods lose faint colors, or merge two of them.
+            small = small.quantize(_COLORS, Image.Quantize.FASTOCTREE)
     out = io.BytesIO()
     small.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-def _bytes(made: Bank, kind: str) -> bytes:
+def _encoded(questions: Bank, kind: str) -> bytes:
     if kind == "gift":
-        return gift(made).encode()
+        return gift(questions).encode()
     out = io.BytesIO()
-    write_qti(made, out)
+    write_qti(questions, out)
     return out.getvalue()
 
 
-def _said(made: Bank, output: str | None) -> list[str]:
-    drawn = made.items - made.questions
-    more = f", with all draws {count(made.items, 'item')}" if drawn else ""
-    charts = f", {count(len(made.charts), 'chart')}" if made.charts else ""
-    lines = [f"wrote {output or 'the bank'}: {count(made.questions, 'question')}{more}{charts}"]
-    return [*lines, *(f"left out: {told}" for told in _reasons(made))]
+def _summary(questions: Bank, output: str | None) -> list[str]:
+    drawn = questions.items - questions.questions
+    more = f", with all draws {count(questions.items, 'item')}" if drawn else ""
+    charts = f", {count(len(questions.charts), 'chart')}" if questions.charts else ""
+    lines = [f"wrote {output or 'the bank'}: {count(questions.questions, 'question')}{more}{charts}"]
+    return [*lines, *(f"left out: {reason}" for reason in _reasons(questions))]
 
 
-def _left_out(made: Bank) -> str:
-    return f" ({'; '.join(_reasons(made))})" if made.left_out else ""
+def _left_out(questions: Bank) -> str:
+    return f" ({'; '.join(_reasons(questions))})" if questions.left_out else ""
 
 
-def _reasons(made: Bank) -> list[str]:
-    return [f"{count(number, 'question')} {reason}" for reason, number in made.left_out.items()]
+def _reasons(questions: Bank) -> list[str]:
+    return [f"{count(number, 'question')} {reason}" for reason, number in questions.left_out.items()]

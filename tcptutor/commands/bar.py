@@ -1,4 +1,4 @@
-"""A bar on standard error while many experiments run; nothing where that is not a terminal."""
+"""A progress bar on standard error for many runs; hidden when standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from tcptutor.commands.output import colourless
+from tcptutor.commands.output import colorless
 
 
 class Bar:
-    """Counts the runs that have ended, with the time that passed and is left."""
+    """Counts finished runs and shows elapsed and remaining time."""
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
-        console = Console(stderr=True, highlight=False, markup=False, no_color=colourless() or None)
+        console = Console(stderr=True, highlight=False, markup=False, no_color=colorless() or None)
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[latest]}"),
             console=console, disable=not console.is_terminal or console.is_dumb_terminal, transient=True,
             refresh_per_second=4,
-            # Lines for a terminal go above the bar; those for a file stay out of rich's hands.
+            # Output to a terminal goes above the bar; output to a file bypasses rich.
             redirect_stdout=sys.stdout.isatty(),
         )  # fmt: skip
         self._task = self._progress.add_task(title, total=total, completed=done, latest="")
 
-    def one_more(self, latest: str = "") -> None:
-        """A run has ended; `latest` stands beside the bar until another one has."""
+    def advance(self, latest: str = "") -> None:
+        """Count one finished run and show `latest` next to the bar."""
         self._progress.update(self._task, advance=1, latest=latest)
 
     def __enter__(self) -> Bar:

@@ -1,75 +1,104 @@
-"""`tcptutor check`: how the goals of a page stand, or its challenge, as the page says it."""
+"""`tcptutor check`: show the goals of a page, or its challenge."""
 
 from __future__ import annotations
 
 import msgspec
 
 from tcptutor.base.errors import UsageError
-from tcptutor.commands.challenge import check_challenge
-from tcptutor.commands.goals import ShellPage, board_lines, page_of, shell_page
-from tcptutor.commands.journal import opened_journal
-from tcptutor.commands.output import print_json, print_lines
+from tcptutor.commands.goals import ShellPage, board_lines, find_page, shell_page
+from tcptutor.commands.journal import open_journal
+from tcptutor.commands.output import print_json, print_lines, toned
+from tcptutor.commands.words import count
+from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.goals.board import GoalBoard, GoalState
+from tcptutor.course.model import Module, Step
 from tcptutor.journal.goals import OpenPage, open_pages
 
 
 def check_goals(name: str | None, as_json: bool) -> int:
-    """The exit code: 0 when all goals of the page, or its challenge, are reached.
+    """Print the goals and return the exit code: 0 when all goals, or the challenge, are reached.
 
-    Raises UsageError for a page that has neither.
+    Raises UsageError for a page without goals or a challenge.
     """
     if name is not None:
-        module, step = page_of(name)
+        module, step = find_page(name)
         if step.explore is not None:
-            return check_challenge(module, step, step.explore, as_json)
-    going_on = list(open_pages())
+            return _check_challenge(module, step, step.explore, as_json)
+    running = list(open_pages())
     if name is None:
-        if not going_on:
+        if not running:
             raise UsageError(
-                "no page's network is open: `tcptutor shell MODULE/PAGE` opens one, or name a page"
+                "no page's network is open: open one with `tcptutor shell MODULE/PAGE`, or name a page"
             )
-        page = shell_page(f"{going_on[0].module}/{going_on[0].step}")
+        page = shell_page(f"{running[0].module}/{running[0].step}")
     else:
         page = shell_page(name)
-    found = next(
-        (each for each in going_on if (each.module, each.step) == (page.module.id, page.step.id)), None
+    open_page = next(
+        (each for each in running if (each.module, each.step) == (page.module.id, page.step.id)), None
     )
-    done = _was_done(page)
-    board = found.board if found is not None else _not_open(page, done)
+    done = _is_done(page)
+    board = open_page.board if open_page is not None else _closed_board(page, done)
     if as_json:
-        print_json(_document(page, found, board, done))
+        print_json(_document(page, open_page, board, done))
     else:
-        print_lines([*board_lines(page.step.title, board), *_remarks(page, found, done)])
+        print_lines([*board_lines(page.step.title, board), *_remarks(page, open_page, done)])
     return 0 if board.done else 1
 
 
-def _was_done(page: ShellPage) -> bool:
-    """Whether all goals were reached together, now or earlier. Raises JournalError."""
-    with opened_journal() as journal:
+def _is_done(page: ShellPage) -> bool:
+    """Return True if all goals were reached together, now or earlier. Raises JournalError."""
+    with open_journal() as journal:
         return page.shell.is_done(journal.page(page.module.id, page.step.id))
 
 
-def _not_open(page: ShellPage, done: bool) -> GoalBoard:
-    """As the page shows them while nobody works on it."""
+def _closed_board(page: ShellPage, done: bool) -> GoalBoard:
+    """Return the board of a page whose network is closed."""
     return GoalBoard(
         goals=tuple(GoalState(id=goal.id, text=goal.text, ticked=done) for goal in page.shell.goals)
     )
 
 
-def _remarks(page: ShellPage, found: OpenPage | None, done: bool) -> list[str]:
-    if found is None:
-        how = "they were reached earlier" if done else "its network is not open"
+def _remarks(page: ShellPage, open_page: OpenPage | None, done: bool) -> list[str]:
+    if open_page is None:
+        how = "all goals were reached earlier" if done else "the network is not open"
         return [f"  {how}: `tcptutor shell {page.name}` opens it"]
-    return ["  all of them were reached before"] if done and not found.board.done else []
+    return ["  all goals were reached before"] if done and not open_page.board.done else []
 
 
-def _document(page: ShellPage, found: OpenPage | None, board: GoalBoard, done: bool) -> dict[str, object]:
+def _document(page: ShellPage, open_page: OpenPage | None, board: GoalBoard, done: bool) -> dict[str, object]:
     return {
         "module": page.module.id,
         "page": page.step.id,
-        "open": found is not None,
+        "open": open_page is not None,
         "reached": len(board.reached),
         "done": board.done,
         "done_before": done,
         **msgspec.to_builtins(board),
     }
+
+
+def _check_challenge(module: Module, step: Step, challenge: ExploreActivity, as_json: bool) -> int:
+    """Print the challenge's state from the journal; return 0 when it is reached, else 1. Raises JournalError."""
+    with open_journal() as journal:
+        record = journal.page(module.id, step.id).activity(challenge.id)
+    reached, standing = record.right is not None, challenge.describe_status(record)
+    knobs = challenge.knobs_of(record.latest.given) if record.latest else None
+    if as_json:
+        document = {
+            "module": module.id,
+            "page": step.id,
+            "standing": standing,
+            "reached": reached,
+            "changes": None if record.best is None else round(record.best),
+            "par": challenge.par,
+            "runs": record.attempts,
+            "knobs": knobs,
+        }
+        print_json(msgspec.to_builtins(document))
+    else:
+        sign = toned("✓", "good") if reached else "○"
+        lines = [f"{toned(step.title, 'title')}  {sign} {standing}"]
+        lines += [f"  {goal.text}" for goal in challenge.goals]
+        lines.append(f"  {count(record.attempts, 'run')} that counted; par is {challenge.par}")
+        print_lines(lines)
+    return 0 if reached else 1

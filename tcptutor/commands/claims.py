@@ -1,4 +1,4 @@
-"""The claims of a course against runs: those that are not kept yet are made, the pages are told in their order."""
+"""Checks the claims of a course against runs: makes missing runs and reports the pages in order."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Judged = PageClaim | PageTrial
 
 
 class ClaimResult(NamedTuple):
-    """A claim, or a challenge, and what its runs say of it."""
+    """A claim or a challenge, and the judgments of its runs."""
 
     of: Judged
     judgements: tuple[Judgement, ...]
-    """One for each seed."""
+    """One per seed."""
 
     @property
     def holds(self) -> bool:
@@ -40,13 +40,13 @@ class ClaimResult(NamedTuple):
 
     @property
     def found(self) -> str:
-        """What each seed has, or the formula; equal ones once."""
-        told = ", ".join(dict.fromkeys(each.found for each in self.judgements))
-        return told if self.of.is_measured else f"the formula: {told}"
+        """Return the value found with each seed, or by the formula, without duplicates."""
+        parts = ", ".join(dict.fromkeys(each.found for each in self.judgements))
+        return parts if self.of.is_measured else f"the formula: {parts}"
 
     @property
     def document(self) -> dict[str, object]:
-        """It as plain JSON."""
+        """Return the result as plain JSON."""
         return {
             "page": self.of.page,
             "file": str(self.of.file),
@@ -58,29 +58,29 @@ class ClaimResult(NamedTuple):
         }
 
 
-class RunResults:
-    """The runs that claims ask for: from the cache, or why there is none."""
+class ClaimRuns:
+    """Cached runs of the claims, and the errors of runs that failed."""
 
     def __init__(self, cache: RunCache) -> None:
         self._cache = cache
         self.failed: dict[str, str] = {}
-        """Why a run could not be made, by its key."""
+        """Error messages of failed runs, by cache key."""
         self._latest: dict[str, MeasuredRun] = {}
 
     def find(self, experiment: Experiment) -> MeasuredRun:
-        """Raises UsageError where there is none."""
+        """Return the cached run of `experiment`. Raises UsageError if it does not exist."""
         key = self._cache.key(experiment)
         if key not in self._latest:
             run = self._cache.get(experiment)
             if run is None:
                 raise UsageError(
-                    self.failed.get(key, "its run is not there any more: the same command makes it again")
+                    self.failed.get(key, "its run was deleted: repeat the command to make it again")
                 )
             self._latest[key] = MeasuredRun(run)
         return self._latest[key]
 
     def results(self, page: Iterable[Judged]) -> list[ClaimResult]:
-        """Of one page: its runs are read once, and forgotten."""
+        """Judge one page; its runs are read once and then released."""
         self._latest.clear()
         found = [ClaimResult(each, each.judge(self.find)) for each in page]
         self._latest.clear()
@@ -88,33 +88,36 @@ class RunResults:
 
 
 class ClaimCheck:
-    """Owns what has been run and told so far."""
+    """Owns the runs and results of a check."""
 
     def __init__(self, claims: Sequence[Judged], as_json: bool, cache: RunCache | None = None) -> None:
-        """cache: by default that of this user. Raises LabUnavailable where there is no guest to ask."""
         self._pages = [list(group) for _, group in groupby(claims, key=attrgetter("page"))]
         self._quiet = as_json
         self.results: list[ClaimResult] = []
-        """Of the pages that have been judged, in the order of the course."""
+        """Results of the judged pages, in course order."""
         self._cache = cache or (RunCache() if any(claim.runs for claim in claims) else RunCache("none"))
-        self._runs = RunResults(self._cache)
+        self._runs = ClaimRuns(self._cache)
         needed = {self._cache.key(each): each for claim in claims for each in claim.runs}
         self._missing = {key: each for key, each in needed.items() if not self._cache.has(each)}
         self.needed, self.missing, self.made = len(needed), len(self._missing), 0
 
     @property
     def contradicted(self) -> int:
-        """Claims that do not hold."""
+        """Return the number of claims that do not hold."""
         return sum(not each.holds for each in self.results)
 
     def run(self, jobs: int | None) -> TutorError | None:
-        """Make the runs that are missing, `jobs` at a time, and judge; gives what ended it too early.
+        """Make the missing runs, `jobs` at a time, and judge all pages.
 
-        Raises LabUnavailable.
+        Returns:
+            The error that ended the check early, or None.
+
+        Raises:
+            LabUnavailable: No guest can run here.
         """
         experiments = list(self._missing.values())
         if not experiments:
-            self._tell_ready(())
+            self._report_complete(())
             return None
         where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
         about = duration(place.expected_seconds(experiments, where))
@@ -127,28 +130,28 @@ class ClaimCheck:
         waiting = set(self._missing)
         try:
             with Bar("claims", len(experiments)) as bar:
-                await asyncio.to_thread(self._tell_ready, waiting)
+                await asyncio.to_thread(self._report_complete, waiting)
                 async with aclosing(run_into_cache(experiments, where, self._cache)) as ended:
                     async for number, problem in ended:
                         key = self._cache.key(experiments[number])
-                        self._take(key, problem)
+                        self._record(key, problem)
                         waiting.discard(key)
-                        bar.one_more(experiments[number].name)
-                        await asyncio.to_thread(self._tell_ready, waiting)
+                        bar.advance(experiments[number].name)
+                        await asyncio.to_thread(self._report_complete, waiting)
         except asyncio.CancelledError:
             return LabError("stopped")
         except TutorError as error:
             return error
         return None
 
-    def _take(self, key: str, problem: str) -> None:
+    def _record(self, key: str, problem: str) -> None:
         if problem:
             self._runs.failed[key] = problem
         else:
             self.made += 1
 
-    def _tell_ready(self, waiting: Iterable[str]) -> None:
-        """Judge and print the pages whose runs are all there, in the order of the course."""
+    def _report_complete(self, waiting: Iterable[str]) -> None:
+        """Judge and print the pages with complete runs, in course order."""
         missing = set(waiting)
         while self._pages and missing.isdisjoint(self._keys(self._pages[0])):
             results = self._runs.results(self._pages.pop(0))
@@ -160,23 +163,23 @@ class ClaimCheck:
         return (self._cache.key(each) for claim in page for each in claim.runs)
 
     def _remark(self, text: str) -> None:
-        """On standard error, so that results can go to a file."""
+        """Print a remark on standard error, so that results can be redirected to a file."""
         if not self._quiet:
             remark(text)
 
     def summary(self, problems: Sequence[str]) -> list[str]:
-        """The last line for people."""
-        told = [count(len(self.results), "claim")]
+        """Return the summary line."""
+        parts = [count(len(self.results), "claim")]
         if left := sum(map(len, self._pages)):
-            told.append(f"{left} not judged")
-        told.append(f"{self.contradicted} contradicted" if self.contradicted else "none contradicted")
+            parts.append(f"{left} not judged")
+        parts.append(f"{self.contradicted} contradicted" if self.contradicted else "none contradicted")
         if problems:
-            told.append(count(len(problems), "problem"))
-        made = f"{count(self.made, 'run')} made, {self.needed - self.missing} kept from before"
-        return [f"{', '.join(told)} ({made})"]
+            parts.append(count(len(problems), "problem"))
+        new_runs = f"{count(self.made, 'run')} made, {self.needed - self.missing} from the cache"
+        return [f"{', '.join(parts)} ({new_runs})"]
 
     def document(self) -> dict[str, object]:
-        """All results as plain JSON."""
+        """Return all results as plain JSON."""
         return {
             "claims": [each.document for each in self.results],
             "contradicted": self.contradicted,
@@ -186,7 +189,7 @@ class ClaimCheck:
 
 
 def lines(results: Sequence[ClaimResult]) -> list[str]:
-    """A line for each claim of a page: file, line, claim, measured, verdict. On a terminal the file stands above."""
+    """Format a line per claim: file, line, claim, measured value, verdict. On a terminal the file is a heading."""
     heads = [str(each.of.file) for each in results[:1]] if width() is not None else []
     rows = [
         (
@@ -203,7 +206,7 @@ def lines(results: Sequence[ClaimResult]) -> list[str]:
 
 
 _SHORT = 44
-"""Characters of a claim's words that are shown."""
+"""Characters of a claim's text that are shown."""
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`tcptutor class`: what a class did, on a screen, as text, JSON, CSV or one page of HTML."""
+"""`tcptutor class`: show the results of a class on screen, as text, JSON, CSV or one HTML page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from tcptutor.base.columns import table
 from tcptutor.base.files import atomic
-from tcptutor.commands.grade import exit_code, grade_all, hand_ins, key_of
+from tcptutor.commands.grade import exit_code, grade_all, hand_ins, read_course_key
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_targets
 from tcptutor.grading import web
@@ -21,7 +21,7 @@ from tcptutor.grading.views import TableView, views
 
 
 class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `tcptutor class` was asked for."""
+    """Arguments of `tcptutor class`."""
 
     names: tuple[str, ...]
     key: str | None
@@ -37,43 +37,46 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None
 
 
-def show_class(asked: ClassRequest) -> int:
-    """The exit code: 1 when a hand-in could not be read, or none is of the course. Raises TutorError."""
-    paths = hand_ins(asked.names)
-    code, _ = key_of(asked.key)
-    targets = [Path(name) for name in (asked.csv, asked.html) if name is not None]
-    check_targets(targets, paths, replace=asked.replace, elsewhere="give another name")
-    by = Asked.of(asked.lessons, code, asked.modules)
-    graded = grade_all(paths, by, asked.jobs, asked.cluster)
-    named = survey(graded, by.course)
-    found = anonymous(named) if asked.anonymous else named
-    if asked.csv is not None:
-        rows = anonymous_files(graded, named) if asked.anonymous else graded
-        _write(Path(asked.csv), formatted(rows, "csv"))
-    if asked.html is not None:
-        _write(Path(asked.html), web.page(found))
-    if asked.as_json:
-        print_json(msgspec.to_builtins(found))
+def show_class(request: ClassRequest) -> int:
+    """Show the class and return the exit code: 1 if a hand-in is unreadable, or none belongs to the course.
+
+    Raises TutorError.
+    """
+    paths = hand_ins(request.names)
+    code, _ = read_course_key(request.key)
+    targets = [Path(name) for name in (request.csv, request.html) if name is not None]
+    check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
+    basis = Asked.of(request.lessons, code, request.modules)
+    graded = grade_all(paths, basis, request.jobs, request.cluster)
+    named = survey(graded, basis.course)
+    shown = anonymous(named) if request.anonymous else named
+    if request.csv is not None:
+        rows = anonymous_files(graded, named) if request.anonymous else graded
+        _write(Path(request.csv), formatted(rows, "csv"))
+    if request.html is not None:
+        _write(Path(request.html), web.page(shown))
+    if request.as_json:
+        print_json(msgspec.to_builtins(shown))
     elif targets:
         print_lines(f"wrote {target}" for target in targets)
-    elif not asked.as_text and on_terminal():
-        from tcptutor.ui.viewers import show_class as show_on_screen  # noqa: PLC0415  # Textual takes its time
+    elif not request.as_text and on_terminal():
+        from tcptutor.ui.viewers import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
-        ended = show_on_screen(named, anonymous=asked.anonymous)
+        ended = show_on_screen(named, anonymous=request.anonymous)
         return ended or exit_code(graded)
     else:
-        print_lines(_lines(found))
+        print_lines(_lines(shown))
     return exit_code(graded)
 
 
 def _write(target: Path, text: str) -> None:
-    with atomic(target, "give another name") as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic(target, "give another name") as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
-def _lines(found: Survey) -> Iterator[str]:
-    yield toned(found.title, "title")
-    for view in views(found):
+def _lines(shown: Survey) -> Iterator[str]:
+    yield toned(shown.title, "title")
+    for view in views(shown):
         yield ""
         yield from _table(view)
 

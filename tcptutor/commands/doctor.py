@@ -1,4 +1,4 @@
-"""`tcptutor doctor`: what works on this machine, line by line, and what to do about what does not."""
+"""`tcptutor doctor`: report what works on this machine, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_LAB = 3
 
 
 def report_machine(as_json: bool) -> int:
-    """The exit code: 0 when the course can run here, 3 when it cannot."""
+    """Print the diagnosis and return the exit code: 0 when the course can run here, else 3."""
     diagnosis = diagnose()
     if as_json:
         backends = {"host": diagnosis.host, "guest": diagnosis.guest}
@@ -28,11 +28,11 @@ def report_machine(as_json: bool) -> int:
 
 
 def _lines(finding: Finding, names: int) -> list[str]:
-    """On a terminal in lines of its width; a remedy stays whole, to be copied."""
+    """Format a finding, folded to the terminal except for its remedy, which is meant to be copied."""
     room = width()
     status = toned(finding.status, _TONES[finding.status])
-    said = (status, finding.name, finding.text)
-    lines = table([said], (4, names), indent=0, fold=room is not None, width=room or 0)
+    row = (status, finding.name, finding.text)
+    lines = table([row], (4, names), indent=0, fold=room is not None, width=room or 0)
     if finding.remedy:
         lines += table([("", "", f"to do: {finding.remedy}")], (4, names), indent=0)
     return lines

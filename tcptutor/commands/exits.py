@@ -1,4 +1,4 @@
-"""How the command line ends: what went wrong as one line that says what to do, and an exit code.
+"""End of the command line: errors as one line that says what to do, and the exit code.
 
 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here.
 """
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, ParamSpec
 import click
 
 from tcptutor.base.errors import TutorError, refused, unknown
-from tcptutor.commands.output import colours, give_up_output, prepare, warn
+from tcptutor.commands.output import give_up_output, prepare, use_color, warn
 
 _P = ParamSpec("_P")
 
@@ -27,19 +27,19 @@ _COLOR = click.Option(
     default="auto",
     is_eager=True,
     expose_value=False,
-    callback=lambda context, _option, asked: setattr(context, "color", colours(asked)),
-    help="Colours: auto is on a terminal, unless NO_COLOR is set.",
+    callback=lambda context, _option, choice: setattr(context, "color", use_color(choice)),
+    help="When to use color; auto: on a terminal, unless NO_COLOR is set.",
 )
 _NO_INTEGER = re.compile(r"is not a valid integer( range)?")
-"""How click says it."""
+"""click's message."""
 _SIGNALLED = 128
-"""Added to a signal's number: the exit code of what the signal has ended, as shells have it."""
+"""Added to the number of a fatal signal for the exit code, as shells do."""
 _LAST_READ = 1.0
-"""Seconds for a thread that reads from the terminal to see that it is to end."""
+"""Seconds for a thread that reads from the terminal to end."""
 
 
 class _CommandWithColor(click.Command):
-    """A command that takes --color."""
+    """A command with --color."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -47,7 +47,7 @@ class _CommandWithColor(click.Command):
 
 
 class CommandGroup(click.Group):
-    """Turns what goes wrong into one line and the right exit code."""
+    """A group that turns errors into one line and the right exit code."""
 
     command_class = _CommandWithColor
 
@@ -56,16 +56,16 @@ class CommandGroup(click.Group):
         callers = set(threading.enumerate())
         try:
             return super().main(*given, **named)
-        except SystemExit as ended:  # it always ends so
-            _without_waiting_for_threads(ended.code, callers)
+        except SystemExit as ended:  # click always exits this way
+            _exit_despite_threads(ended.code, callers)
             raise
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
-        with _in_one_line():  # --help and --version print here
+        with _errors_in_one_line():  # --help and --version print here
             return super().make_context(*given, **named)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _in_one_line():
+        with _errors_in_one_line():
             return super().invoke(ctx)
 
     def resolve_command(
@@ -77,12 +77,12 @@ class CommandGroup(click.Group):
 
 
 @contextlib.contextmanager
-def _in_one_line() -> Iterator[None]:
-    """Says what the block raises in one line, and ends with its exit code."""
+def _errors_in_one_line() -> Iterator[None]:
+    """Print an error of the block in one line and exit with its code."""
     try:
         yield
     except click.UsageError as error:
-        _refuse(error)
+        _exit_with_usage_error(error)
     except TutorError as error:
         warn(str(error))
         code = error.exit_code
@@ -93,7 +93,7 @@ def _in_one_line() -> Iterator[None]:
         warn("stopped")
         code = _SIGNALLED + signal.SIGINT
     except OSError as error:
-        # Who knows what was being done has said so. This is help for a full disk, a name too long to be asked for ...
+        # Errors with a known context are TutorErrors. This one may be a full disk, or an overlong file name.
         give_up_output()
         what = "" if error.filename is None else f"cannot use {error.filename}: "
         warn(f"{what}{refused(error)}")
@@ -103,10 +103,11 @@ def _in_one_line() -> Iterator[None]:
     raise click.exceptions.Exit(code)
 
 
-def _without_waiting_for_threads(code: object, callers: Container[threading.Thread]) -> None:
-    """End the program with `code` if a thread of the command still runs that Python would wait for.
+def _exit_despite_threads(code: object, callers: Container[threading.Thread]) -> None:
+    """End the program with `code` if a thread of the command keeps running that Python would wait for.
 
-    One of Textual's may, reading from a terminal that is dead. `callers` are not the command's: they ran before it.
+    Textual can leave such a thread, reading from a dead terminal. `callers` are threads from before the
+    command.
     """
     for thread in threading.enumerate():
         if thread not in callers and not thread.daemon:
@@ -118,18 +119,17 @@ def _without_waiting_for_threads(code: object, callers: Container[threading.Thre
                 os._exit(code if isinstance(code, int) else int(code is not None))
 
 
-def _refuse(error: click.UsageError) -> NoReturn:
-    """One line for words that cannot be understood."""
+def _exit_with_usage_error(error: click.UsageError) -> NoReturn:
     command = error.ctx.command_path if error.ctx else "tcptutor"
-    said = " ".join(_NO_INTEGER.sub("is not a whole number", error.format_message().rstrip(".")).split())
-    warn(f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)")
+    message = " ".join(_NO_INTEGER.sub("is not a whole number", error.format_message().rstrip(".")).split())
+    warn(f"{message[:1].lower()}{message[1:]} (see `{command} --help`)")
     raise click.exceptions.Exit(error.exit_code)
 
 
 def end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoReturn:
-    """Run `command`, all of it imported, and end with its exit code.
+    """Run `command`, with all its imports done, and exit with its code.
 
-    Meanwhile ^C unwinds it, so that nothing half-written stays; before and after, it ends the program as it is.
+    While it runs, ^C unwinds it, so that no file stays half-written; before and after, ^C kills the program.
     """
     before = signal.getsignal(signal.SIGINT)
     if before == signal.SIG_DFL:

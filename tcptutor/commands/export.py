@@ -1,4 +1,4 @@
-"""`tcptutor export`: stored runs as CSV or JSON, or the packets that they kept."""
+"""`tcptutor export`: write stored runs as CSV or JSON, or their packets."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from tcptutor.runs import packets
 def export_runs(
     names: Sequence[str], kind: str, output: str | None, as_json: bool, replace: bool = False
 ) -> int:
-    """The exit code; `replace` writes over files that are there. Raises TutorError, and has written nothing when it
-    refuses a place.
+    """Export the runs and return the exit code; `replace` overwrites existing files.
+
+    Raises TutorError; when it refuses a target, nothing has been written.
     """
     opened = [open_run(name, warn) for name in names]
     if output == "-":
         if len(opened) > 1:
-            raise UsageError("standard output takes one run: give a folder with -o for several")
+            raise UsageError("standard output takes one run: use a folder with -o for several")
         run, path = opened[0]
         if kind == "pcapng":
             names = export.interfaces_of(path)
             if len(names) > 1:
                 raise UsageError(
-                    f"standard output takes one interface, and here are {', '.join(names)}: give a file with -o"
+                    f"standard output takes one interface, and the run has {', '.join(names)}: use a file with -o"
                 )
             print_bytes(packets.of_interface(run, path, *names))
             return 0
-        whole = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
-        print_lines([whole.rstrip("\n")])
+        text = export.as_json(run, str(path)) if kind == "json" else export.as_csv(run.samples)
+        print_lines([text.rstrip("\n")])
         return 0
     target = Path(output) if output else None
     into = target is not None and (target.is_dir() or len(opened) > 1)
     if into and target is not None and target.is_file():
-        raise UsageError(f"{target} is a file: give a folder with -o for several runs")
+        raise UsageError(f"{target} is a file: use a folder with -o for several runs")
     places = [target / f"{path.stem}.{kind}" if into and target else target for _, path in opened]
     planned = [
         file

@@ -1,4 +1,4 @@
-"""The goals of a page, for the commands that open its network and that ask how they stand."""
+"""The goals of a page, for the commands `shell` and `check`."""
 
 from __future__ import annotations
 
@@ -27,42 +27,40 @@ class ShellPage:
 
     @property
     def name(self) -> str:
-        """MODULE/PAGE"""
+        """Return MODULE/PAGE."""
         return f"{self.module.id}/{self.step.id}"
 
 
-def page_of(name: str) -> tuple[Module, Step]:
-    """The page MODULE/PAGE, by its id or its number. Raises UsageError for one that is not there."""
+def find_page(name: str) -> tuple[Module, Step]:
+    """Return the page MODULE/PAGE, by id or number. Raises UsageError if it does not exist."""
     (module,) = pages(places.lessons(), name).modules if name.strip("/").count("/") == 1 else (None,)
     if module is None:
-        raise UsageError(f"{name!r} is no page: give MODULE/PAGE")
+        raise UsageError(f"{name!r} is not a page: write MODULE/PAGE")
     (step,) = module.steps
     return module, step
 
 
 def shell_page(name: str) -> ShellPage:
-    """The page of that name. Raises UsageError for one that is not there or has no goals."""
-    module, step = page_of(name)
+    """Return the page of that name. Raises UsageError if it does not exist or has no goals."""
+    module, step = find_page(name)
     if step.shell is None:
-        there = [f"{each.id}/{page.id}" for each, page in _with_goals()]
-        some = f"pages with goals are {', '.join(there)}" if there else "no page of the course has any yet"
-        raise UsageError(f"{module.id}/{step.id} has no goals: {some}")
+        known = [f"{each.id}/{page.id}" for each, page in _pages_with_goals()]
+        hint = f"pages with goals are {', '.join(known)}" if known else "no page of the course has goals"
+        raise UsageError(f"{module.id}/{step.id} has no goals: {hint}")
     return ShellPage(module, step, step.shell)
 
 
-def _with_goals() -> Iterable[tuple[Module, Step]]:
+def _pages_with_goals() -> Iterable[tuple[Module, Step]]:
     course, _ = read_course(places.lessons())
     return [(module, step) for module in course.modules for step in module.steps if step.shell is not None]
 
 
 def board_lines(title: str, board: GoalBoard) -> list[str]:
-    """The goals as commands print them: each with a sign, and what is nearly right under it."""
+    """Format the goals: each with a sign, and near misses below."""
     lines = [f"{toned(title, 'title')}  {len(board.reached)} of {len(board.goals)} goals"]
     for goal in board.goals:
         sign = toned("✓", "good") if goal.ticked else "○" if goal.due else toned("·", "faint")
-        lines.append(
-            f"  {sign} {goal.text}" + ("" if goal.due else " (its turn comes after those before it)")
-        )
+        lines.append(f"  {sign} {goal.text}" + ("" if goal.due else " (after the goals before it)"))
         if goal.near is not None:
             lines += _folded(f"→ {goal.near.text}", 4)
     if board.printed is not None:
@@ -78,7 +76,7 @@ def _folded(text: str, indent: int) -> list[str]:
 
 
 class PageRecorder:
-    """Records in the journal that a page's goals were reached; `trouble` says why it could not, empty while it can."""
+    """Records reached goals in the journal; `trouble` has the error if that fails, else it is empty."""
 
     def __init__(self, page: ShellPage) -> None:
         self._page = page

@@ -1,4 +1,4 @@
-"""`tcptutor grade`: what hand-ins are worth, and why."""
+"""`tcptutor grade`: compute the marks of hand-ins, with reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refuse
 
 
 class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `tcptutor grade` was asked for."""
+    """Arguments of `tcptutor grade`."""
 
     names: tuple[str, ...]
     key: str | None
@@ -44,103 +44,106 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None
 
 
-def grade_files(asked: GradeRequest) -> int:
-    """The exit code: 1 when one of the hand-ins could not be read, or none is of the course. Raises TutorError for what
-    is wrong with all at once.
+def grade_files(request: GradeRequest) -> int:
+    """Grade the hand-ins and return the exit code: 1 if one is unreadable, or none belongs to the course.
+
+    Raises TutorError for a problem that concerns all of them.
     """
-    paths = hand_ins(asked.names)
-    if asked.output is not None:
-        check_targets([Path(asked.output)], paths, replace=asked.replace)
-    code, key = key_of(asked.key)
-    choice = chosen(asked.rerun, asked.audit, key)
-    by = Asked.of(asked.lessons, code, asked.modules)
-    graded = grade_all(paths, by, asked.jobs, asked.cluster)
+    paths = hand_ins(request.names)
+    if request.output is not None:
+        check_targets([Path(request.output)], paths, replace=request.replace)
+    code, key = read_course_key(request.key)
+    choice = chosen(request.rerun, request.audit, key)
+    basis = Asked.of(request.lessons, code, request.modules)
+    graded = grade_all(paths, basis, request.jobs, request.cluster)
     if choice is not None:
-        reruns = Reruns(choice, by.course, asked.jobs, asked.cluster)
+        reruns = Reruns(choice, basis.course, request.jobs, request.cluster)
         if experiments := reruns.plan(paths, graded):
             with Bar("runs", len(experiments)) as bar:
-                reruns.run(experiments, bar.one_more)
+                reruns.run(experiments, bar.advance)
         graded = reruns.compare(paths, graded)
-    _tell(graded, asked)
+    _print_grades(graded, request)
     return exit_code(graded)
 
 
 def exit_code(graded: Sequence[GradedFile]) -> int:
-    """1 when one could not be read, or none counts."""
+    """Return 1 if a hand-in could not be read or none counts, else 0."""
     return int(session.none_counts(graded) or any(each.grade is None for each in graded))
 
 
-def _tell(graded: Sequence[GradedFile], asked: GradeRequest) -> None:
-    if asked.output is None and asked.kind == "text":
+def _print_grades(graded: Sequence[GradedFile], request: GradeRequest) -> None:
+    if request.output is None and request.kind == "text":
         for each in graded:
             if each.grade is not None:
-                print_lines(_lines(each, each.grade, asked.everything))
+                print_lines(_lines(each, each.grade, request.everything))
         return
-    if asked.kind == "text":
-        told = [line for each in graded if each.grade for line in _lines(each, each.grade, asked.everything)]
-        text = "\n".join([*map(click.unstyle, told), ""])
+    if request.kind == "text":
+        shown = [
+            line for each in graded if each.grade for line in _lines(each, each.grade, request.everything)
+        ]
+        text = "\n".join([*map(click.unstyle, shown), ""])
     else:
-        text = formatted(graded, asked.kind)
-    if asked.output is None:
+        text = formatted(graded, request.kind)
+    if request.output is None:
         print_lines(text.splitlines())
         return
-    with atomic(Path(asked.output), "give another place with -o") as beside:
-        beside.write_text(text)
-    print_lines([f"wrote {asked.output}"])
+    with atomic(Path(request.output), "give another place with -o") as temporary:
+        temporary.write_text(text)
+    print_lines([f"wrote {request.output}"])
 
 
 def hand_ins(names: Sequence[str]) -> list[Path]:
-    """All that are named, or in folders that are. Raises UsageError where there is none."""
+    """Return the named hand-ins and those in named folders. Raises UsageError if there are none."""
     paths = batch.hand_ins([Path(name) for name in names])
     if not paths:
-        raise UsageError(f"no hand-in is in {', '.join(names)}: their names end in {SUFFIX}")
+        raise UsageError(f"no hand-ins in {', '.join(names)}: their names end in {SUFFIX}")
     return paths
 
 
-def key_of(given: str | None) -> tuple[str, CourseKey | None]:
-    """The code of the course, empty for none, and its key where `given` is the name of a key's file."""
+def read_course_key(given: str | None) -> tuple[str, CourseKey | None]:
+    """Return the course code, empty for none, and the key if `given` names a key file."""
     if given is None:
         return "", None
-    # A code first: the folder may be a student's, and a file in it called like the code.
+    # Try the code first: a student's folder could contain a file with the code as its name.
     with contextlib.suppress(UsageError):
         return course_code(given), None
     path = Path(given)
     if not path.exists():
         raise UsageError(
-            f"{quoted(given)} is no course's code, which looks like ABCD-EFGH-2345-WXQG, and no file of a key"
+            f"{quoted(given)} is neither a course code, like ABCD-EFGH-2345-WXQG, nor a key file"
         )
     key = read_key(path)
     return key.code, key
 
 
 def grade_all(paths: Sequence[Path], basis: Asked, jobs: int | None, cluster: str | None) -> list[GradedFile]:
-    """Grade with a bar, and warn of what could not be graded. Raises as `grading.session.grade_all`."""
+    """Grade with a progress bar and warn of failures. Raises the errors of `grading.session.grade_all`."""
     with Bar("hand-ins", len(paths)) as bar:
-        graded = session.grade_all(paths, basis, jobs, cluster, bar.one_more)
+        graded = session.grade_all(paths, basis, jobs, cluster, bar.advance)
     for each in graded:
         if each.grade is None:
             warn(each.problem)
     for line in replaced(graded):
         warn(line)
     if session.none_counts(graded):
-        warn(f"none of the hand-ins is of the course {basis.code}: is that the right key?")
+        warn(f"no hand-in belongs to the course {basis.code}: check the key")
     return graded
 
 
-def _lines(graded: GradedFile, found: Grade, everything: bool) -> Iterator[str]:
-    who = found.student or graded.file
+def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
+    who = result.student or graded.file
     if graded.instead:
-        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.instead} was made later"
+        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.instead} is newer"
         return
-    yield f"{toned(who, 'title')}  {found.total:.4g} of {found.of:.4g} marks, {100 * found.share:.0f} %"
-    if found.refused:
-        yield f"  {toned(found.refused, 'bad')}"
-    for remark in found.remarks:
+    yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {100 * result.share:.0f} %"
+    if result.refused:
+        yield f"  {toned(result.refused, 'bad')}"
+    for remark in result.remarks:
         yield f"  {toned(remark, 'doubt')}"
-    rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(found).items()]
+    rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
     yield from table(rows, right=(False, True, False, True))
-    told = [mark for mark in found.marks if everything or mark.outcome in ("refused", "inconclusive")]
-    yield from table([_row(mark) for mark in told], indent=4)
+    shown = [mark for mark in result.marks if everything or mark.outcome in ("refused", "inconclusive")]
+    yield from table([_row(mark) for mark in shown], indent=4)
 
 
 def _row(mark: ActivityMark) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""The command line: what each command takes. What it does is in the file of its name, imported when it is called."""
+"""Command-line declarations. Each command is implemented in the file of its name, imported when called."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from tcptutor.commands.options import (
     cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, prog_name="tcptutor")
-@click.option("--module", metavar="ID", help="Open this module, such as parallel-streams, where you left it.")
+@click.option(
+    "--module", metavar="ID", help="Open this module, such as parallel-streams, where you left off."
+)
 @BACKEND
 @CLOCK
 @click.pass_context
@@ -40,7 +42,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
     Without a command it opens the app.
     """
     if sys.stdout.isatty():
-        # Some shells export them, and they would be believed before the terminal itself, also after a resize.
+        # Some shells export them. They would override the terminal's own size, even after a resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
     if ctx.invoked_subcommand is not None:
@@ -52,20 +54,20 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 
 @main.command()
 @click.argument("experiment", metavar="MODULE/EXPERIMENT")
-@set_option("settings", "Change a parameter, such as streams=4 or loss=0.1%. May be given several times.")
+@set_option("settings", "Change a parameter, such as streams=4 or loss=0.1%. Can be repeated.")
 @SEED
 @SCALE
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
-    help="Run this many seeds and print the means with their confidence intervals.",
+    help="Run N seeds and print the means with their confidence intervals.",
 )
 @BACKEND
 @CLOCK
 @JSON
 @FLOWS
 def run(repeat: int | None, **given: Any) -> None:
-    """Run an experiment without the app and print what came out, beside the models' predictions."""
+    """Run an experiment and print its results next to the models' predictions."""
     if repeat is not None:
         given.pop("all_flows")
         from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
@@ -81,16 +83,16 @@ def run(repeat: int | None, **given: Any) -> None:
 @click.option(
     "--experiment",
     metavar="MODULE/EXPERIMENT",
-    help="Set the lab up as this one has it. Default: a network without delay, loss or rate.",
+    help="Set up the network of this experiment. Default: no delay, loss or rate limit.",
 )
-@set_option("settings", "Set the lab up so, such as rate=100Mbit/s, delay=20ms or pairs=2.")
+@set_option("settings", "Set a parameter of the network, such as rate=100Mbit/s, delay=20ms or pairs=2.")
 @SCALE
 @BACKEND
 def shell(**given: Any) -> None:
-    """A shell on a lab host (h1, h2, ... s1, s2), in real time: the commands of the lab manuals work as printed.
+    """Open a shell on a lab host (h1, h2, ... s1, s2) in real time. The lab manuals' commands work as printed.
 
-    What you send with iperf3 or anything else is kept as a run and explained when the shell ends. MODULE/PAGE opens the
-    network of a page with goals; `tcptutor check` in another terminal tells how they stand.
+    Traffic from iperf3 or other programs is saved as runs and explained when the shell ends. MODULE/PAGE
+    opens the network of a page with goals; `tcptutor check` in another terminal shows your progress.
     """
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
@@ -101,10 +103,10 @@ def shell(**given: Any) -> None:
 @click.argument("name", metavar="[MODULE/PAGE]", required=False)
 @JSON
 def check(**given: Any) -> None:
-    """Tell how the goals of a page stand, by default of the page whose network is open. Exit code 1 while one is left.
+    """Show the goals of a page, by default of the page whose network is open. Exit code 1 while a goal is open.
 
-    The network is open in the app, or in `tcptutor shell MODULE/PAGE`. Of a page with a challenge, it tells what your
-    runs reached.
+    The network is open in the app, or in `tcptutor shell MODULE/PAGE`. For a page with a challenge, show what
+    your runs reached.
     """
     from tcptutor.commands.check import check_goals  # noqa: PLC0415
 
@@ -119,7 +121,7 @@ def check(**given: Any) -> None:
     required=True,
     metavar="NAME=VALUES",
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
-    " seed=1..10/10. Several make the product.",
+    " seed=1..10/10. Several axes form a product.",
 )
 @set_option("settings", "Change a parameter in all cells.")
 @SEED
@@ -128,29 +130,29 @@ def check(**given: Any) -> None:
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The result file, MODULE-EXPERIMENT.tcpsweep if not given. What is done in it is not run again.",
+    help="The result file. Default: MODULE-EXPERIMENT.tcpsweep. Finished cells in it are not repeated.",
 )
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
-)
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Parallel guests. Default: one per core.")
 @click.option(
     "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786."
 )
 @click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this .svg, .pdf or .png."
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also draw a plot to this .svg, .pdf or .png file.",
 )
 @REPLACE
 @X
 @Y
 @GROUP
 @click.option(
-    "--dry-run", is_flag=True, help="Check the grid, tell its cells and the time they take, and end."
+    "--dry-run", is_flag=True, help="Check the grid, print its cells and the expected time, and exit."
 )
 @BACKEND
 @CLOCK
 @JSON
 def sweep(**given: Any) -> None:
-    """Run an experiment over a grid of settings, into one file; the same command again goes on where it stopped."""
+    """Run an experiment over a grid of settings, into one file. Repeat the command to continue a stopped sweep."""
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
     end(run_sweep, SweepRequest(**given))
@@ -160,7 +162,7 @@ def sweep(**given: Any) -> None:
 @click.argument("name", metavar="[NAME]", required=False)
 @JSON
 def list_(**given: Any) -> None:
-    """List what can be run, or tell all about one name: a module, an experiment, a parameter, a term such as `RTT`."""
+    """List modules and experiments, or describe one name: a module, experiment, parameter or a term such as `RTT`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     end(list_course, **given)
@@ -168,15 +170,15 @@ def list_(**given: Any) -> None:
 
 @main.group("lab", cls=CommandGroup)
 def lab() -> None:
-    """The lab of this machine: what it is made of, and a file to carry it to others."""
+    """Show the lab of this machine, or pack it into a file for other machines."""
 
 
 @lab.command("show")
 @click.argument("name", metavar="[RUN]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Tell Debian's packages in it as well.")
+@click.option("--all", "everything", is_flag=True, help="Include Debian's packages.")
 @JSON
 def lab_show(**given: Any) -> None:
-    """Tell what the lab is made of; with a RUN, what the lab was that made it, and in what it differs."""
+    """Show the parts of the lab; with a RUN, the parts of its lab and the differences."""
     from tcptutor.commands.lab import show_lab  # noqa: PLC0415
 
     end(show_lab, **given)
@@ -186,23 +188,21 @@ def lab_show(**given: Any) -> None:
 @click.argument("target", metavar="FILE")
 @REPLACE
 def lab_pack(**given: Any) -> None:
-    """Write the guest of this machine into FILE, for `tcptutor setup --from FILE` on machines without a network."""
+    """Write the guest of this machine to FILE, for `tcptutor setup --from FILE` on machines without a network."""
     from tcptutor.commands.lab import pack_lab  # noqa: PLC0415
 
     end(pack_lab, **given)
 
 
 @main.command()
-@click.option("--yes", "assume_yes", is_flag=True, help="Do not ask.")
-@click.option("--again", is_flag=True, help="Build the guest again even if it is there.")
+@click.option("--yes", "assume_yes", is_flag=True, help="Skip confirmations.")
+@click.option("--again", is_flag=True, help="Rebuild an existing guest.")
 @click.option(
-    "--from", "source", metavar="FILE", help="Take the guest from a lab that `tcptutor lab pack` wrote."
+    "--from", "source", metavar="FILE", help="Install the guest from a file of `tcptutor lab pack`."
 )
-@click.option(
-    "--lab", "like", metavar="RUN", help="Build the lab of a run again, or the one of a fingerprint."
-)
+@click.option("--lab", "like", metavar="RUN", help="Rebuild the lab of a run, or of a fingerprint.")
 def setup(**given: Any) -> None:
-    """Install what is missing and build the guest; can be run again at any time."""
+    """Install what is missing and build the guest. Can be repeated at any time."""
     from tcptutor.commands.setup import set_up  # noqa: PLC0415
 
     end(set_up, **given)
@@ -213,9 +213,9 @@ def setup(**given: Any) -> None:
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
 @JSON
 def model(**given: Any) -> None:
-    """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units in and out.
+    """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units.
 
-    Without a name it lists the models, without values it explains one. `trajectory` gives a window over time.
+    Without a name, list the models; without values, describe one. `trajectory` computes a window over time.
     """
     from tcptutor.commands.model import run_model  # noqa: PLC0415
 
@@ -225,7 +225,7 @@ def model(**given: Any) -> None:
 @main.command()
 @JSON
 def doctor(as_json: bool) -> None:
-    """Tell what works on this machine and what does not, each with its remedy."""
+    """Check this machine and print a remedy for each problem."""
     from tcptutor.commands.doctor import report_machine  # noqa: PLC0415
 
     end(report_machine, as_json)
@@ -239,22 +239,20 @@ def doctor(as_json: bool) -> None:
     is_flag=False,
     flag_value="",
     metavar="[MODULE[/PAGE]]",
-    help="Also run what the claims of these pages need, by default of all, on the virtual clock, and say which hold."
-    " What was run is kept and not run again.",
+    help="Also check the claims of these pages, by default of all, with runs on the virtual clock."
+    " Runs are cached and not repeated.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 20),
     default=1,
     metavar="N",
-    help="With --run: each claim with N seeds, where it asks for fewer, to see what one lucky draw hides.",
+    help="With --run: use at least N seeds per claim, to find claims that hold by chance.",
 )
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), help="Guests at a time, as many as cores if not given."
-)
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Parallel guests. Default: one per core.")
 @JSON
 def lint(**given: Any) -> None:
-    """Check the course's files: names, values, answers, feedback, and what its pages claim of runs."""
+    """Check the course's files: names, values, answers, feedback, and claims about runs."""
     from tcptutor.commands.lint import lint_course  # noqa: PLC0415
 
     end(lint_course, **given)
@@ -262,25 +260,25 @@ def lint(**given: Any) -> None:
 
 @main.command()
 @click.argument("name", metavar="[EXPERIMENT]", required=False)
-@click.option("--experiment", metavar="NAME", help="The same, as an option.")
-@click.option("--module", metavar="ID", help="Of this module only: of its experiments, and on its pages.")
-@click.option("--page", metavar="PAGE", help="On this page only, by its number or id.")
+@click.option("--experiment", metavar="NAME", help="The experiment, as an option.")
+@click.option("--module", metavar="ID", help="Only runs of this module's experiments, or on its pages.")
+@click.option("--page", metavar="PAGE", help="Only runs on this page, by number or id.")
 @click.option(
     "-n",
     "most",
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="So many, the newest; 0 for all.",
+    help="Number of runs to list; 0 for all.",
 )
 @JSON
 def runs(name: str | None, experiment: str | None, **given: Any) -> None:
-    """List the runs that are kept, of all experiments or one, newest first.
+    """List the stored runs, of all experiments or one, newest first.
 
-    show, plot and export take the id of a line, or `last`.
+    show, plot and export accept the id in a line, or `last`.
     """
     if name is not None and experiment not in (None, name):
-        raise click.UsageError(f"{name!r} and {experiment!r}: name one experiment")
+        raise click.UsageError(f"{name!r} and {experiment!r}: name only one experiment")
     from tcptutor.commands.runs import list_runs  # noqa: PLC0415
 
     end(list_runs, name or experiment, **given)
@@ -288,11 +286,11 @@ def runs(name: str | None, experiment: str | None, **given: Any) -> None:
 
 @main.command()
 @click.argument("name", metavar="FILE|ID")
-@click.option("--text", "as_text", is_flag=True, help="Print it, as it is done in a pipe.")
+@click.option("--text", "as_text", is_flag=True, help="Print text, even on a terminal.")
 @FLOWS
 @JSON
 def show(**given: Any) -> None:
-    """Open a stored run, in a pipe print it: its file, its id as `tcptutor runs` has it, or `last`."""
+    """Show a stored run, given as a file, an id from `tcptutor runs`, or `last`. Without a terminal, print it."""
     from tcptutor.commands.show import show_run  # noqa: PLC0415
 
     end(show_run, **given)
@@ -306,21 +304,22 @@ def show(**given: Any) -> None:
     type=click.Choice(["csv", "json", "pcapng"]),
     default="csv",
     show_default=True,
-    help="csv: a row an instant and flow; json: results and columns; pcapng: the packets of a run with capture=on.",
+    help="csv: a row per instant and flow; json: results and columns; pcapng: packets of a run with capture=on.",
 )
-@click.option("--pcap", is_flag=True, help="The same as --format pcapng: for Wireshark and tshark.")
+@click.option("--pcap", is_flag=True, help="The same as --format pcapng, for Wireshark and tshark.")
 @click.option(
     "-o",
     "--output",
     metavar="PATH",
-    help="A file, a folder for several runs, or - for standard output. Default: beside each run file.",
+    help="A file, a folder for several runs, or - for standard output. Default: next to each run file.",
 )
 @REPLACE
 @JSON
 def export(pcap: bool, kind: str, **given: Any) -> None:
-    """Write stored runs as CSV or JSON, or the packets that they kept.
+    """Write stored runs as CSV or JSON, or their captured packets.
 
-    The queue and single ACKs go to CSV files of their own, and so do the packets of each of several interfaces.
+    The queue and single ACKs go to separate CSV files, and the packets of each interface to separate pcapng
+    files.
     """
     from tcptutor.commands.export import export_runs  # noqa: PLC0415
 
@@ -335,14 +334,14 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="What to write; it ends in .svg, .pdf or .png.",
+    help="The picture to write: .svg, .pdf or .png.",
 )
 @REPLACE
 @click.option(
     "--what",
     metavar="NAMES",
     default="",
-    help="Of runs: cwnd, rtt, throughput, retransmissions, bytes, queue, parted by commas. Default: all.",
+    help="Quantities of runs, separated by commas: cwnd, rtt, throughput, retransmissions, bytes, queue. Default: all.",
 )
 @click.option(
     "--kind",
@@ -351,14 +350,14 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     show_default=True,
     help="course: quantities over time; sequence: one flow's bytes, of a run with acks=on or capture=on.",
 )
-@click.option("--flow", type=click.IntRange(min=1), help="Whose sequence graph. Default: that of flow 1.")
-@click.option("--span", metavar="TIMES", help="The part of the time of a sequence graph, such as 0.4s..0.7s.")
+@click.option("--flow", type=click.IntRange(min=1), help="Flow of a sequence graph. Default: 1.")
+@click.option("--span", metavar="TIMES", help="Time range of a sequence graph, such as 0.4s..0.7s.")
 @X
 @Y
 @GROUP
 @JSON
 def plot(**given: Any) -> None:
-    """Plot a stored run, several over each other to compare them, or the file of a sweep (--x, --y and --group)."""
+    """Plot stored runs, one or several on the same axes, or a sweep file (--x, --y and --group)."""
     from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
     end(plot_files, **given)
@@ -376,11 +375,11 @@ def plot(**given: Any) -> None:
 @REPLACE
 @set_option(
     "path",
-    "What the file does not tell of its path, such as rate=1Gbit/s or delay=20ms, so that models can be asked.",
+    "A path parameter that the file lacks, such as rate=1Gbit/s or delay=20ms, for model predictions.",
 )
 @JSON
 def import_(**given: Any) -> None:
-    """Make a run file of an iperf3 -J (or --json-stream) output or a flent data file, and print its path."""
+    """Convert iperf3 -J (or --json-stream) output or a flent data file to a run file, and print its path."""
     from tcptutor.commands.import_ import import_file  # noqa: PLC0415
 
     end(import_file, **given)

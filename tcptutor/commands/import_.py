@@ -1,4 +1,4 @@
-"""`tcptutor import`: a run file of what another program has measured."""
+"""`tcptutor import`: convert measurements of other programs to run files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from tcptutor.run import Run, load
 def import_file(
     file: Path, output: Path | None, path: Mapping[str, str], as_json: bool, replace: bool = False
 ) -> int:
-    """The exit code. A file with several tests makes as many runs, in JSON a list; `replace` writes over a run file
-    that is there. Of the user's runs it does so unasked where the same import made it. Raises TutorError.
+    """Import the tests of a file as runs and return the exit code. Raises TutorError.
+
+    Args:
+        file: The output of another program; several tests become several runs, in JSON a list.
+        output: The run file to write; None for the user's runs.
+        path: Path parameters that the file lacks.
+        as_json: Print the runs as JSON.
+        replace: Overwrite existing files. Among the user's runs, a repeated import overwrites its own run in
+            any case.
     """
     runs = exchange.import_runs(file, path)
     targets: list[Path | None] = [output] * len(runs)
@@ -28,25 +35,25 @@ def import_file(
         check_targets([each for each in targets if each], [file], replace=replace)
     elif not replace:
         for run in runs:
-            _check_kept(run, places.runs() / f"{run.id}.tcprun")
+            _check_overwrite(run, places.runs() / f"{run.id}.tcprun")
     documents = []
     for run, target in zip(runs, targets, strict=True):
-        kept = exchange.save_run(run, target)
+        saved = exchange.save_run(run, target)
         if as_json:
-            documents.append(document(run, str(kept)))
+            documents.append(document(run, str(saved)))
             continue
-        print_lines([str(kept)])
+        print_lines([str(saved)])
         if not run.complete:
-            warn(f"{run.note}: what is whole is kept")
-        elif run.note != run.environment.reason:  # where it is from, and no more
+            warn(f"{run.note}: the complete part is saved")
+        elif run.note != run.environment.reason:  # more than the origin of the file
             warn(run.note)
     if as_json:
         print_json(documents if len(documents) > 1 else documents[0])
     return 0
 
 
-def _check_kept(run: Run, file: Path) -> None:
-    """Raise UsageError where `file`, the run's place among the user's, is not what this import made before."""
+def _check_overwrite(run: Run, file: Path) -> None:
+    """Raise UsageError if `file` exists among the user's runs and is not from the same import."""
     if not file.exists():
         return
     try:
@@ -55,5 +62,5 @@ def _check_kept(run: Run, file: Path) -> None:
         same = False
     if not same:
         raise UsageError(
-            f"{file} is there already, with another path or damaged: {ELSEWHERE}, or --replace to write over it"
+            f"{file} already exists, with another path or damaged: {ELSEWHERE}, or overwrite it with --replace"
         )

@@ -1,4 +1,4 @@
-"""The student's journal, as commands open it for a moment."""
+"""Short-lived access of commands to the student's journal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tcptutor.journal import Journal
 
 
 @contextmanager
-def opened_journal() -> Iterator[Journal]:
-    """The student's own; what had to be mended of it is said. Raises JournalError."""
+def open_journal() -> Iterator[Journal]:
+    """Open the student's journal and warn of repairs. Raises JournalError."""
     journal = Journal.open()
     try:
         if journal.notice:

@@ -1,4 +1,4 @@
-"""`tcptutor lab`: what this machine's lab is made of, and a file that carries it to others."""
+"""`tcptutor lab`: show the parts of this machine's lab, and pack it into a file."""
 
 from __future__ import annotations
 
@@ -20,25 +20,33 @@ from tcptutor.commands.targets import check_targets
 from tcptutor.exchange import kept_runs, open_run
 from tcptutor.run import Environment, lab_parts, load
 
-_LONG = 100
-"""From so many characters on a value is told by the beginning of its digest."""
-_SHORT = 16
+_MAX_VALUE = 100
+"""Length from which a value is shown as the beginning of its digest."""
+_DIGEST_LENGTH = 16
 
 
 def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
-    """The exit code; `everything`: with what only explains the rest. Raises LabUnavailable where there is no lab,
-    TutorError for a run that cannot be opened.
+    """Print the parts of the lab, or those of a run's lab compared with it, and return the exit code.
+
+    Args:
+        name: A run, or None for this machine's lab.
+        as_json: Print JSON.
+        everything: Include parts that only explain others.
+
+    Raises:
+        LabUnavailable: There is no lab here.
+        TutorError: The run cannot be opened.
     """
     if name is None:
-        here = _here("virtual")
+        parts = _local_lab("virtual")
         if as_json:
-            print_json({"fingerprint": lab_parts.fingerprint(here), "parts": here})
+            print_json({"fingerprint": lab_parts.fingerprint(parts), "parts": parts})
         else:
-            print_lines(_told(here, everything))
+            print_lines(_lines(parts, everything))
         return 0
     where = _environment(name)
     try:
-        like: Mapping[str, str] = _here_like(where)
+        like: Mapping[str, str] = _similar_local_lab(where)
     except LabUnavailable:
         like = {}
     if as_json:
@@ -53,90 +61,94 @@ def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
             }
         )
     else:
-        print_lines([*_told(where.lab, everything), *_beside(where, like)])
+        print_lines([*_lines(where.lab, everything), *_comparison(where, like)])
     return 0
 
 
-def _beside(where: Environment, like: Mapping[str, str]) -> list[str]:
-    """What the lab of a run is to the one here, which is `like` it."""
+def _comparison(where: Environment, like: Mapping[str, str]) -> list[str]:
+    """Compare a run's lab with `like`, the lab here of the same size."""
     if not like:
-        return ["here is no lab to compare it with: run `tcptutor setup`"]
+        return ["this machine has no lab to compare with: run `tcptutor setup`"]
     if lab_parts.fingerprint(like) != lab_parts.fingerprint(where.lab):
         return [
-            "the lab here is another one: equal runs agree within chance. They differ in",
+            "the lab here differs, so equal runs agree only within chance. Differences:",
             *(f"  {part}" for part in lab_parts.differences(like, where.lab)),
         ]
     if where.snapshot == lab_parts.fingerprint(where.lab):
-        return ["the lab here is of the same parts: equal runs are equal to the byte"]
-    return ["the lab here is of the same parts; this run is not one that can be repeated to the byte"]
+        return ["the lab here has the same parts: equal runs are identical"]
+    return ["the lab here has the same parts, but this run cannot be reproduced exactly"]
 
 
 def pack_lab(target: str, replace: bool) -> int:
-    """The exit code. Raises TutorError where there is no whole image, or it cannot be written."""
+    """Pack the guest and return the exit code. Raises TutorError if the image is incomplete or cannot be written."""
     path = Path(target)
     check_targets([path], [], replace=replace, elsewhere="give another name")
     lab_file.pack(Snapshots().image, path)
-    print_lines([f"wrote {path}, {units.size(path.stat().st_size)}: `tcptutor setup --from {path}` takes it"])
+    print_lines(
+        [f"wrote {path}, {units.size(path.stat().st_size)}: install it with `tcptutor setup --from {path}`"]
+    )
     return 0
 
 
-def lab_of(name: str) -> Mapping[str, str]:
-    """The parts of the lab of that fingerprint, or of the run that `name` means. Raises UsageError."""
+def find_lab(name: str) -> Mapping[str, str]:
+    """Return the parts of the lab with that fingerprint, or of the run `name`. Raises UsageError."""
     with contextlib.suppress(LabUnavailable):
-        here = _here("virtual")
-        if lab_parts.fingerprint(here) == name:
-            return here
+        parts = _local_lab("virtual")
+        if lab_parts.fingerprint(parts) == name:
+            return parts
     for path in kept_runs(warn):
         try:
-            found = load(path).environment.lab
+            parts = load(path).environment.lab
         except TutorError:
             continue
-        if lab_parts.fingerprint(found) == name:
-            return found
+        if lab_parts.fingerprint(parts) == name:
+            return parts
     try:
         return _environment(name).lab
     except UsageError as error:
-        raise UsageError(f"no run here is of a lab {name!r}: give a run file that is, or its id") from error
+        raise UsageError(
+            f"no stored run is from the lab {name!r}: name a run file from it, or a run's id"
+        ) from error
 
 
 def _environment(name: str) -> Environment:
-    """Of the run that `name` means, whose lab is known. Raises UsageError."""
+    """Return the environment of the run `name`. Raises UsageError if its lab is unknown."""
     run, path = open_run(name, warn)
     if not run.environment.lab:
-        raise UsageError(f"{path} does not say what its lab was made of: only later runs in a guest do")
+        raise UsageError(f"{path} does not record the parts of its lab: only newer runs in a guest do")
     return run.environment
 
 
-def _here(clock: str, memory: int = sizes.DEFAULT_SIZE, kvm: bool = False) -> Mapping[str, str]:
-    """Raises LabUnavailable where there is none."""
+def _local_lab(clock: str, memory: int = sizes.DEFAULT_SIZE, kvm: bool = False) -> Mapping[str, str]:
+    """Return the parts of the lab here. Raises LabUnavailable if there is none."""
     snapshots = Snapshots(memory=memory)
     snapshots.image.check()
     return snapshots.composition(clock, kvm)
 
 
-def _here_like(where: Environment) -> Mapping[str, str]:
-    """The lab here of the same clock and size as that one: a guest has its memory by what it is to hold."""
+def _similar_local_lab(where: Environment) -> Mapping[str, str]:
+    """Return the lab here with the clock and memory of `where`: guests differ in memory."""
     machine, clock = where.lab.get("machine"), where.clock
     for memory, kvm in product(sizes.SIZES, (False, True)):
         if composition.machine_command(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
-            return _here(clock, memory, kvm)
-    return _here(clock)
+            return _local_lab(clock, memory, kvm)
+    return _local_lab(clock)
 
 
-def _told(parts: Mapping[str, str], everything: bool) -> list[str]:
+def _lines(parts: Mapping[str, str], everything: bool) -> list[str]:
     shown = {
         name: value
         for name, value in parts.items()
         if everything or not name.startswith(lab_parts.EXPLAINING)
     }
-    rows = [(name, value if len(value) < _LONG else _digest(value)) for name, value in shown.items()]
+    rows = [(name, value if len(value) < _MAX_VALUE else _digest(value)) for name, value in shown.items()]
     lines = [f"lab {lab_parts.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
     if left := len(parts) - len(shown):
-        lines.append(f"  and {left} packages and tools that it comes from: --all tells them")
+        lines.append(f"  and {left} packages and tools that it was built from: --all shows them")
     return lines
 
 
 def _digest(value: str) -> str:
-    """The beginning of it where it is one, else that of its own."""
+    """Return the beginning of a digest, or of the value's own digest."""
     digest = value if len(value) == 64 and " " not in value else hashlib.sha256(value.encode()).hexdigest()
-    return f"{digest[:_SHORT]}..."
+    return f"{digest[:_DIGEST_LENGTH]}..."

@@ -1,4 +1,4 @@
-"""`tcptutor lint`: what is wrong in a course's files, and with --run what its claims say otherwise than runs."""
+"""`tcptutor lint`: report errors in a course's files, and with --run claims that runs contradict."""
 
 from __future__ import annotations
 
@@ -21,19 +21,27 @@ def lint_course(
     as_json: bool = False,
     seeds: int = 1,
 ) -> int:
-    """The exit code: 1 when something is wrong. `target`: the pages whose claims are run, "" for all; None for none.
+    """Check the course and return the exit code: 1 if there are problems.
 
-    seeds: of each claim, where it asks for fewer.
-    Raises UsageError for a target that is not there, LabUnavailable where claims cannot be run.
+    Args:
+        folder: The lessons; None for those that ship with tcptutor.
+        target: Pages whose claims are run, "" for all, None for none.
+        jobs: Guests at a time.
+        as_json: Print JSON.
+        seeds: Seeds per claim, if it asks for fewer.
+
+    Raises:
+        UsageError: The target does not exist.
+        LabUnavailable: Claims cannot be run here.
     """
     root = folder or places.lessons()
     chosen = None if target is None else pages(root, target)
     problems = lint(root)
     if chosen is None:
-        _tell(problems, as_json)
+        _print_problems(problems, as_json)
         return 1 if problems else 0
     if target:
-        problems = [line for line in problems if _is_of(line, chosen, root)]
+        problems = [line for line in problems if _belongs_to(line, chosen, root)]
     check = ClaimCheck(_judged(root, chosen, seeds), as_json)
     if not as_json:
         print_lines(problems)
@@ -43,27 +51,29 @@ def lint_course(
     else:
         print_lines(check.summary(problems))
     if stopped is not None:
-        warn(f"{stopped}; {count(check.made, 'run')} of {check.missing} are kept: the same command goes on")
+        warn(
+            f"{stopped}; {count(check.made, 'run')} of {check.missing} finished: repeat the command to continue"
+        )
         return stopped.exit_code
     return 1 if problems or check.contradicted else 0
 
 
 def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
-    """Claims and challenges of those pages, page by page."""
+    """Return claims and challenges of those pages, page by page."""
     order = list(chosen.files)
-    found: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
-    return sorted(found, key=lambda each: order.index((each.module, each.step)))
+    judged: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
+    return sorted(judged, key=lambda each: order.index((each.module, each.step)))
 
 
-def _tell(problems: list[str], as_json: bool) -> None:
+def _print_problems(problems: list[str], as_json: bool) -> None:
     if as_json:
         print_json({"problems": problems})
     else:
         print_lines([*problems, count(len(problems), "problem") if problems else "the course is well-formed"])
 
 
-def _is_of(line: str, chosen: Pages, root: Path) -> bool:
-    """Whether a problem is one of these pages, or of their experiments."""
+def _belongs_to(line: str, chosen: Pages, root: Path) -> bool:
+    """Return True if a problem belongs to these pages or their experiments."""
     files = [f"{root.name}/{path.relative_to(root).as_posix()}" for path in chosen.files.values()]
     folders = {f"{Path(file).parent.as_posix()}/experiments/" for file in files}
     return line.startswith((*files, *folders))

@@ -1,4 +1,4 @@
-"""Options that several commands take."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -16,39 +16,33 @@ BACKEND = click.option(
     type=click.Choice(["auto", "host", "guest", "replay"]),
     default="auto",
     show_default=True,
-    help="Where the experiment runs: this machine's kernel, a QEMU guest, or not at all but from a recording.",
+    help="Where the experiment runs: this machine's kernel, a QEMU guest, or a replayed recording.",
 )
 CLOCK = click.option(
     "--clock",
     type=click.Choice(["auto", "virtual", "real"]),
     default="auto",
     show_default=True,
-    help="virtual: the guest's time is counted in instructions, so a slow machine is never late.",
+    help="virtual: the guest's time counts its instructions, so that a slow machine is never late.",
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 REPLACE = click.option(
     "--replace",
     is_flag=True,
-    help="Write over what is there already; else it is refused.",
+    help="Overwrite existing files.",
 )
 SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
-FLOWS = click.option(
-    "--flows", "all_flows", is_flag=True, help="A line for every flow, however many there are."
-)
+FLOWS = click.option("--flows", "all_flows", is_flag=True, help="Print a line for every flow.")
 SCALE = click.option(
     "--scale",
     type=click.Choice(["bench", "paper"]),
     default="bench",
     show_default=True,
-    help="bench: values that most machines can carry; paper: those that the source printed.",
+    help="bench: values for most machines; paper: values printed in the source.",
 )
-X = click.option(
-    "--x", metavar="NAME", help="A sweep's plot: its x axis. Default: the first axis with numbers."
-)
-Y = click.option("--y", metavar="QUANTITY", help="A sweep's plot: what it shows. Default: throughput.")
-GROUP = click.option(
-    "--group", metavar="NAME", help="A sweep's plot: the axis whose values have one colour each."
-)
+X = click.option("--x", metavar="NAME", help="Sweep plot: the x axis. Default: the first axis with numbers.")
+Y = click.option("--y", metavar="QUANTITY", help="Sweep plot: the quantity to show. Default: throughput.")
+GROUP = click.option("--group", metavar="NAME", help="Sweep plot: the axis whose values get one color each.")
 
 
 def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""How all commands print: lines for people, one JSON document for programs, one line on standard error.
+"""Output of all commands: lines for people, one JSON document for programs, one line on standard error.
 
-UTF-8 whatever the locale says; colours where they show, or where they are asked for; never cut to a width.
+UTF-8 in any locale; color where it is visible or requested; never truncated to a width.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ _TONES: dict[Tone, dict[str, object]] = {
     "bad": {"fg": "red", "bold": True},
     "faint": {"dim": True},
 }
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-_ENDLESS = re.compile(r"\S{400,}")
-"""Longer than any name of a file, and shorter than a line of options."""
-_BEGINS, _ENDS = 60, 20
+_LONG_WORD = re.compile(r"\S{400,}")
+"""Longer than any file name, and shorter than a line of options."""
+_HEAD_LENGTH, _TAIL_LENGTH = 60, 20
 
 
 def prepare() -> None:
-    """Standard output and error as every command needs them: UTF-8, and waiting for a slow reader."""
-    # What was closed: its number must not become that of a file of ours. It is open to the end.
+    """Prepare standard output and error: UTF-8, and blocking, for slow readers."""
+    # Reopen closed streams: one of our files must not get their descriptor. They stay open to the end.
     for name, mode, flags in (
         ("stdin", "r", os.O_RDONLY),
-        ("stdout", "w", os.O_RDONLY),  # who prints results there is told that they are lost
+        ("stdout", "w", os.O_RDONLY),  # read-only, so that lost results raise an error
         ("stderr", "w", os.O_WRONLY),
     ):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A file's name may have bytes that are no letters: they go out as they are.
+            # Undecodable bytes of a file name are written unchanged.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-            # Who shares the other end may have made it refuse what it cannot take at once.
+            # Another process that shares the stream may have made it non-blocking.
             with suppress(OSError, ValueError):
                 os.set_blocking(stream.fileno(), True)
 
 
-def colours(asked: str) -> bool | None:
-    """Whether to colour: as `asked` ("always", "never"); else as NO_COLOR or FORCE_COLOR say; None: on a terminal."""
-    if asked != "auto":
-        return asked == "always"
+def use_color(choice: str) -> bool | None:
+    """Return whether to use color: by `choice`, else NO_COLOR or FORCE_COLOR; None means on a terminal only."""
+    if choice != "auto":
+        return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -67,12 +67,12 @@ def colours(asked: str) -> bool | None:
 
 
 def width() -> int | None:
-    """Characters of a line of the terminal that standard output is; None where it is none, and nothing is folded."""
+    """Return the width of the terminal on standard output; None without one, which disables folding."""
     return _columns(sys.stdout)
 
 
 def error_width() -> int:
-    """Characters of a line of standard error."""
+    """Return the width of standard error."""
     return _columns(sys.stderr) or 80
 
 
@@ -83,21 +83,21 @@ def _columns(stream: TextIO) -> int | None:
         return None
 
 
-def colourless() -> bool:
-    """Whether colours are not wanted, on a terminal either."""
+def colorless() -> bool:
+    """Return True if color is disabled, even on a terminal."""
     context = click.get_current_context(silent=True)
     return context is not None and context.color is False
 
 
 def toned(text: str, tone: Tone) -> str:
-    """`text` in a colour; `print_lines` leaves the colour out where none is wanted."""
+    """Style `text`; `print_lines` removes the color where it is disabled."""
     return click.style(text, **_TONES[tone])  # type: ignore[arg-type]
 
 
 def print_lines(lines: Iterable[str], *, exact: bool = False) -> None:
-    """Each on a line of its own, with what a terminal would obey as escapes unless it is to be `exact`.
+    """Print the lines, escaping control characters unless `exact`.
 
-    Raises TutorError when standard output cannot be written, a full disk for one.
+    Raises TutorError when standard output cannot be written, e.g. on a full disk.
     """
     try:
         for line in lines:
@@ -110,18 +110,18 @@ def print_lines(lines: Iterable[str], *, exact: bool = False) -> None:
 
 
 def _shown(line: str) -> str:
-    """`line` as a terminal may have it: whatever came into it from a file, nothing is obeyed but our own colours."""
-    parts = _COLOUR.split(line)
+    """Escape everything in `line` except our own colors: parts of it may come from a file."""
+    parts = _COLOR.split(line)
     if len(parts) == 1:
         return escaped(line, lines=True)
-    colours = [*_COLOUR.findall(line), ""]
-    return "".join(escaped(part, lines=True) + colour for part, colour in zip(parts, colours, strict=True))
+    use_color = [*_COLOR.findall(line), ""]
+    return "".join(escaped(part, lines=True) + colour for part, colour in zip(parts, use_color, strict=True))
 
 
 def print_bytes(pieces: Iterable[bytes]) -> None:
-    """What is no text, such as packets. Raises TutorError as `print_lines` does, and UsageError on a terminal."""
+    """Write binary data, such as packets. Raises TutorError like `print_lines`, and UsageError on a terminal."""
     if sys.stdout.isatty():
-        raise UsageError("packets are no text for a terminal: give a file with -o, or a pipe")
+        raise UsageError("packets are binary: write them to a file with -o, or to a pipe")
     try:
         out = sys.stdout.buffer
         for piece in pieces:
@@ -135,33 +135,33 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
 
 
 def print_json(document: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print_lines([json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f")])
 
 
 def print_files(files: Sequence[Path], as_json: bool) -> None:
-    """The names of the files that a command has written."""
+    """Print the paths of the files that a command has written."""
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:
-        # A script takes a name as it is, a person sees what is in it.
+        # A script needs the exact name, a person a printable one.
         print_lines(map(str, files), exact=not sys.stdout.isatty())
 
 
 def warn(text: str) -> None:
-    """One line on standard error, for what went wrong; of a word that nobody would read to its end the two ends."""
-    said = _ENDLESS.sub(lambda word: f"{word[0][:_BEGINS]}…{word[0][-_ENDS:]}", text)
-    remark(f"tcptutor: {escaped(said)}")
+    """Print an error in one line on standard error; very long words are shortened in the middle."""
+    shortened = _LONG_WORD.sub(lambda word: f"{word[0][:_HEAD_LENGTH]}…{word[0][-_TAIL_LENGTH:]}", text)
+    remark(f"tcptutor: {escaped(shortened)}")
 
 
 def remark(text: str, *, newline: bool = True) -> None:
-    """On standard error, for a reader while a command goes on. Nobody there is no reason to end it."""
+    """Print a progress remark on standard error; a closed standard error is ignored."""
     with suppress(OSError):
         click.echo(text, err=True, nl=newline)
 
 
 def give_up_output() -> None:
-    """What is still to be written goes nowhere: the reader has gone, or there is no room."""
+    """Discard the remaining output: the reader has gone, or the disk is full."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -169,5 +169,5 @@ def give_up_output() -> None:
 
 
 def on_terminal() -> bool:
-    """Whether a person sits at both ends: input and output are a terminal."""
+    """Return True if input and output are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()

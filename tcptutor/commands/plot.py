@@ -1,4 +1,4 @@
-"""`tcptutor plot`: stored runs, or the table of a sweep, drawn into a file."""
+"""`tcptutor plot`: draw stored runs, or a sweep's table, to a file."""
 
 from __future__ import annotations
 
@@ -29,39 +29,47 @@ def plot_files(
     span: str | None = None,
     replace: bool = False,
 ) -> int:
-    """The exit code. `what` is for runs; `x`, `y` and `group` are for a sweep; `replace` writes over a file that is
-    there. Raises TutorError.
+    """Draw the plot and return the exit code. Raises TutorError.
 
-    `flow` (from 1) and `span` are for the sequence graph of one run, which is a `kind` of its own.
+    Args:
+        names: Runs, or one sweep file.
+        output: The picture to write.
+        what: Quantities of runs, separated by commas.
+        x: Sweep axis on the x axis.
+        y: Quantity of a sweep.
+        group: Sweep axis with one color per value.
+        as_json: Print JSON.
+        kind: "course" over time, or "sequence" for one flow's sequence graph.
+        flow: Flow of the sequence graph, from 1.
+        span: Time range of the sequence graph.
+        replace: Overwrite existing files.
     """
     if kind == "sequence":
         if what or x or y or group:
-            raise UsageError("a sequence graph has --flow and --span: leave --what, --x, --y and --group out")
+            raise UsageError("a sequence graph takes --flow and --span: omit --what, --x, --y and --group")
         if len(names) > 1:
-            raise UsageError(f"{len(names)} runs do not go into one sequence graph: give one")
+            raise UsageError(f"a sequence graph shows one run, not {len(names)}: name one")
         run, path = open_run(names[0], warn)
         check_targets([output], [path], replace=replace)
         plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else read_span(span))
         print_files([output], as_json)
         return 0
     if flow is not None or span is not None:
-        raise UsageError("--flow and --span are for a sequence graph: give --kind sequence as well")
+        raise UsageError("--flow and --span are for a sequence graph: add --kind sequence")
     files = [name for name in names if is_sweep(Path(name))]
     if files:
         if len(names) > len(files):
-            raise UsageError(f"{files[0]} is a sweep, and others are not: plot runs and sweeps one by one")
+            raise UsageError(f"{files[0]} is a sweep, other files are not: plot runs and sweeps separately")
         if len(files) > 1:
-            raise UsageError(f"{len(files)} sweeps do not go into one plot: give one")
+            raise UsageError(f"a plot shows one sweep, not {len(files)}: name one")
         if what:
-            raise UsageError("--what is for runs: say with --y what a sweep's plot shows")
+            raise UsageError("--what is for runs: choose a sweep's quantity with --y")
         check_targets([output], [Path(files[0])], replace=replace)
         _plot_sweep(Path(files[0]), output, x, y, group)
     else:
         across = {"--x": x, "--y": y, "--group": group}
         if given := [name for name, value in across.items() if value is not None]:
-            raise UsageError(
-                f"{given[0]} is for the file of a sweep: say with --what which parts of a run to plot"
-            )
+            raise UsageError(f"{given[0]} is for sweep files: choose quantities of a run with --what")
         quantities = [name.strip() for name in what.split(",") if name.strip()]
         opened = [open_run(name, warn) for name in names]
         check_targets([output], [path for _, path in opened], replace=replace)

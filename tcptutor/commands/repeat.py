@@ -1,4 +1,4 @@
-"""`tcptutor run --repeat N`: the same experiment with N seeds, and what they say together."""
+"""`tcptutor run --repeat N`: run an experiment with N seeds and print the means."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def repeat_experiment(
     clock: str,
     as_json: bool,
 ) -> int:
-    """The exit code. Raises TutorError before anything has run."""
+    """Run all seeds and return the exit code. Raises TutorError before the first run."""
     first = course.experiment(experiment, settings, seed, scale=scale)
     if first.flows.capture:
-        raise UsageError("--repeat keeps no packets: leave capture out, or run one seed with --seed")
+        raise UsageError("--repeat saves no packets: omit capture, or run one seed with --seed")
     others = [
         course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
     ]
@@ -59,24 +59,24 @@ def repeat_experiment(
     if repeats.rows:
         repeats.tell()
     if problem is not None:
-        kept = " and kept" if repeats.all_kept else ""
-        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished{kept}")
+        saved = " and saved" if repeats.all_saved else ""
+        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished{saved}")
         return problem.exit_code
-    return 0 if repeats.all_kept else 1
+    return 0 if repeats.all_saved else 1
 
 
 class _Repeats:
-    """Owns what has come out so far."""
+    """Owns the results so far."""
 
     def __init__(self, experiments: Sequence[Experiment], as_json: bool, store: RunStore) -> None:
         self._experiments, self._as_json, self._store = experiments, as_json, store
         self._documents: dict[int, dict[str, object]] = {}
         self.rows: dict[int, Row] = {}
-        self.all_kept = True
-        """Whether each could be kept."""
+        self.all_saved = True
+        """True while every run could be saved."""
 
     async def run(self, where: Place) -> TutorError | None:
-        """Run all of them; gives the first thing that went wrong."""
+        """Run all experiments; return the first problem."""
         problem: TutorError | None = None
         try:
             with Bar(self._experiments[0].name, len(self._experiments)) as bar:
@@ -85,77 +85,82 @@ class _Repeats:
                         if isinstance(result, TutorError):
                             problem = problem or result
                         else:
-                            problem = await self._take(number, result) or problem
-                        bar.one_more()
+                            problem = await self._record(number, result) or problem
+                        bar.advance()
         except asyncio.CancelledError:
             return LabError("stopped before the end")
         except TutorError as error:
             return error
         return problem
 
-    async def _take(self, number: int, run: Run) -> TutorError | None:
-        """Keep and tell it; gives what makes it no result."""
+    async def _record(self, number: int, run: Run) -> TutorError | None:
+        """Save and print a run; return the error that makes it unusable."""
         file, unsaved, _ = await asyncio.to_thread(finish, run, self._store)
         warn_if_unsaved(unsaved)
-        self.all_kept = self.all_kept and not unsaved
+        self.all_saved = self.all_saved and not unsaved
         try:
-            made = self.rows[number] = cell_row(Cell(number, {}, run.experiment), run)
+            new_row = self.rows[number] = cell_row(Cell(number, {}, run.experiment), run)
         except LabError as error:
             return error
         self._documents[number] = document(run, str(file) if file else None)
         if not self._as_json:
-            best = made.predictions[:1]
-            doubt = "" if made.fidelity == "valid" else f"   {': '.join([made.fidelity, *made.reasons[:1]])}"
+            best = new_row.predictions[:1]
+            doubt = (
+                ""
+                if new_row.fidelity == "valid"
+                else f"   {': '.join([new_row.fidelity, *new_row.reasons[:1]])}"
+            )
             models = f"   measured / {best[0].label} {best[0].ratio:.2f}" if best else ""
             print_lines(
                 [
-                    f"  seed {made.seed}   {units.rate(made.throughput_bps)}"
-                    f"   {units.or_dash(made.losses, lambda n: count(n, 'loss event'))}{models}{doubt}"
+                    f"  seed {new_row.seed}   {units.rate(new_row.throughput_bps)}"
+                    f"   {units.or_dash(new_row.losses, lambda n: count(n, 'loss event'))}{models}{doubt}"
                 ]
             )
         return None
 
     def tell(self) -> None:
-        """Print one run or more: the documents with the summary, or the means with their intervals."""
-        together = point([self.rows[number] for number in sorted(self.rows)])
+        """Print the documents with a summary, or the means with their intervals."""
+        mean_point = point([self.rows[number] for number in sorted(self.rows)])
         if self._as_json:
             whole = {
                 "runs": [self._documents[number] for number in sorted(self._documents)],
-                "summary": _summary(together),
+                "summary": _summary(mean_point),
             }
             print_json(whole)
         else:
-            print_lines(_lines(together))
+            print_lines(_lines(mean_point))
 
 
-def _summary(together: Point) -> dict[str, Any]:
-    measured = {name: together.measured[name] for name in ("throughput_bps", "loss_rate", "losses")}
-    ratios = {name: model.ratio for name, model in together.models.items()}
+def _summary(mean_point: Point) -> dict[str, Any]:
+    measured = {name: mean_point.measured[name] for name in ("throughput_bps", "loss_rate", "losses")}
+    ratios = {name: model.ratio for name, model in mean_point.models.items()}
     whole = {
-        "n": len(together.seeds),
-        "seeds": together.seeds,
+        "n": len(mean_point.seeds),
+        "seeds": mean_point.seeds,
         "confidence": LEVEL,
         **measured,
         "ratios": ratios,
-        "limited_by": together.limited_by,
-        "not_valid": together.doubtful,
-        "doubt": together.doubt,
+        "limited_by": mean_point.limited_by,
+        "not_valid": mean_point.doubtful,
+        "doubt": mean_point.doubt,
     }
     return msgspec.to_builtins(whole)  # type: ignore[no-any-return]
 
 
-def _lines(together: Point) -> list[str]:
-    measured = together.measured
-    runs = count(len(together.seeds), "run")
+def _lines(mean_point: Point) -> list[str]:
+    measured = mean_point.measured
+    runs = count(len(mean_point.seeds), "run")
     quantities = [
         ("throughput", rate_with_interval(measured["throughput_bps"])),
         ("loss rate", with_interval(measured["loss_rate"], 1e-2, "%")),
         ("losses", with_interval(measured["losses"], 1, "")),
     ]
     ratios = [
-        (f"measured / {model.label}", with_interval(model.ratio, 1, "")) for model in together.models.values()
+        (f"measured / {model.label}", with_interval(model.ratio, 1, ""))
+        for model in mean_point.models.values()
     ]
-    doubt = [f"    {not_valid(together)}"] if together.doubtful else []
+    doubt = [f"    {not_valid(mean_point)}"] if mean_point.doubtful else []
     return [
         f"  mean of {runs}, ± half the {LEVEL:.0%} confidence interval",
         *table(quantities, (11,), indent=4),

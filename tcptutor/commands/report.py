@@ -1,4 +1,4 @@
-"""What came out of a run, for people: its figures, the models beside them, why, and whether to believe it."""
+"""The report of a run for people: figures, model predictions, the limit, and fidelity."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
 
 _FACTS = 9
-"""Characters of the names of facts."""
-_MANY = 8
-"""Flows of which each has a line; of more, the fastest and the slowest have."""
+"""Width of the column of names."""
+_MAX_FLOWS = 8
+"""Largest number of flows with a line each; above it only the fastest and slowest have one."""
 _EXTREMES = 3
-"""So many of the fastest and of the slowest."""
+"""Number of fastest and of slowest flows shown."""
 FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad", "unchecked": "doubt"}
 
 Row = tuple[str, ...]
@@ -36,26 +36,33 @@ Row = tuple[str, ...]
 def report_lines(
     run: Run, result: Report, file: Path | None, all_flows: bool = False, of_path: bool = True
 ) -> list[str]:
-    """All of it; of many flows the extremes only, unless `all_flows` are asked for. Without `of_path` only what was
-    measured: not what the path and the hosts were set to, and what is expected of that."""
+    """Format the report of a run.
+
+    Args:
+        run: The run.
+        result: Its analysis.
+        file: Its file, if saved.
+        all_flows: Show every flow, not only the fastest and slowest of many.
+        of_path: Include the settings of path and hosts, and the predictions from them.
+    """
     experiment, environment, fidelity = run.experiment, run.environment, run.fidelity
-    told_below = (result.verdict.sentence, *fidelity.reasons)
+    shown_below = (result.verdict.sentence, *fidelity.reasons)
     reason = f" ({environment.reason})" if environment.reason else ""
     where = f"{environment.backend}, {environment.clock} clock, {environment.system}{reason}"
     return [
         toned(f"{experiment.name}: {experiment.title}", "title"),
         *_facts(
             ("NOT RUN", environment.reason) if environment.backend == "replay" else ("ran on", where),
-            *((("with", _with(run)),) if of_path else ()),
+            *((("with", _settings(run)),) if of_path else ()),
             ("measured", _measured(run, result)),
-            *_together(result),
+            *_fairness(result),
         ),
         *_flows(experiment, result.flows, all_flows),
         *_udp(experiment, result.udp, all_flows),
         *(_models(result.comparisons) if of_path else ()),
         *_facts(
             ("why", result.verdict.sentence),
-            *((("", result.note),) if result.note and result.note not in told_below else ()),
+            *((("", result.note),) if result.note and result.note not in shown_below else ()),
             ("fidelity", toned(fidelity.status, FIDELITY[fidelity.status])),
             *(("", reason) for reason in fidelity.reasons),
             *((("cut short", run.note),) if not run.complete and run.note else ()),
@@ -67,7 +74,7 @@ def report_lines(
 
 
 def _facts(*facts: Row) -> list[str]:
-    """On a terminal in lines of its width; a file's name stays in one piece, to be copied."""
+    """Format facts, folded to the terminal; paths stay whole, to be copied."""
     room = width()
     lines = []
     for name, text in facts:
@@ -77,73 +84,66 @@ def _facts(*facts: Row) -> list[str]:
 
 
 def _packets(run: Run, file: Path | None) -> list[Row]:
-    """What was kept of packets: where they are, and how many."""
+    """Return the file and the counts of captured packets."""
     if not run.captured:
         return []
-    told = [
+    parts = [
         f"{each.interface} {count(each.packets, 'packet')}"
-        + (
-            f", and no room for {each.left_out} after them: take a larger capture_size"
-            if each.left_out
-            else ""
-        )
+        + (f", and {each.left_out} more did not fit: use a larger capture_size" if each.left_out else "")
         for each in run.captured
     ]
-    kept = file is not None and packets.file_of(file).exists()
-    where = str(packets.file_of(file)) if file is not None and kept else "are not there: the file is gone"
-    return [("packets", where), *(("", each) for each in told)]
+    is_saved = file is not None and packets.file_of(file).exists()
+    where = str(packets.file_of(file)) if file is not None and is_saved else "missing: the file was deleted"
+    return [("packets", where), *(("", each) for each in parts)]
 
 
-def _with(run: Run) -> str:
+def _settings(run: Run) -> str:
     given = {name: text for name, text in settings(run.experiment).items() if is_parameter_known(run, name)}
-    if not is_imported(run) and run.experiment.name != "by-hand":  # nobody gave these a seed
+    # Imported runs and runs by hand have no seed.
+    if not is_imported(run) and run.experiment.name != "by-hand":
         given["seed"] = str(run.experiment.seed)
     path = run.experiment.path
     if path.queue_packets is not None:
         given["queue"] = path.queue_text
     if path.rate is None:
-        given.pop("queue", None)  # nobody gave it, and nothing queues there
+        given.pop("queue", None)  # a default, and unused without a rate
     if path.unread:
         given["not read:"] = ", ".join(path.unread)
     return ", ".join(f"{name} {value}" for name, value in given.items())
 
 
 def _measured(run: Run, result: Report) -> str:
-    told = []
+    parts = []
     if result.flows:
-        told.append(
+        parts.append(
             f"{_throughput(run, result)}   {count(len(result.flows), 'flow')},"
             f" {_counted(result.loss_events, 'loss event')}"
-            + (
-                f" ({result.spurious_events} of them undone, nothing was lost)"
-                if result.spurious_events
-                else ""
-            )
+            + (f" ({result.spurious_events} of them spurious and undone)" if result.spurious_events else "")
             + f", {_counted(result.retransmits, 'retransmission')}"
             + (f", {count(result.mark_cuts, 'cut')} by marks" if result.mark_cuts else "")
         )
         if len(result.flows) == 1 and (steady := result.flows[0].cov) is not None:
-            told.append(f"CoV {units.share(steady)} over the seconds")
+            parts.append(f"CoV {units.share(steady)} over the seconds")
     if result.udp:
         total = sum_or_none(flow.received_bps for flow in result.udp)
-        told.append(
+        parts.append(
             f"UDP {units.or_dash(total, units.rate)}"
             + (f" in {len(result.udp)} flows" if len(result.udp) > 1 else "")
         )
-    return ", ".join(told) or "nothing"
+    return ", ".join(parts) or "nothing"
 
 
 def _throughput(run: Run, result: Report) -> str:
-    """Of all flows, or of each direction; by whose count where it is not the receiver's."""
+    """Return the throughput of all flows or of each direction; names the counting end if not the receiver."""
     rates = []
     for each in result.directions:
         reverse = each.direction == "reverse"
         flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
-        rates.append(f"{each.direction} {units.rate(each.throughput_bps)}{_whose(run, flows)}")
-    return " and ".join(rates) or units.rate(result.throughput_bps) + _whose(run, run.flows)
+        rates.append(f"{each.direction} {units.rate(each.throughput_bps)}{_counting_end(run, flows)}")
+    return " and ".join(rates) or units.rate(result.throughput_bps) + _counting_end(run, run.flows)
 
 
-def _whose(run: Run, flows: Sequence[FlowResult]) -> str:
+def _counting_end(run: Run, flows: Sequence[FlowResult]) -> str:
     return " by the sender's count" if is_imported(run) and counted_by_sender(flows) else ""
 
 
@@ -151,7 +151,7 @@ def _counted(number: int | None, what: str) -> str:
     return f"{units.UNKNOWN} {what}s" if number is None else count(number, what)
 
 
-def _together(result: Report) -> list[Row]:
+def _fairness(result: Report) -> list[Row]:
     if len(result.flows) < 2:
         return []
     if result.directions:
@@ -170,7 +170,7 @@ def _together(result: Report) -> list[Row]:
 
 
 def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:
-    """A table with a line a flow; nothing for one, which is told already."""
+    """Format a table with a line per flow; empty for a single flow, whose figures are shown above."""
     if len(flows) < 2:
         return []
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
@@ -180,7 +180,7 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
     rows = [
         (
             str(flow.flow + 1),
-            _way(experiment, flow.pair, experiment.reversed(flow.flow), both),
+            _direction(experiment, flow.pair, experiment.reversed(flow.flow), both),
             experiment.algorithm(flow.flow) if mixed else "",
             f"{flow.throughput_bps / scale:.2f}",
             f"{100 * flow.share:.1f}",
@@ -204,7 +204,7 @@ def _udp(experiment: Experiment, flows: Sequence[UdpResult], all_flows: bool) ->
     rows = [
         (
             str(flow.flow + 1),
-            _way(experiment, flow.pair, flow.reverse, both),
+            _direction(experiment, flow.pair, flow.reverse, both),
             units.or_dash(flow.sent_bps, lambda rate: f"{rate / scale:.2f}"),
             units.or_dash(flow.received_bps, lambda rate: f"{rate / scale:.2f}"),
             _lost(flow),
@@ -224,12 +224,12 @@ def _lost(flow: UdpResult) -> str:
 
 
 def _scale(rates: Sequence[float]) -> tuple[float, str]:
-    """bit/s of the prefix that suits the largest, and its name: one for a whole column."""
+    """Return the factor and name of the rate unit that suits the largest rate, for a whole column."""
     return next((one for one in SCALES if max(rates) >= one[0]), SCALES[-1])
 
 
-def _way(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:
-    """From where to where a flow runs, where flows differ in that."""
+def _direction(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:
+    """Return the direction of a flow where flows differ in direction."""
     if experiment.pairs == 1:
         return ("reverse" if reverse else "forward") if both else ""
     ends = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
@@ -237,24 +237,24 @@ def _way(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:
 
 
 def _listed(head: Row, rows: Sequence[Row], rates: Sequence[float], all_flows: bool) -> list[str]:
-    """The rows below their head, without columns that nothing stands in; of many those with extreme `rates`."""
+    """Format the rows below their head, without empty columns; of many rows those with extreme `rates`."""
     used = [place for place in range(len(head)) if any(row[place] for row in rows)]
     by_rate = sorted(range(len(rows)), key=lambda place: -rates[place])
-    few = all_flows or len(rows) <= _MANY
+    few = all_flows or len(rows) <= _MAX_FLOWS
     shown = [
         rows[place] for place in (range(len(rows)) if few else [*by_rate[:_EXTREMES], *by_rate[-_EXTREMES:]])
     ]
     lines = table([tuple(row[place] for place in used) for row in (head, *shown)], right=True, indent=4)
     if not few:
-        between = f"{len(rows) - 2 * _EXTREMES} between these: --flows shows them"
+        between = f"{len(rows) - 2 * _EXTREMES} more: --flows shows them"
         lines.insert(1 + _EXTREMES, toned(f"    ... {between}", "faint"))
     return lines
 
 
 def _models(compared: Sequence[ModelComparison]) -> list[str]:
-    """A line for each prediction, and why it is off; the same reason of several once, below the last of them.
+    """Format a line per prediction and its error's reason, once for several with the same reason.
 
-    Its formula goes below where the line would not fit.
+    Formulas go on lines of their own where they do not fit.
     """
     if not compared:
         return []
@@ -263,7 +263,7 @@ def _models(compared: Sequence[ModelComparison]) -> list[str]:
             ("▸" if place == 0 else " ") + (toned("✓", "good") if each.within else " "),
             each.prediction.label,
             units.rate(each.prediction.throughput_bps),
-            _how_far(each),
+            _error(each),
         )
         for place, each in enumerate(compared)
     ]
@@ -272,15 +272,15 @@ def _models(compared: Sequence[ModelComparison]) -> list[str]:
     below = room is not None and any(length(line) > room for line in lines)
     if below:
         lines = table(cells)
-    told = _facts(("models", "▸ binds, ✓ explains the run; how far it is off each (± tolerance)"))
+    parts = _facts(("models", "▸ binds, ✓ explains the run; error of each (± tolerance)"))
     for place, (each, after) in enumerate(zip_longest(compared, compared[1:])):
-        told += [lines[place], *(_below(formulas[place]) if below else [])]
+        parts += [lines[place], *(_below(formulas[place]) if below else [])]
         if each.reason and (after is None or after.reason != each.reason):
-            told += _below(each.reason)
-    return told
+            parts += _below(each.reason)
+    return parts
 
 
-def _how_far(each: ModelComparison) -> str:
+def _error(each: ModelComparison) -> str:
     if each.judgement == "capped":
         return "capped by the link"
     return f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)"

@@ -1,4 +1,4 @@
-"""`tcptutor run`: one experiment without the app, what came out of it beside the models' predictions."""
+"""`tcptutor run`: run one experiment and print its report with the models' predictions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROGRESS_PERIOD = 0.2
 
 
 class _Progress:
-    """One line on standard error that follows the run; nothing when that is not a terminal."""
+    """A progress line on standard error; hidden when standard error is not a terminal."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -62,7 +62,7 @@ class _Progress:
 async def _conduct(
     experiment: Experiment, backend: str, clock: str, store: RunStore
 ) -> tuple[ConductedRun, TutorError | None]:
-    """The run, whole or cut short, and what cut it short. Raises TutorError before it has begun."""
+    """Run the experiment; return the run and the error that cut it short. Raises TutorError before it has begun."""
     lab, progress = Lab(backend, clock), _Progress(experiment)
     try:
         progress.write("starting the lab")
@@ -86,7 +86,7 @@ async def _conduct(
 
 
 def open_store() -> RunStore:
-    """The user's runs; what killed programs left behind is in files of its own then."""
+    """Open the user's run files, and recover the runs of killed programs."""
     store = RunStore(places.runs())
     store.recover(warn)
     return store
@@ -102,16 +102,19 @@ def run_experiment(
     as_json: bool,
     all_flows: bool,
 ) -> int:
-    """The exit code, 1 when nothing was measured or not all was kept. Raises TutorError before anything has run."""
-    wanted = course.experiment(experiment, settings, seed, scale=scale)
-    if expected := capture_size(wanted):
+    """Run an experiment and return the exit code: 1 when nothing was measured or saving failed.
+
+    Raises TutorError before the run.
+    """
+    chosen = course.experiment(experiment, settings, seed, scale=scale)
+    if expected := capture_size(chosen):
         remark(expected.sentence)
-    conducted, problem = run_until_signal(_conduct(wanted, backend, clock, open_store()))
+    conducted, problem = run_until_signal(_conduct(chosen, backend, clock, open_store()))
     run, file = conducted.run, conducted.file
     warn_if_unsaved(conducted.unsaved)
     if conducted.packets_unsaved:
         warn(conducted.packets_unsaved)
-    kept = f"; {run.experiment_s:.1f} s of it are kept in {file}" if file else ""
+    saved = f"; {run.experiment_s:.1f} s of it are saved in {file}" if file else ""
     result = report(run)
     if as_json and (file or not result.is_empty):
         print_json(document(run, str(file) if file else None))
@@ -120,19 +123,19 @@ def run_experiment(
     elif not as_json:
         print_report(run, result, file, all_flows)
     if problem is not None:
-        warn(f"{problem}{kept}")
+        warn(f"{problem}{saved}")
         return problem.exit_code
     return 1 if conducted.unsaved or conducted.packets_unsaved else 0
 
 
 def warn_if_unsaved(why: str) -> None:
-    """Say why a run could not be kept; nothing for an empty `why`."""
+    """Warn that a run could not be saved, unless `why` is empty."""
     if why:
-        warn(f"the run is not kept: {why}")
+        warn(f"the run was not saved: {why}")
 
 
 def print_report(
     run: Run, result: Report, file: Path | None, all_flows: bool = False, of_path: bool = True
 ) -> None:
-    """What came out of `run`, for people; `of_path` as `report_lines` has it."""
+    """Print the report of `run`; `of_path` as in `report_lines`."""
     print_lines(report_lines(run, result, file, all_flows, of_path))

@@ -1,4 +1,4 @@
-"""`tcptutor runs`: the runs that are kept, newest first, a line each."""
+"""`tcptutor runs`: list the stored runs, newest first, one per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tcptutor.analysis import is_imported, is_parameter_known, report
 from tcptutor.base import places, units
 from tcptutor.base.columns import length, table
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
-from tcptutor.commands.journal import opened_journal
+from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue, short_name
@@ -27,70 +27,70 @@ _PLACE = tuple[str, str]
 """Module and step of a page."""
 
 
-class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One line, as --json has it."""
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored run as --json prints it."""
 
     id: str
     short: str
     started: str
-    """ISO 8601, with its zone."""
+    """ISO 8601, with time zone."""
     experiment: str
     module: str | None
     page: str | None
-    """The step on whose page it was made; None for one of the command line or of the bench."""
+    """Step of the page where it was made; None for the command line and the workbench."""
     name: str | None
-    """That it was kept under on the bench."""
+    """Name given on the workbench."""
     settings: dict[str, str]
-    """Those that differ from the experiment's own, as they are typed."""
+    """Settings that differ from the experiment's own, as typed."""
     seed: int | None
-    """None of an imported run."""
+    """None for an imported run."""
     throughput_bps: float | None
-    """None where no flow was measured."""
+    """None if no flow was measured."""
     udp_bps: float | None
-    """Of all UDP flows, at their receivers; None without any."""
+    """Sum of all UDP flows at their receivers; None without any."""
     limited_by: str | None
     fidelity: str
     complete: bool
     backend: str
     file: str
     packets: str | None
-    """The file of those that were kept; None without any."""
+    """File with its packets; None without any."""
 
 
 def list_runs(experiment: str | None, module: str | None, page: str | None, most: int, as_json: bool) -> int:
-    """The exit code. Raises UsageError for a name that there is not."""
+    """List the runs and return the exit code. Raises UsageError for an unknown name."""
     catalogue = Catalogue(places.lessons())
-    wanted = None if experiment is None else catalogue.full_name(experiment)
+    full_name = None if experiment is None else catalogue.full_name(experiment)
     steps = _steps(module, page)
     pages, names = _pages(), _names()
-    found: list[KeptRun] = []
+    matches: list[StoredRun] = []
     more = False
     for file in exchange.kept_runs(warn):
         place = pages.get(file.stem)
         if page is not None and place not in steps:
             continue
-        if most and len(found) == most:
+        if most and len(matches) == most:
             more = True
             break
         if (run := _readable(file)) is None:
             continue
         of_module = module in (run.experiment.name.partition("/")[0], place and place[0])
-        if (wanted is None or run.experiment.name == wanted) and (module is None or of_module):
-            found.append(_kept(run, file, place, names.get(run.id), catalogue))
+        if (full_name is None or run.experiment.name == full_name) and (module is None or of_module):
+            matches.append(_stored_run(run, file, place, names.get(run.id), catalogue))
     if as_json:
-        print_json({"runs": msgspec.to_builtins(found)})
-    elif found:
-        print_lines(_lines(found))
+        print_json({"runs": msgspec.to_builtins(matches)})
+    elif matches:
+        print_lines(_lines(matches))
         if more:
             print_lines([toned(f"the newest {most}: -n 0 lists all", "faint")])
     else:
-        asked = "such " if experiment or module or page else ""
-        print_lines([f"no {asked}run is kept in {places.runs()}: `tcptutor run random-loss` makes one"])
+        matching = "matching " if experiment or module or page else ""
+        print_lines([f"no {matching}runs in {places.runs()}: make one with `tcptutor run random-loss`"])
     return 0
 
 
 def _steps(module: str | None, page: str | None) -> set[_PLACE]:
-    """The pages that are meant. Raises UsageError for a module or page that there is not."""
+    """Return the pages that match. Raises UsageError for an unknown module or page."""
     modules = {each.id: each for each in course.load().modules}
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules))
@@ -107,11 +107,11 @@ def _steps(module: str | None, page: str | None) -> set[_PLACE]:
 
 
 def _pages() -> Mapping[str, _PLACE]:
-    """Where each run was made, by its id; nothing for those of the command line."""
+    """Return the page where each run was made, by run id; runs of the command line have none."""
     if not os.path.lexists(places.state() / "journal.db"):
         return {}
     try:
-        with opened_journal() as journal:
+        with open_journal() as journal:
             # A run of the bench is on no page.
             return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
     except JournalError as error:
@@ -120,7 +120,7 @@ def _pages() -> Mapping[str, _PLACE]:
 
 
 def _names() -> Mapping[str, str]:
-    """What runs of the bench were kept under, by their ids."""
+    """Return the names of runs from the workbench, by run id."""
     try:
         return {each.run: each.name for each in Benches.of_user().all() if each.run}
     except JournalError as error:
@@ -136,9 +136,11 @@ def _readable(file: Path) -> Run | None:
         return None
 
 
-def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogue: Catalogue) -> KeptRun:
+def _stored_run(
+    run: Run, file: Path, place: _PLACE | None, name: str | None, catalogue: Catalogue
+) -> StoredRun:
     result = report(run)
-    return KeptRun(
+    return StoredRun(
         id=run.id,
         short=exchange.short_id(file),
         started=run.started,
@@ -159,33 +161,33 @@ def _kept(run: Run, file: Path, place: _PLACE | None, name: str | None, catalogu
         complete=run.complete,
         backend=run.environment.backend,
         file=str(file),
-        packets=str(kept) if (kept := packets.file_of(file)).exists() else None,
+        packets=str(packet_file) if (packet_file := packets.file_of(file)).exists() else None,
     )
 
 
-def _lines(found: Sequence[KeptRun]) -> list[str]:
-    """In columns; seed and settings below where a terminal is too narrow."""
+def _lines(matches: Sequence[StoredRun]) -> list[str]:
+    """Format the runs in columns, with seed and settings on a second line if the terminal is narrow."""
     head = ("id", "started", "experiment", "throughput", "limited by", "fidelity")
-    rows = [head, *(_cells(one, found) for one in found)]
-    changed = [", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in found]
-    beside = [
+    rows = [head, *(_cells(one, matches) for one in matches)]
+    changed = [", ".join(f"{name} {value}" for name, value in one.settings.items()) for one in matches]
+    extra = [
         ("seed", "settings"),
-        *((units.or_dash(one.seed), text) for one, text in zip(found, changed, strict=True)),
+        *((units.or_dash(one.seed), text) for one, text in zip(matches, changed, strict=True)),
     ]
     right = (False, False, False, True, False, False)
-    whole = [(*row, *more) for row, more in zip(rows, beside, strict=True)]
-    lines, room = table(whole, indent=0, right=(*right, True, False)), width()
+    full_rows = [(*row, *more) for row, more in zip(rows, extra, strict=True)]
+    lines, room = table(full_rows, indent=0, right=(*right, True, False)), width()
     if room is None or max(map(length, lines)) <= room:
         return [toned(lines[0], "title"), *lines[1:]]
     lines = table(rows, indent=0, right=right)
-    told = [toned(lines[0], "title")]
-    for line, one, text in zip(lines[1:], found, changed, strict=True):
+    output = [toned(lines[0], "title")]
+    for line, one, text in zip(lines[1:], matches, changed, strict=True):
         below = ", ".join([f"seed {units.or_dash(one.seed)}", *([text] if text else [])])
-        told += [line, *table([(below,)], indent=8, fold=True, width=room)]
-    return told
+        output += [line, *table([(below,)], indent=8, fold=True, width=room)]
+    return output
 
 
-def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
+def _cells(one: StoredRun, all_of_them: Sequence[StoredRun]) -> tuple[str, ...]:
     short = short_name(one.experiment)
     same = {each.experiment for each in all_of_them if short_name(each.experiment) == short}
     rates = [] if one.throughput_bps is None else [units.rate(one.throughput_bps)]
@@ -203,7 +205,7 @@ def _cells(one: KeptRun, all_of_them: Sequence[KeptRun]) -> tuple[str, ...]:
 
 
 def _when(started: str) -> str:
-    """The day and the minute, as the clock at the wall had it."""
+    """Return the local day and minute of the start."""
     try:
         return f"{datetime.fromisoformat(started):%Y-%m-%d %H:%M}"
     except ValueError:

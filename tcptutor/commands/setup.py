@@ -1,18 +1,18 @@
-"""`tcptutor setup`: makes this machine ready, and says what it does."""
+"""`tcptutor setup`: install what is missing on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tcptutor.base.errors import UsageError
-from tcptutor.commands.lab import lab_of
+from tcptutor.commands.lab import find_lab
 from tcptutor.commands.output import print_lines, warn
 from tcptutor.install.plan import TargetLab
 from tcptutor.install.setup import run_setup
 
 
-class _Printed:
-    """What setup tells, printed."""
+class _Printer:
+    """Prints the messages of setup."""
 
     def say(self, line: str) -> None:
         print_lines([line])
@@ -25,10 +25,15 @@ class _Printed:
 
 
 def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) -> int:
-    """The exit code. `source`: a packed lab; `like`: a run, or a lab's fingerprint. Raises TutorError when nothing more
-    can be done.
+    """Set up this machine and return the exit code. Raises TutorError when setup cannot continue.
+
+    Args:
+        assume_yes: Skip confirmations.
+        again: Rebuild an existing guest.
+        source: A packed lab.
+        like: A run, or a lab's fingerprint.
     """
     if source is not None and like is not None:
-        raise UsageError("--from and --lab each say which lab to make: give one of them")
-    target = TargetLab(Path(source) if source else None, lab_of(like) if like else {})
-    return run_setup(_Printed(), assume_yes, again, target)
+        raise UsageError("--from and --lab both choose the lab: use only one of them")
+    target = TargetLab(Path(source) if source else None, find_lab(like) if like else {})
+    return run_setup(_Printer(), assume_yes, again, target)

@@ -1,4 +1,4 @@
-"""`tcptutor shell`: this terminal becomes one of a lab host, and what is sent there becomes runs like any other."""
+"""`tcptutor shell`: a shell on a lab host in this terminal; its traffic is saved as runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from tcptutor.runs.conduct import ConductedSession, GrowingRun
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 
-_LAST_WORD = 1.0
-"""Seconds for what a session tells after it was left: an agent that is silent tells nothing any more."""
+_LAST_EVENTS = 1.0
+"""Seconds to wait for the last events of a session after leaving it; a hung agent sends none."""
 _END_OF_INPUT = b"exit\n"
-"""Not Ctrl-D: a shell that is not yet reading would never see it."""
+"""Not Ctrl-D: a shell that is not yet reading would miss it."""
 
 
 def open_shell(
@@ -43,45 +43,51 @@ def open_shell(
     scale: str,
     backend: str,
 ) -> int:
-    """The exit code. `words`: a host, a page MODULE/PAGE, or both.
+    """Open a shell and return the exit code.
 
-    Raises TutorError before the shell is there, and when the lab has ended under it.
+    Args:
+        words: A host, a page MODULE/PAGE, or both.
+        experiment: Experiment whose network is set up.
+        settings: Parameters of the network.
+        scale: Scale of the experiment.
+        backend: Backend of the lab.
+
+    Raises:
+        TutorError: The shell could not start, or the lab ended under it.
     """
     page, host = _page_and_host(words)
     if page is not None:
         if experiment is not None or settings or scale != "bench":
-            raise UsageError(
-                f"{page.name} says how the lab is set up: leave out --experiment, --set and --scale"
-            )
-        wanted = page.shell.experiment
+            raise UsageError(f"{page.name} defines its own network: omit --experiment, --set and --scale")
+        network = page.shell.experiment
     elif experiment is not None:
-        wanted = course.experiment(experiment, settings, None, scale=scale)
+        network = course.experiment(experiment, settings, None, scale=scale)
     else:
-        wanted = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
-    known = page.shell.hosts if page is not None else host_names(wanted.pairs)
+        network = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
+    known = page.shell.hosts if page is not None else host_names(network.pairs)
     host = host or (known[0] if page is not None else "h1")
     if host not in known:
-        raise UsageError(f"there is no host {host!r}: take one of {', '.join(known)}")
+        raise UsageError(f"there is no host {host!r}: use one of {', '.join(known)}")
     store, runs, began = open_store(), list[GrowingRun](), asyncio.Event()
     opened = _OpenedPage(page) if page is not None else None
     try:
-        run_until_signal(_session(wanted, host, backend, store, runs, began, opened))
+        run_until_signal(_session(network, host, backend, store, runs, began, opened))
     except asyncio.CancelledError:
         if not began.is_set():
             raise KeyboardInterrupt from None
-        # A signal in the session: what was measured is kept.
+        # A signal during the session: report the runs so far.
     finally:
-        _tell(runs, of_path=opened is None or not opened.keeps_fault)
+        _print_reports(runs, of_path=opened is None or not opened.hides_fault)
         if opened is not None:
             opened.goals.close()
             if began.is_set():
                 print_lines(opened.lines)
             if opened.record.trouble:
                 warn(opened.record.trouble)
-    unkept = any(run.unsaved or run.packets_unsaved for run in runs) or (
+    is_unsaved = any(run.unsaved or run.packets_unsaved for run in runs) or (
         opened is not None and opened.record.trouble
     )
-    return 1 if unkept else 0
+    return 1 if is_unsaved else 0
 
 
 class _OpenedPage:
@@ -92,34 +98,36 @@ class _OpenedPage:
         self.goals = WatchedGoals(page.module.id, page.step.id, page.shell, self.record)
 
     @property
-    def keeps_fault(self) -> bool:
-        """Whether something is wrong with the network that the student still has to find."""
+    def hides_fault(self) -> bool:
+        """Return True if the network has a fault that the student still has to find."""
         return bool(self.page.shell.broken) and not self.goals.board.done
 
     @property
     def lines(self) -> list[str]:
-        """How its goals stand."""
+        """Return the lines of its goals."""
         return board_lines(self.page.step.title, self.goals.board)
 
     @property
     def welcome(self) -> list[str]:
-        """What stands there before anything is typed."""
+        """Return the lines shown before the first prompt."""
         commands = [f"  on {command.host}: {command.run}" for command in self.page.shell.commands]
-        asks = f"  `tcptutor check {self.page.name}` in another terminal tells how they stand"
+        asks = f"  `tcptutor check {self.page.name}` in another terminal shows your progress"
         return [*self.lines, asks, *commands]
 
 
 def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
-    """The page, and the host where one is named."""
+    """Split `words` into a page and a host."""
     named = [word for word in words if "/" in word]
     hosts = [word for word in words if "/" not in word]
     if len(named) > 1 or len(hosts) > 1:
-        raise UsageError(f"{' '.join(words)!r} is too much: give a page MODULE/PAGE, a host, or one of each")
+        raise UsageError(
+            f"{' '.join(words)!r} has too many words: write a page MODULE/PAGE, a host, or one of each"
+        )
     return shell_page(named[0]) if named else None, "".join(hosts)
 
 
-def _tell(runs: Sequence[GrowingRun], of_path: bool) -> None:
-    """What came of a session's runs, on standard output; `of_path`: with what the path was."""
+def _print_reports(runs: Sequence[GrowingRun], of_path: bool) -> None:
+    """Print the reports of a session's runs; `of_path` includes the path's settings."""
     for ended in runs:
         warn_if_unsaved(ended.unsaved)
         if ended.packets_unsaved:
@@ -137,11 +145,19 @@ async def _session(
     began: asyncio.Event,
     opened: _OpenedPage | None,
 ) -> None:
-    """A shell on `host` until it ends; the session's runs go to `runs`, `began` is set once the lab is there.
+    """Run a shell on `host` until it ends, and feed the session's events to the goals of its page.
 
-    What it tells goes to the goals of the page that it is of, if any.
+    Args:
+        experiment: The network.
+        host: Host of the shell.
+        backend: Backend of the lab.
+        store: Store of the runs.
+        runs: Receives the session's runs.
+        began: Set when the lab is up.
+        opened: The page, if any.
 
-    Raises TutorError when the lab has ended.
+    Raises:
+        TutorError: The lab has ended.
     """
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
@@ -157,15 +173,15 @@ async def _session(
             if opened is not None:
                 remark("\n".join(opened.welcome))
             try:
-                await _attached(terminal, opened)
+                await _connect(terminal, opened)
             finally:
-                # Also when the terminal is closed: what is in ~ comes out at the end.
+                # Also when the terminal is closed: the files in ~ are copied out at the end.
                 await asyncio.shield(session.leave())
-            done, _ = await asyncio.wait([following], timeout=_LAST_WORD)
+            done, _ = await asyncio.wait([following], timeout=_LAST_EVENTS)
             if done:
                 await following
             if left := session.home.left_out:
-                warn(f"not kept of ~, {units.size(MAX_BYTES)} in all: {', '.join(left)}")
+                warn(f"files in ~ beyond {units.size(MAX_BYTES)} were not saved: {', '.join(left)}")
         finally:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, TutorError):
@@ -184,24 +200,24 @@ def _greeting(host: str, experiment: Experiment, environment: Environment, home:
     return f"""\
 tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
   h2 iperf3 -s -D   starts a server on h2; `h2 COMMAND` runs any command there, h2 alone opens a shell
-  iperf3 -c h2      sends to it; there are {", ".join(host_names(experiment.pairs))}
-  tc                takes mbit for bits, and mbps for bytes a second
-  ~                 is kept in {home}
-  what you send is kept as runs, and explained when you leave"""
+  iperf3 -c h2      sends to it; the hosts are {", ".join(host_names(experiment.pairs))}
+  tc                reads mbit as bits and mbps as bytes per second
+  ~                 is saved in {home}
+  your traffic is saved as runs, and explained when you leave"""
 
 
-async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
-    """This terminal and that one are the same until the shell ends."""
+async def _connect(terminal: Terminal, opened: _OpenedPage | None) -> None:
+    """Connect this terminal to the lab's until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()
-    # Keys typed before the first prompt; None once it is there. Given to the shell earlier they would show up twice.
-    ahead: bytearray | None = bytearray()
+    # Keys typed before the first prompt, None afterwards. Passed to the shell earlier they would be echoed twice.
+    typed_ahead: bytearray | None = bytearray()
 
     def write(data: bytes) -> None:
-        if ahead is None:
+        if typed_ahead is None:
             terminal.write(data)
         else:
-            ahead.extend(data)
+            typed_ahead.extend(data)
 
     def typed() -> None:
         data = os.read(source, 65536)
@@ -216,14 +232,14 @@ async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
     with _raw(source):
         try:
             loop.add_reader(source, typed)
-        except PermissionError:  # a file: all of it is there
+        except PermissionError:  # a regular file cannot be watched
             write(sys.stdin.buffer.read() + _END_OF_INPUT)
         loop.add_signal_handler(signal.SIGWINCH, resized)
         try:
             while data := await terminal.read():
-                if ahead is not None:
-                    terminal.write(bytes(ahead))
-                    ahead = None
+                if typed_ahead is not None:
+                    terminal.write(bytes(typed_ahead))
+                    typed_ahead = None
                 if opened is not None:
                     opened.goals.printed(opened.page.name, data)
                 sys.stdout.buffer.write(data)
@@ -235,12 +251,12 @@ async def _attached(terminal: Terminal, opened: _OpenedPage | None) -> None:
 
 @contextlib.contextmanager
 def _raw(source: int) -> Iterator[None]:
-    """Every key goes to the lab's terminal, Ctrl-C as well."""
+    """Put the terminal in raw mode: every key goes to the lab's terminal, including Ctrl-C."""
     if not os.isatty(source):
         yield
         return
     before = termios.tcgetattr(source)
-    # Not TCSAFLUSH, the default: it throws away what was typed while the lab was starting.
+    # The default, TCSAFLUSH, discards keys typed while the lab was starting.
     tty.setraw(source, termios.TCSADRAIN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""`tcptutor show`: one stored run, on the screen, as text or as JSON; of a sweep its table."""
+"""`tcptutor show`: show a stored run on screen, as text or as JSON, or a sweep's table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
         return _show_sweep(path, as_json)
     run, path = open_run(name, warn)
     if not (as_json or as_text or all_flows) and on_terminal():
-        from tcptutor.ui.viewers import show_run as show_on_screen  # noqa: PLC0415  # Textual takes its time, and JSON needs none of it
+        from tcptutor.ui.viewers import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
         return show_on_screen(run, path)
     result = report(run)
@@ -44,9 +44,11 @@ def _show_sweep(path: Path, as_json: bool) -> int:
         print_json(sweep_document(results, str(path)))
         return 0
     if not results.rows:
-        raise TutorError(f"no cell of {path} has a result: run its sweep to its end")
+        raise TutorError(f"no cell of {path} has a result: finish its sweep")
     print_lines([*sweep_lines(results), f"file  {path}"])
     missing = results.definition.cells - len(results.rows)
     if missing:
-        warn(f"{count(missing, 'cell')} of {results.definition.cells} are missing: the same sweep goes on")
+        warn(
+            f"{count(missing, 'cell')} of {results.definition.cells} are missing: repeat the sweep to continue"
+        )
     return 0

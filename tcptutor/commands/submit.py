@@ -1,4 +1,4 @@
-"""`tcptutor submit`: all that a student did, in one file to be handed in."""
+"""`tcptutor submit`: write a student's work to one file to hand in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tcptutor.base import places, units
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.journal import opened_journal
+from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
@@ -20,20 +20,20 @@ from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.collect import Collected, collect
 from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in
 
-_MOST_PAGES = 5
-"""Pages of a module that are named."""
+_MAX_PAGES = 5
+"""Largest number of pages listed per module."""
 
 
 def submit(output: str | None, replace: bool, as_json: bool) -> int:
-    """The exit code. What is missing is said before it is written. Raises TutorError."""
+    """Report missing work, write the hand-in and return the exit code. Raises TutorError."""
     path = Path(output or f"hand-in{SUFFIX}")
     if path.suffix != SUFFIX:
-        raise UsageError(f"{quoted(path.name)} would not be found: give a name that ends in {SUFFIX}")
+        raise UsageError(f"{quoted(path.name)} is not a hand-in's name: use one that ends in {SUFFIX}")
     check_targets([path], [], replace=replace)
     course, problems = read_course(places.lessons())
     for problem in problems:
         warn(str(problem))
-    with opened_journal() as journal:
+    with open_journal() as journal:
         collected = collect(journal, course)
         progress = journal.progress(course)
     left = {
@@ -43,11 +43,11 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
         for module in course.modules
     }
     if not collected.events:
-        raise UsageError("nothing was done yet that could be handed in: `tcptutor` opens the course")
+        raise UsageError("there is no work to hand in yet: `tcptutor` opens the course")
     if not as_json:
         print_lines(_missing(collected, course, left))
     with Bar("runs", len(collected.runs)) as bar:
-        write_hand_in(path, collected.manifest, collected.events, collected.runs, bar.one_more)
+        write_hand_in(path, collected.manifest, collected.events, collected.runs, bar.advance)
     size = path.stat().st_size
     if as_json:
         manifest = collected.manifest
@@ -72,11 +72,11 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
 def _deadline(marks: MarkScheme) -> Iterator[str]:
     if (deadline := moment(marks.deadline)) is None:
         return
-    granted = f", and {marks.grace_hours:g} h more are granted" if marks.grace_hours else ""
-    late = f"what is done later gives {marks.late:.0%} of its marks"
-    told = "was" if deadline < datetime.now(UTC) else "is"
+    granted = f", plus {marks.grace_hours:g} h of grace" if marks.grace_hours else ""
+    late = f"later work gets {marks.late:.0%} of its marks"
+    verb = "was" if deadline < datetime.now(UTC) else "is"
     local = deadline.astimezone().isoformat(sep=" ", timespec="minutes")
-    yield f"  the deadline {told} {local}{granted}: {late}"
+    yield f"  the deadline {verb} {local}{granted}: {late}"
 
 
 def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -84,15 +84,15 @@ def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[s
     if manifest.student:
         yield f"{manifest.student} in the course {manifest.course}"
     else:
-        yield "you are enrolled in no course: `tcptutor enrol CODE STUDENT`, where your course grades"
+        yield "you are not enrolled: if your course is graded, run `tcptutor enrol CODE STUDENT`"
     yield from _deadline(course.marks)
     for module in course.modules:
         of_module = left[module.id]
         if not of_module:
-            yield f"  {module.title}: all is done"
+            yield f"  {module.title}: complete"
             continue
-        named = ", ".join(of_module[:_MOST_PAGES])
-        more = f" and {len(of_module) - _MOST_PAGES} more" if len(of_module) > _MOST_PAGES else ""
+        named = ", ".join(of_module[:_MAX_PAGES])
+        more = f" and {len(of_module) - _MAX_PAGES} more" if len(of_module) > _MAX_PAGES else ""
         yield f"  {module.title}, {len(of_module)} of {count(len(module.step_ids), 'page')} left: {named}{more}"
     for line in manifest.missing:
         yield f"  {line}"

@@ -1,4 +1,4 @@
-"""`tcptutor sweep`: says what will run, runs what is missing, keeps each result at once, and tells what came out."""
+"""`tcptutor sweep`: run missing cells of a grid, save each result at once, and print the table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define, load
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line asks for."""
+    """Arguments of `tcptutor sweep`."""
 
     experiment: str
     grid: Sequence[str]
@@ -50,7 +50,7 @@ class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str | None = None
     plot: Path | None = None
     replace: bool = False
-    """A plot that is there may be written over."""
+    """Overwrite an existing plot."""
     x: str | None = None
     y: str | None = None
     group: str | None = None
@@ -59,39 +59,45 @@ class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_sweep(request: SweepRequest) -> int:
-    """The exit code. Raises TutorError; what is in the file then stays there."""
+    """Run the sweep and return the exit code. Raises TutorError; saved results stay in the file."""
     if request.grid:
         catalogue = Catalogue(places.lessons())
         request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
         axes = read_axes(request.grid)
         settings = {parameter_name(name): value for name, value in request.settings.items()}
-        whole = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
+        all_cells = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
     else:
         swept = _of_page(request)
-        axes, settings, whole = page.axes(swept), swept.settings, page.cells(swept)
+        axes, settings, all_cells = page.axes(swept), swept.settings, page.cells(swept)
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     check_regular(path)
     if request.plot is not None:
         plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
-        replace = request.replace or _is_plot_of_before(request, path)
+        replace = request.replace or _is_own_plot(request, path)
         check_targets([request.plot], [path], replace=replace, elsewhere="give another --plot")
     if request.cluster is None:
-        experiments = [cell.experiment for cell in whole]
+        experiments = [cell.experiment for cell in all_cells]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
     else:
         where = _on_cluster(request)
     definition = define(
-        request.experiment, request.scale, settings, axes, request.seed, (where.backend, where.clock), whole
+        request.experiment,
+        request.scale,
+        settings,
+        axes,
+        request.seed,
+        (where.backend, where.clock),
+        all_cells,
     )
     if request.dry_run:
-        _announce(request, whole, where)
+        _announce(request, all_cells, where)
         return 0
     with Store(path, definition) as store:
-        return _fill(request, store, whole, where)
+        return _fill(request, store, all_cells, where)
 
 
-def _is_plot_of_before(request: SweepRequest, path: Path) -> bool:
-    """Whether what is in the plot's place is what this sweep drew when it ended last: the same command goes on."""
+def _is_own_plot(request: SweepRequest, path: Path) -> bool:
+    """Return True if the existing plot was drawn by this sweep when it last ended."""
     if request.plot is None or not (request.plot.is_file() and path.is_file()):
         return False
     try:
@@ -102,15 +108,15 @@ def _is_plot_of_before(request: SweepRequest, path: Path) -> bool:
 
 
 def _of_page(request: SweepRequest) -> SweepActivity:
-    """The sweep of the page that is named in place of an experiment. Raises UsageError."""
+    """Return the sweep of the page named in place of an experiment. Raises UsageError."""
     if request.settings or request.seed is not None or request.scale != "bench":
         raise UsageError(
-            "without --grid a page's own sweep is run as it is: leave --set, --seed and --scale out, or give --grid"
+            "without --grid a page's own sweep runs unchanged: omit --set, --seed and --scale, or add --grid"
         )
-    whole, _ = read_course()
+    all_cells, _ = read_course()
     swept = {
         f"{module.id}/{step.id}": step.sweep
-        for module in whole.modules
+        for module in all_cells.modules
         for step in module.steps
         if step.sweep
     }
@@ -121,30 +127,30 @@ def _of_page(request: SweepRequest) -> SweepActivity:
 
 
 def _on_cluster(request: SweepRequest) -> Place:
-    """Guests with the virtual clock. Raises UsageError when anything else is asked for."""
+    """Return guests with the virtual clock. Raises UsageError if the user asks for anything else."""
     if request.backend == "host" or request.clock == "real":
         raise UsageError(
-            "--cluster: runs in real time disturb each other: leave --backend and --clock out, for the virtual clock"
+            "--cluster: real-time runs disturb each other: omit --backend and --clock to use the virtual clock"
         )
     if request.jobs is not None:
-        raise UsageError("--cluster: each worker runs as many cells as it has threads: leave --jobs out")
+        raise UsageError("--cluster: each worker runs as many cells as it has threads: omit --jobs")
     return Place("guest", "virtual", 1, "on the cluster")
 
 
-def _fill(request: SweepRequest, store: Store, whole: Sequence[Cell], where: Place) -> int:
-    missing = [cell for cell in whole if cell.index not in store.table.rows]
+def _fill(request: SweepRequest, store: Store, all_cells: Sequence[Cell], where: Place) -> int:
+    missing = [cell for cell in all_cells if cell.index not in store.table.rows]
     if store.table.damaged:
-        _tell(
+        _print_progress(
             f"{count(store.table.damaged, 'damaged line')} in {store.path}: their cells run again",
             request,
         )
     if missing:
-        _announce(request, missing, where, done=len(whole) - len(missing))
-        problem = run_until_signal(_run(request, store, missing, where, len(whole)))
+        _announce(request, missing, where, done=len(all_cells) - len(missing))
+        problem = run_until_signal(_run(request, store, missing, where, len(all_cells)))
     else:
         problem = None
     if not (store.table.rows or store.table.failures):
-        return _end(store, problem, store.table.definition)
+        return _exit_code(store, problem, store.table.definition)
     if request.as_json:
         print_json(document(store.table, str(store.path)))
     else:
@@ -154,21 +160,21 @@ def _fill(request: SweepRequest, store: Store, whole: Sequence[Cell], where: Pla
         plot.draw(store.table, request.x, request.plot, request.y or plot.USUAL, request.group)
         if not request.as_json:
             print_lines([f"plot  {request.plot}"])
-    return _end(store, problem, store.table.definition)
+    return _exit_code(store, problem, store.table.definition)
 
 
-def _end(store: Store, problem: TutorError | None, definition: Definition) -> int:
-    kept = f"{len(store.table.rows)} of {count(definition.cells, 'cell')} are kept in {store.path}"
+def _exit_code(store: Store, problem: TutorError | None, definition: Definition) -> int:
+    saved = f"{len(store.table.rows)} of {count(definition.cells, 'cell')} are saved in {store.path}"
     if problem is not None:
-        warn(f"{problem}; {kept}: the same command goes on")
+        warn(f"{problem}; {saved}: repeat the command to continue")
         return problem.exit_code
     failures = list(store.table.failures.values())
     if failures:
         first = failures[0]
         at = ", ".join(f"{name}={value}" for name, value in first.point.items()) or f"seed {first.seed}"
         warn(
-            f"{count(len(failures), 'cell')} failed, the first ({at}): {first.reason}; {kept}: "
-            "the same command tries them again"
+            f"{count(len(failures), 'cell')} failed, the first ({at}): {first.reason}; {saved}: "
+            "repeat the command to retry them"
         )
         return 3 if all(one.exit_code == 3 for one in failures) and not store.table.rows else 1
     return 0
@@ -177,14 +183,14 @@ def _end(store: Store, problem: TutorError | None, definition: Definition) -> in
 async def _run(
     request: SweepRequest, store: Store, missing: Sequence[Cell], where: Place, total: int
 ) -> TutorError | None:
-    """Run the `missing` cells and keep what comes out; gives what ended it too early."""
+    """Run the `missing` cells and save the results; return the error that ended the sweep early."""
     try:
         with Bar(request.experiment, total, total - len(missing)) as bar:
             async with aclosing(_outcomes(request, missing, where)) as outcomes:
                 async for outcome in outcomes:
                     store.add(outcome)
-                    told = units.rate(outcome.throughput_bps) if isinstance(outcome, Row) else "failed"
-                    bar.one_more(told)
+                    output = units.rate(outcome.throughput_bps) if isinstance(outcome, Row) else "failed"
+                    bar.advance(output)
     except asyncio.CancelledError:
         return LabError("stopped")
     except TutorError as error:
@@ -201,9 +207,13 @@ async def _outcomes(
             Cluster(request.cluster) as workers,
             aclosing(workers.results(experiments, where.clock, run_row, Row)) as rows,
         ):
-            async for number, made in rows:
+            async for number, result in rows:
                 cell = missing[number]
-                yield cell_failure(cell, made) if isinstance(made, TutorError) else assign_cell(made, cell)
+                yield (
+                    cell_failure(cell, result)
+                    if isinstance(result, TutorError)
+                    else assign_cell(result, cell)
+                )
         return
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, run in runs:
@@ -221,17 +231,19 @@ def _outcome(cell: Cell, run: Run | TutorError) -> Outcome:
 
 
 def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
-    """How many cells, how long, and where, before anything runs."""
-    there = f"{done} are done, " if done else ""
-    text = f"{there}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"
+    """Print the number of cells, the expected time and the place."""
+    progress = f"{done} are done, " if done else ""
+    text = (
+        f"{progress}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"
+    )
     if request.cluster is None:
         expected = place.expected_seconds([cell.experiment for cell in missing], where)
         text += f": about {duration(expected)}"
-    _tell(text, request)
+    _print_progress(text, request)
 
 
-def _tell(text: str, request: SweepRequest) -> None:
-    """To a reader: never into JSON, and not into the errors of a script."""
+def _print_progress(text: str, request: SweepRequest) -> None:
+    """Print progress, but never into JSON or a script's errors."""
     if not request.as_json:
         print_lines([text])
     elif sys.stderr.isatty():
@@ -239,22 +251,22 @@ def _tell(text: str, request: SweepRequest) -> None:
 
 
 def lines(results: SweepTable) -> list[str]:
-    """A line for each point, in columns, with a head; why runs are not valid is below where a terminal is narrow."""
-    found = points(results.sorted_rows())
-    if not found:
+    """Format a line per point below a head; reasons for invalid runs go below if the terminal is narrow."""
+    grid_points = points(results.sorted_rows())
+    if not grid_points:
         return []
-    names = list(found[0].point)
+    names = list(grid_points[0].point)
     rows = [[*names, "runs", "throughput", "model", "difference", "limited by"]]
-    rows += [_cells(point, names) for point in found]
-    doubts = ["", *map(not_valid, found)]
-    told, room = table([[*row, doubt] for row, doubt in zip(rows, doubts, strict=True)], indent=0), width()
-    if room is not None and max(map(len, told)) > room:
-        told = []
+    rows += [_cells(point, names) for point in grid_points]
+    doubts = ["", *map(not_valid, grid_points)]
+    output, room = table([[*row, doubt] for row, doubt in zip(rows, doubts, strict=True)], indent=0), width()
+    if room is not None and max(map(len, output)) > room:
+        output = []
         for line, doubt in zip(table(rows, indent=0), doubts, strict=True):
-            told += [line, *(table([(doubt,)], indent=4, fold=True, width=room) if doubt else [])]
-    if any(len(point.seeds) > 1 for point in found):
-        told.append(f"± is half the {LEVEL:.0%} confidence interval of the mean over the seeds")
-    return told
+            output += [line, *(table([(doubt,)], indent=4, fold=True, width=room) if doubt else [])]
+    if any(len(point.seeds) > 1 for point in grid_points):
+        output.append(f"± is half the {LEVEL:.0%} confidence interval of the mean over the seeds")
+    return output
 
 
 def _cells(point: Point, names: Sequence[str]) -> list[str]:
@@ -270,8 +282,8 @@ def _cells(point: Point, names: Sequence[str]) -> list[str]:
 
 
 def document(results: SweepTable, file: str) -> dict[str, Any]:
-    """A sweep as plain JSON: what was asked for, each row, each failure, and the points with their intervals."""
-    whole: dict[str, Any] = msgspec.to_builtins(
+    """Return a sweep as plain JSON: definition, rows, failures, and points with intervals."""
+    all_cells: dict[str, Any] = msgspec.to_builtins(
         {
             "file": file,
             "definition": results.definition,
@@ -281,6 +293,6 @@ def document(results: SweepTable, file: str) -> dict[str, Any]:
             "failures": [results.failures[cell] for cell in sorted(results.failures)],
         }
     )
-    for each in (*whole["rows"], *whole["failures"]):
-        del each["type"]  # the file's own mark
-    return whole
+    for each in (*all_cells["rows"], *all_cells["failures"]):
+        del each["type"]  # internal tag of the file
+    return all_cells

@@ -1,4 +1,4 @@
-"""Where a command may write what the user asked for: it never destroys what it reads, nor what is there already."""
+"""Checks of output paths: a command never destroys its input or an existing file."""
 
 from __future__ import annotations
 
@@ -13,44 +13,50 @@ ELSEWHERE = "give another place with -o"
 def check_targets(
     targets: Sequence[Path], inputs: Sequence[Path], *, replace: bool, elsewhere: str = ELSEWHERE
 ) -> None:
-    """Look at all places to be written before the first one is.
+    """Check all targets before the first one is written.
 
-    Raises UsageError, one line, for a target that is one of `inputs` (also by a link), that another one is as well,
-    that is a device, a pipe or a folder, and, unless `replace`, that is there already. `elsewhere` says how the user
-    gives another place.
+    Args:
+        targets: The files to write.
+        inputs: The files that are read.
+        replace: Allow overwriting existing files.
+        elsewhere: Says in the error how the user can give another place.
+
+    Raises:
+        UsageError: A target is an input (also by a link), another target, a device, a pipe or a folder; or it
+            exists and `replace` is off.
     """
     seen = dict[Path, Path]()
     for target in targets:
-        place = _place(target)
-        if place in seen:
+        resolved = _resolved(target)
+        if resolved in seen:
             raise UsageError(f"two results would be written to {target}: {elsewhere}")
-        seen[place] = target
+        seen[resolved] = target
         for read in inputs:
-            if place == _place(read) or _same(target, read):
-                raise UsageError(f"{target} is what is read: {elsewhere}")
+            if resolved == _resolved(read) or _is_same_file(target, read):
+                raise UsageError(f"{target} is also the input: {elsewhere}")
         check_regular(target, elsewhere)
         if target.is_file() and not replace:
-            raise UsageError(f"{target} is there already: {elsewhere}, or --replace to write over it")
+            raise UsageError(f"{target} already exists: {elsewhere}, or overwrite it with --replace")
 
 
 def check_regular(target: Path, elsewhere: str = ELSEWHERE) -> None:
-    """Raise UsageError, one line, for a place with something that is no file, and without opening it."""
+    """Raise UsageError if `target` exists and is not a regular file, without opening it."""
     if target.is_dir():
-        raise UsageError(f"{target} is a folder: give the name of a file in it")
+        raise UsageError(f"{target} is a folder: name a file in it")
     if target.exists() and not target.is_file():
         raise UsageError(f"{target} is a device or a pipe, not a file: {elsewhere}")
 
 
-def _place(path: Path) -> Path:
-    """Where it is, through all links."""
+def _resolved(path: Path) -> Path:
+    """Resolve all links of a path."""
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # links that go round in a circle
+    except (OSError, RuntimeError):  # circular links
         return path.absolute()
 
 
-def _same(one: Path, other: Path) -> bool:
-    """Whether both are one file, also under two names."""
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Return True if both paths are the same file."""
     try:
         return one.samefile(other)
     except OSError:

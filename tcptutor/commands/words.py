@@ -1,4 +1,4 @@
-"""Numbers as commands write them: counts, durations, means with their confidence intervals."""
+"""Numbers in the output of commands: counts, durations, means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.points import Point
 
 SCALES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-"""bit/s of each prefix of a rate, with its name."""
+"""Factor and name of each rate unit, bit/s."""
 
 
 def duration(seconds: float) -> str:
-    """ "40 s", "12 min" or "3.5 h"."""
+    """Format seconds like "40 s", "12 min" or "3.5 h"."""
     if seconds < 100:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def not_valid(point: Point) -> str:
-    """ "2 of 5 not valid: only 3 loss events: ...", with the reason that most of them give; empty for none."""
+    """Describe invalid runs with their most common reason: "2 of 5 not valid: only 3 loss events"; empty for none."""
     if not point.doubtful:
         return ""
     return f"{point.doubtful} of {len(point.seeds)} not valid" + (f": {point.doubt}" if point.doubt else "")
 
 
 def count(number: int, what: str) -> str:
-    """ "1 cell", "2 cells"."""
+    """Format a count like "1 cell", "2 cells"."""
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def with_interval(summary: Summary, scale: float, unit: str) -> str:
-    """ "9.53 ± 0.21 Mbit/s": the mean and half the width of its confidence interval."""
+    """Format a mean and half the width of its confidence interval like "9.53 ± 0.21 Mbit/s"."""
     mean = summary.mean / scale
     half = f" ± {_half(summary.half_width / scale, mean)}" if summary.half_width is not None else ""
     return f"{mean:.3g}{half}{unit and ' '}{unit}"
 
 
 def _half(half: float, mean: float) -> str:
-    """ "0.21", or "0.00" of what does not show in the three digits of the mean."""
+    """Format like "0.21", or "0.00" when it is too small for the three digits of the mean."""
     digits = 2 - math.floor(math.log10(abs(mean))) if mean else 0
     shows = not mean or half == 0 or half >= 10.0**-digits / 2
     return f"{half:.2g}" if shows else f"{0:.{max(0, digits)}f}"
 
 
 def rate_with_interval(summary: Summary) -> str:
-    """ "9.53 ± 0.21 Mbit/s" of a summary in bit/s: the prefix is the one that suits the mean."""
+    """Format a summary in bit/s like "9.53 ± 0.21 Mbit/s", in the unit that suits the mean."""
     scale, unit = next((one for one in SCALES if summary.mean >= one[0]), SCALES[-1])
     return with_interval(summary, scale, unit)
 
 
 def difference(ratio: Summary) -> str:
-    """ "−4 %" or "+6 ± 2 %": measured less predicted, over predicted, from their ratio."""
+    """Format the relative error of a measurement from its ratio to the prediction: "−4 %" or "+6 ± 2 %"."""
     rounded = units.signed_percent(ratio.mean - 1)
     if ratio.half_width is None:
         return rounded

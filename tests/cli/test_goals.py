@@ -64,7 +64,7 @@ def test_it_says_what_the_page_says(worked_on: GoalFile) -> None:
         "  ✓ The way of the data takes 20 ms longer",
         "  ○ The link carries 10 Mbit/s",
         "    → 10 kbit/s: write mbit",
-        "  · A flow gets it (its turn comes after those before it)",
+        "  · A flow gets it (after the goals before it)",
     ]
     assert here("check", PAGE).stdout == done.stdout
     assert here("check", "by-hand/1").stdout == done.stdout
@@ -84,7 +84,7 @@ def test_a_page_whose_network_is_closed_is_what_was_recorded(worked_on: GoalFile
     done = here("check", PAGE)
     assert done.returncode == 1
     assert "0 of 3 goals" in done.stdout
-    assert f"its network is not open: `tcptutor shell {PAGE}` opens it" in done.stdout
+    assert f"the network is not open: `tcptutor shell {PAGE}` opens it" in done.stdout
 
 
 def test_of_several_pages_the_last_changed(worked_on: GoalFile) -> None:
@@ -115,13 +115,13 @@ def test_a_file_that_is_damaged_or_cannot_be_written_is_nobody(without_state: Pa
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("check", "no page's network is open: `tcptutor shell MODULE/PAGE` opens one"),
-        ("check by-hand", "'by-hand' is no page: give MODULE/PAGE"),
+        ("check", "no page's network is open: open one with `tcptutor shell MODULE/PAGE`"),
+        ("check by-hand", "'by-hand' is not a page: write MODULE/PAGE"),
         ("check by-hand/delay-and-rat", "no page 'delay-and-rat': did you mean delay-and-rate?"),
         ("check own-run/a-loss", "has no goals: pages with goals are by-hand/delay-and-rate, by-hand/two"),
         ("shell by-hand/delay-and-rate h3", "there is no host 'h3': use one of s1, h1, h2"),
-        ("shell by-hand/delay-and-rate --set rate=1Mbit/s", "says how the lab is set up: leave out"),
-        ("shell h1 h2", "'h1 h2' is too much"),
+        ("shell by-hand/delay-and-rate --set rate=1Mbit/s", "defines its own network: omit"),
+        ("shell h1 h2", "'h1 h2' has too many words"),
         ("shell own-run/a-loss", "own-run/a-loss has no goals"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
     journal.close()
     assert page.visited
     assert page.activity("shell").right is not None
-    assert "they were reached earlier" in here("check", "by-hand/2").stdout
+    assert "all goals were reached earlier" in here("check", "by-hand/2").stdout
     # Handed in, the session alone says that they were.
     hand_in = without_state / "x.tcphandin"
     assert here("submit", "-o", str(hand_in)).returncode == 0

@@ -29,7 +29,7 @@ def test_a_key_is_made_once_and_tells_its_code(tmp_path: Path) -> None:
     first = tcptutor("course-key", str(path))
     assert first.returncode == 0
     wrote, code = first.stdout.splitlines()
-    assert wrote == f"wrote {path}: keep a copy, and give it to nobody"
+    assert wrote == f"wrote {path}: keep a copy, and share it with nobody"
     kept = path.read_bytes()
     assert tcptutor("course-key", str(path)).stdout.splitlines() == [code]
     assert path.read_bytes() == kept
@@ -38,11 +38,11 @@ def test_a_key_is_made_once_and_tells_its_code(tmp_path: Path) -> None:
 def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> None:
     nothing = tcptutor("submit", "-o", str(tmp_path / "x.tcphandin"))
     assert (nothing.returncode, nothing.stdout) == (2, "")
-    assert "nothing was done yet that could be handed in" in nothing.stderr
+    assert "there is no work to hand in yet" in nothing.stderr
     said = tcptutor("enrol", KEY.code.lower(), "ada")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         0,
-        f"you are ada in the course {KEY.code}: from here on numbers and seeds are your own",
+        f"you are ada in the course {KEY.code}: you get your own numbers and seeds from now on",
     )
     assert tcptutor("enrol", KEY.code, "ada").stdout == f"you are ada in the course {KEY.code} already\n"
     path = tmp_path / "ada.tcphandin"
@@ -52,7 +52,7 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
     assert done.stdout.splitlines()[-1].startswith(f"wrote {path}, ")
     assert (path.stat().st_mode & 0o777) == 0o600
     again = tcptutor("submit", "-o", str(path))
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
     told = json.loads(tcptutor("submit", "-o", str(path), "--replace", "--json").stdout)
     assert (told["student"], told["runs"], told["events"]) == ("ada", [], 1)
     assert len(told["pages_left"]) > 100
@@ -61,8 +61,8 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("deadline", "said"),
     [
-        ("2020-01-31T23:59+01:00", "the deadline was 2020-01-31 17:59-05:00, and 2 h more are granted: "),
-        ("2999-01-31T23:59+01:00", "the deadline is 2999-01-31 17:59-05:00, and 2 h more are granted: "),
+        ("2020-01-31T23:59+01:00", "the deadline was 2020-01-31 17:59-05:00, plus 2 h of grace: "),
+        ("2999-01-31T23:59+01:00", "the deadline is 2999-01-31 17:59-05:00, plus 2 h of grace: "),
     ],
 )
 def test_who_hands_in_is_told_the_deadline_in_its_own_time(
@@ -86,22 +86,22 @@ def test_who_hands_in_is_told_the_deadline_in_its_own_time(
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert f"  {said}what is done later gives 50% of its marks\n" in capsys.readouterr().out
+    assert f"  {said}later work gets 50% of its marks\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["submit", "-o", "ada.zip"], "'ada.zip' would not be found: give a name that ends in .tcphandin"),
+        (["submit", "-o", "ada.zip"], "'ada.zip' is not a hand-in's name: use one that ends in .tcphandin"),
         (["course-key", "no/such/x.key", "--code", "--json"], "no such option"),
-        (["course-key", "no-such.key", "--code"], "'no-such.key' is no course's code"),
-        (["course-key", f"{KEY.code[:-1]}7", "--code"], "is no course's code, which looks like"),
+        (["course-key", "no-such.key", "--code"], "'no-such.key' is neither a course code"),
+        (["course-key", f"{KEY.code[:-1]}7", "--code"], "is neither a course code, like"),
         (["bank"], "missing option '--format'. Choose from: gift, qti"),
         (["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"], "is mistyped"),
         (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXQG"),
         (["enrol", KEY.code, " "], "' ' cannot be a student"),
         (["grade", "none.tcphandin"], "no hand-in none.tcphandin: `tcptutor submit` writes one"),
-        (["grade", "x", "--key", "nonsense"], "'nonsense' is no course's code"),
+        (["grade", "x", "--key", "nonsense"], "'nonsense' is neither a course code"),
         (
             ["grade", "x", "--rerun", "some"],
             "--rerun 'some': give all, failed, or how many runs of each hand-in",

@@ -26,7 +26,7 @@ def test_the_lab_here_is_told_in_short_and_whole(snapshots: Snapshots) -> None:
     short = tcptutor("lab", "show").stdout
     mark = snapshots.manifest("virtual").id
     assert short.startswith(f"lab {mark}\n")
-    assert "packages and tools that it comes from: --all tells them" in short
+    assert "packages and tools that it was built from: --all shows them" in short
     assert "package iperf3" not in short
     assert "package iperf3" in tcptutor("lab", "show", "--all").stdout
     told = json.loads(tcptutor("lab", "show", "--json").stdout)
@@ -38,7 +38,7 @@ def test_a_run_of_this_lab_says_so_and_one_of_another_says_in_what_it_differs(
     made: Path, tmp_path: Path
 ) -> None:
     assert (
-        "the lab here is of the same parts: equal runs are equal to the byte"
+        "the lab here has the same parts: equal runs are identical"
         in tcptutor("lab", "show", str(made)).stdout
     )
     run = load(made)
@@ -49,7 +49,7 @@ def test_a_run_of_this_lab_says_so_and_one_of_another_says_in_what_it_differs(
     told = tcptutor("lab", "show", str(other)).stdout
     here = Snapshots().composition("virtual")["package iperf3"]
     assert told.endswith(
-        "the lab here is another one: equal runs agree within chance. They differ in\n"
+        "the lab here differs, so equal runs agree only within chance. Differences:\n"
         f"  package iperf3: {here} here, 3.17-1 there\n  image base.cpio: another one\n"
     )
     differences = json.loads(tcptutor("lab", "show", str(other), "--json").stdout)["differences"]
@@ -62,7 +62,7 @@ def test_a_run_on_the_real_clock_is_not_called_repeatable(
 ) -> None:
     made = json.loads(tcptutor(*RUN, "--clock", "real").stdout)["file"]
     told = tcptutor("lab", "show", made).stdout
-    assert "the lab here is of the same parts; this run is not one that can be repeated to the byte" in told
+    assert "the lab here has the same parts, but this run cannot be reproduced exactly" in told
 
 
 @pytest.mark.guest
@@ -71,7 +71,7 @@ def test_what_is_packed_replaces_nothing_unasked(snapshots: Snapshots, tmp_path:
     assert tcptutor("lab", "pack", str(file)).stdout.startswith(f"wrote {file}, 6")
     again = tcptutor("lab", "pack", str(file))
     assert (again.returncode, again.stdout) == (2, "")
-    assert "is there already: give another name, or --replace to write over it" in again.stderr
+    assert "already exists: give another name, or overwrite it with --replace" in again.stderr
     file.unlink()
 
 
@@ -87,8 +87,8 @@ def test_setup_takes_one_lab(without_state: object) -> None:
     both = tcptutor("setup", "--yes", "--from", "x", "--lab", "y")
     assert (both.returncode, both.stderr) == (
         2,
-        "tcptutor: --from and --lab each say which lab to make: give one of them\n",
+        "tcptutor: --from and --lab both choose the lab: use only one of them\n",
     )
     none = tcptutor("setup", "--yes", "--lab", "no-such")
     assert none.returncode == 2
-    assert "no run here is of a lab 'no-such': give a run file that is, or its id" in none.stderr
+    assert "no stored run is from the lab 'no-such': name a run file from it, or a run's id" in none.stderr

@@ -89,15 +89,15 @@ def _use(monkeypatch: pytest.MonkeyPatch, folder: Path, runs: Runs) -> None:
 def test_a_run_is_made_once_and_asked_by_all_claims(lessons: Path, made: list[str]) -> None:
     done = here("lint", lessons, "--run", PAGE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "none contradicted (2 runs made, 0 kept from before)" in done.stdout
+    assert "none contradicted (2 runs made, 0 from the cache)" in done.stdout
     line = next(line for line in done.stdout.splitlines() if '"an RTT of 40 ms"' in line)
     assert line.startswith(f"lessons/{next(lessons.glob('*/*-one-small-window.md')).relative_to(lessons)}:")
     assert line.rpartition('"')[2].split() == [*units.seconds(rtt_of_one_flow()).split(), "holds"]
     assert made == ["parallel-streams/small-window"] * 2
     assert "2 runs to make, 2 guests at a time" in done.stderr
-    assert "0 runs made, 2 kept from before" in here("lint", lessons, "--run", PAGE).stdout
+    assert "0 runs made, 2 from the cache" in here("lint", lessons, "--run", PAGE).stdout
     # The page beside it compares with the same runs: these are not made again.
-    assert "2 runs made, 2 kept from before" in here("lint", lessons, "--run", BESIDE).stdout
+    assert "2 runs made, 2 from the cache" in here("lint", lessons, "--run", BESIDE).stdout
     assert len(made) == 4
 
 
@@ -175,7 +175,7 @@ def test_what_was_run_before_it_is_stopped_is_kept(
     _use(monkeypatch, tmp_path, runs)
     done = here("lint", lessons, "--run", BESIDE)
     assert done.returncode == 1
-    assert done.stderr.endswith("tcptutor: stopped; 1 run of 4 are kept: the same command goes on\n")
+    assert done.stderr.endswith("tcptutor: stopped; 1 run of 4 finished: repeat the command to continue\n")
     assert closed
     assert len(list((tmp_path / "cache/tcptutor/measured").iterdir())) == 1
 
@@ -203,7 +203,7 @@ def test_a_damaged_run_is_made_again(lessons: Path, made: list[str], tmp_path: P
     here("lint", lessons, "--run", PAGE)
     file = next((tmp_path / "cache/tcptutor/measured").iterdir())
     file.write_bytes(b"\x1f\x8b nothing")
-    assert "the same command makes it again" in here("lint", lessons, "--run", PAGE).stdout
+    assert "repeat the command to make it again" in here("lint", lessons, "--run", PAGE).stdout
     done = here("lint", lessons, "--run", PAGE)
     assert done.returncode == 0
     assert "1 run made" in done.stdout

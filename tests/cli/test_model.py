@@ -97,7 +97,7 @@ def test_what_it_answers(command: str, first: str) -> None:
         ("zzzz", "no model 'zzzz': `tcptutor model` lists them all"),
         (
             "mathis mss=1448 rtt=20ms",
-            "loss: mathis needs it, loss events per segment: write it like loss=0.1%",
+            "mathis needs loss (loss events per segment): write it like loss=0.1%",
         ),
         ("mathis rrt=20ms", "no parameter of mathis 'rrt': did you mean rtt?"),
         ("mathis rtt=20", "rtt: '20' has no unit, a time is written like '15 ms'"),
@@ -108,12 +108,15 @@ def test_what_it_answers(command: str, first: str) -> None:
         ),
         ("mathis mss=1448 rtt=20ms loss=200%", "loss: 2 is out of bounds: above 0, at most 1: loss events"),
         ("mathis mss", "'mss' is not NAME=VALUE: write it like rtt=20ms"),
-        ("mathis rtt=1s rtt=2s", "rtt: given twice"),
-        ("mathis mss=1448 rtt=1e-300s loss=1e-300", "mss, rtt, loss, c: mathis of these is no finite number"),
-        ("goodput_ratio mtu=1500 timestamps=perhaps", "timestamps: 'perhaps' is neither yes nor no"),
+        ("mathis rtt=1s rtt=2s", "rtt appears twice"),
+        (
+            "mathis mss=1448 rtt=1e-300s loss=1e-300",
+            "mss, rtt, loss, c: mathis is not finite for these values",
+        ),
+        ("goodput_ratio mtu=1500 timestamps=perhaps", "timestamps: 'perhaps' is not yes or no"),
         ("aggregate streams=1448:20ms", "streams: '1448:20ms' is not MSS:RTT:LOSS"),
-        ("trajectory rate=1Mbit/s", "rtt: trajectory needs it"),
-        ("trajectory rtt=20ms", "rate: with no rate, no loss and no window nothing ends the growth"),
+        ("trajectory rate=1Mbit/s", "trajectory needs rtt"),
+        ("trajectory rtt=20ms", "rate: without a rate, loss or window the growth never ends"),
         (
             "trajectory rtt=20ms rate=1Mbit/s algorithm=vegas",
             "algorithm: vegas is out of bounds: one of reno,",
@@ -123,7 +126,7 @@ def test_what_it_answers(command: str, first: str) -> None:
             "trajectory rtt=20ms rate=1Mbit/s duration=1000000s",
             "duration: 1e+06 is out of bounds: at most 20000",
         ),
-        ("trajectory rtt=20ms loss=1% queue=1BDP", "queue: nothing waits where the link has no rate"),
+        ("trajectory rtt=20ms loss=1% queue=1BDP", "queue: a link without a rate has no queue"),
     ],
 )
 def test_what_cannot_be_computed_is_said_in_one_line(command: str, said: str) -> None:

@@ -22,8 +22,8 @@ from tests.each import each
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("rnu", "no command 'rnu': did you mean run? (`tcptutor --help` tells more)"),
-        ("run", "missing argument 'MODULE/EXPERIMENT' (`tcptutor run --help` tells more)"),
+        ("rnu", "no command 'rnu': did you mean run? (see `tcptutor --help`)"),
+        ("run", "missing argument 'MODULE/EXPERIMENT' (see `tcptutor run --help`)"),
         ("show --jsn x", "no such option '--jsn'"),
         ("run randm-loss", "no experiment 'randm-loss': did you mean random-loss?"),
         ("run parallel-stream/random-loss", "did you mean parallel-streams/random-loss?"),
@@ -34,7 +34,7 @@ from tests.each import each
         ("run random-loss --set qdisc=fqcodel", "did you mean fq_codel or codel?"),
         ("sweep random-loss --grid los=1%", "no parameter 'los': did you mean loss?"),
         ("model mathsi", "no model 'mathsi': did you mean mathis?"),
-        ("model htcp", "'htcp' is the beginning of 5 models: give htcp_window or"),
+        ("model htcp", "'htcp' matches 5 models: write htcp_window or"),
         ("list los", "no module, experiment, parameter or term 'los': did you mean loss?"),
         ("runs --experiment randomloss", "no experiment 'randomloss': did you mean random-loss?"),
         ("runs --module parallel", "no module 'parallel': did you mean parallel-streams?"),

@@ -56,7 +56,7 @@ def test_of_many_flows_the_extremes_are_told_and_all_when_asked() -> None:
     rates = [float(row[1]) for row in flow_rows(told)]
     everything = sorted((flow.throughput_bps / 1e6 for flow in many), reverse=True)
     assert rates == pytest.approx([*everything[:3], *everything[-3:]], abs=0.01)
-    assert any("14 between these: --flows shows them" in line for line in told)
+    assert any("14 more: --flows shows them" in line for line in told)
     assert [row[0] for row in flow_rows(lines(run, result, all_flows=True))] == [str(n) for n in range(1, 21)]
 
 

@@ -121,7 +121,7 @@ def test_a_damaged_one_is_left_out_and_named(kept: Path) -> None:
 def test_without_any_run_it_says_how_to_make_one(without_state: Path) -> None:
     done = here("runs")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "`tcptutor run random-loss` makes one" in done.stdout
+    assert "make one with `tcptutor run random-loss`" in done.stdout
     assert here("runs", "--json").stdout == '{"runs": []}\n'
     assert not (without_state / "tcptutor" / "journal.db").exists()
 

@@ -81,7 +81,7 @@ def test_what_is_read_is_not_written(name: str, way: str, replace: bool, here: P
         target.hardlink_to(source)
     words = [word.replace(f"{here}/a.tcprun", str(source)) for word in COMMANDS[name](here, target)]
     before = contents(here)
-    refused([*words, *(["--replace"] if replace else [])], f"{target} is what is read: give another place")
+    refused([*words, *(["--replace"] if replace else [])], f"{target} is also the input: give another place")
     assert contents(here) == before
 
 
@@ -90,7 +90,7 @@ def test_what_is_there_is_replaced_when_that_is_asked_for(name: str, here: Path)
     target = here / "there.svg"
     target.write_text("precious")
     words = COMMANDS[name](here, target)
-    refused(words, f"{target} is there already: give another ")
+    refused(words, f"{target} already exists: give another ")
     assert target.read_text() == "precious"
     assert not (here / "new.tcpsweep").exists()
     if name != "sweep --plot":
@@ -140,7 +140,7 @@ def test_two_results_of_one_name(here: Path) -> None:
 def test_an_export_beside_its_run_replaces_nothing_unasked(here: Path) -> None:
     shutil.copy(QUEUED, here / "a.tcprun")
     (here / "a-queue.csv").write_text("mine")
-    refused(["export", f"{here}/a.tcprun"], f"{here}/a-queue.csv is there already")
+    refused(["export", f"{here}/a.tcprun"], f"{here}/a-queue.csv already exists")
     assert not (here / "a.csv").exists()
     assert run("export", f"{here}/a.tcprun", "--replace").exit_code == 0
     assert load(here / "a.tcprun").complete
@@ -193,7 +193,7 @@ def test_a_sweep_that_goes_on_draws_over_its_own_plot_alone(here: Path) -> None:
     assert run(*words).exit_code == 0
     assert drawn.read_bytes() == first
     drawn.write_bytes(first.replace(b"</svg>", b"<!-- mine --></svg>"))
-    refused(words, f"{drawn} is there already: give another --plot, or --replace to write over it")
+    refused(words, f"{drawn} already exists: give another --plot, or overwrite it with --replace")
     assert b"mine" in drawn.read_bytes()
     assert run(*words, "--replace").exit_code == 0
     assert drawn.read_bytes() == first
@@ -206,7 +206,7 @@ def test_an_import_replaces_no_other_run_of_the_users(here: Path, without_state:
     (kept,) = without_state.rglob("*.tcprun")
     before = kept.read_bytes()
     assert run(*words, "--set", "delay=20ms").exit_code == 0
-    refused(words, f"{kept} is there already, with another path or damaged: give another place with -o")
+    refused(words, f"{kept} already exists, with another path or damaged: give another place with -o")
     assert kept.read_bytes() == before
     assert run(*words, "--replace").exit_code == 0
     assert kept.read_bytes() != before

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.base import places
-from tcptutor.commands.claims import ClaimResult, RunResults
+from tcptutor.commands.claims import ClaimResult, ClaimRuns
 from tcptutor.course.page_selection import pages
 from tcptutor.fleet.cache import RunCache
 
@@ -40,7 +40,7 @@ def results(names: Collection[str] = ()) -> list[ClaimResult]:
 
     Raises LabUnavailable without a guest.
     """
-    runs = RunResults(RunCache())
+    runs = ClaimRuns(RunCache())
     return [
         result
         for name, page in groupby(claims(), key=attrgetter("page"))

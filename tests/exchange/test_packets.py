@@ -265,7 +265,7 @@ def test_flow_and_span_are_of_a_sequence_graph() -> None:
     with pytest.raises(UsageError, match="earlier"):
         plots.read_span("0.5s..0.5s")
     made = tcptutor("plot", str(RUNS / "four-lossy-streams.tcprun"), "--flow", "1", "-o", "x.svg")
-    assert "give --kind sequence as well" in made.stderr
+    assert "add --kind sequence" in made.stderr
 
 
 # What will be kept

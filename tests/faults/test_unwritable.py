@@ -114,6 +114,6 @@ def test_a_command_that_could_keep_nothing_ends_with_1(command: str, home: str, 
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     assert "cannot write " in done.stderr
-    assert ("the run is not kept" in done.stderr) == command.startswith("run")
+    assert ("the run was not saved" in done.stderr) == command.startswith("run")
     assert printed in done.stdout
     assert bool(done.stdout) == bool(printed)

@@ -585,7 +585,7 @@ def test_it_writes_a_file_as_it_prints(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [f"wrote {path}: 10 questions, with all draws 14 items"]
     assert path.read_text() == here(*words, "gift").stdout
     refused = here(*words, "gift", "-o", path)
-    assert (refused.returncode, "is there already" in refused.stderr) == (2, True)
+    assert (refused.returncode, "already exists" in refused.stderr) == (2, True)
     assert here(*words, "qti", "-o", path, "--replace").returncode == 0
     assert len(qti_items(path.read_bytes())) == 14
 
@@ -605,7 +605,7 @@ def test_without_matplotlib_toursare_no_charts(monkeypatch: pytest.MonkeyPatch) 
     done = here("bank", "tcp-basics/2", "--format", "gift")
     assert done.returncode == 0
     first, *rest = done.stderr.splitlines()
-    assert first.startswith("charts are left out: they need matplotlib: run ")
+    assert first.startswith("charts are left out, as matplotlib is missing: run ")
     assert rest == ["wrote the bank: 2 questions"]
     assert "<table>" in done.stdout.replace("\\=", "=") and "<img" not in done.stdout
 
@@ -620,10 +620,10 @@ def test_without_matplotlib_toursare_no_charts(monkeypatch: pytest.MonkeyPatch) 
         (["--format", "gift", "--variants", "x"], "is not a whole number"),
         (["--format", "moodle"], "'moodle' is not one of"),
         ([], "issing option '--format'"),
-        (["--format", "qti"], "QTI is a zip: say with -o where it goes"),
+        (["--format", "qti"], "QTI is a zip file: name it with -o"),
         (
             ["broken-labs/it-connects", "--format", "gift"],
-            f"no question on broken-labs/it-connects can be asked elsewhere (1 question {BY_HAND}): give another page",
+            f"no question on broken-labs/it-connects can be exported (1 question {BY_HAND}): choose another page",
         ),
         (["--format", "gift", "--lessons", "/no/such"], "does not exist"),
         (["--format", "gift", "-o", "/"], "is a folder"),
@@ -649,7 +649,7 @@ def test_a_course_without_questions_and_one_of_its_own(tmp_path: Path) -> None:
     words = ["bank", "--format", "gift", "--lessons", lessons]
     done = here(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no question in the course can be asked elsewhere: give another page" in done.stderr
+    assert "no question in the course can be exported: choose another page" in done.stderr
     page.write_text(
         '+++\ntitle = "First"\n[[question]]\nid = "q"\nkind = "numeric"\nask = "Two and two?"\n'
         'answer = "4"\nunit = "count"\ntolerance = 0\n+++\nSome prose.\n'

@@ -214,7 +214,7 @@ def test_a_cluster_grades_as_this_machine_does(folder: Path, tmp_path: Path) -> 
         assert (there.returncode, there.stdout) == (1, here.stdout)
         assert "is not a hand-in" in there.stderr
         jobs = tcptutor(*names, "--cluster", address, "--jobs", "2")
-        assert (jobs.returncode, "leave --jobs out" in jobs.stderr) == (2, True)
+        assert (jobs.returncode, "omit --jobs" in jobs.stderr) == (2, True)
     # What was graded is in the cache: no scheduler is needed any more but for the one that is damaged.
     gone = tcptutor(*names, "--cluster", address, cache=str(tmp_path / "there"))
     assert gone.returncode == 3

@@ -235,8 +235,8 @@ def test_a_key_of_another_course_is_told(folder: Path) -> None:
         "--text",
     )
     assert done.returncode == 1
-    assert "none of the hand-ins is of the course" in done.stderr
-    assert "is that the right key?" in done.stderr
+    assert "no hand-in belongs to the course" in done.stderr
+    assert "check the key" in done.stderr
 
 
 def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_the_command_prints_writes_and_counts_what_it_could_not_read(folder: Pat
     assert [row["student"] for row in csv.DictReader(marks.read_text().splitlines())][:2] == ["ada", "bob"]
     assert page.read_text().startswith("<!doctype html>")
     again = tcptutor(*_class(str(folder), "--html", str(page)))
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
 
 
 def test_one_module_can_be_counted_alone(folder: Path) -> None:
@@ -282,7 +282,7 @@ def test_one_module_can_be_counted_alone(folder: Path) -> None:
 
 def test_a_folder_without_hand_ins_is_told(tmp_path: Path) -> None:
     told = tcptutor(*_class(str(tmp_path)))
-    assert (told.returncode, "no hand-in is in" in told.stderr) == (2, True)
+    assert (told.returncode, "no hand-ins in" in told.stderr) == (2, True)
 
 
 # The screen

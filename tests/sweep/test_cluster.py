@@ -69,7 +69,7 @@ def test_a_cluster_from_its_first_cell_to_its_end(mark: str, snapshots: Snapshot
     assert process.returncode == 1
     assert stderr.count("\n") == 1
     assert "has gone away" in stderr
-    assert "the same command goes on" in stderr
+    assert "repeat the command to continue" in stderr
 
 
 def _cells_are_spread_over_the_workers(address: str, folder: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_command_takes_a_page_in_place_of_a_grid(capsys: pytest.CaptureFixtu
 def test_without_a_grid_the_command_says_which_pages_have_one() -> None:
     with pytest.raises(UsageError, match=f"'--grid'.* or name a page that sweeps: {NAME}"):
         run_sweep(SweepRequest(experiment="small-window", grid=()))
-    with pytest.raises(UsageError, match="leave --set, --seed and --scale out"):
+    with pytest.raises(UsageError, match="omit --set, --seed and --scale"):
         run_sweep(SweepRequest(experiment=NAME, grid=(), settings={"loss": "1 %"}))
 
 

@@ -57,11 +57,11 @@ def test_what_is_whole_of_a_damaged_file_is_drawn(file: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["plot", "{file}", RUN], 2, "is a sweep, and others are not: plot runs and sweeps one by one"),
-        (["plot", RUN, "{file}"], 2, "is a sweep, and others are not"),
-        (["plot", "{file}", "{file}"], 2, "2 sweeps do not go into one plot: give one"),
-        (["plot", "{file}", "--what", "cwnd"], 2, "--what is for runs: say with --y"),
-        (["plot", RUN, "--y", "rtt"], 2, "--y is for the file of a sweep: say with --what"),
+        (["plot", "{file}", RUN], 2, "is a sweep, other files are not: plot runs and sweeps separately"),
+        (["plot", RUN, "{file}"], 2, "is a sweep, other files are not"),
+        (["plot", "{file}", "{file}"], 2, "a plot shows one sweep, not 2: name one"),
+        (["plot", "{file}", "--what", "cwnd"], 2, "--what is for runs: choose a sweep's quantity with --y"),
+        (["plot", RUN, "--y", "rtt"], 2, "--y is for sweep files: choose quantities of a run with --what"),
         (["plot", "{file}", "--x", "rate"], 2, "not an axis of this sweep: the axes are loss, delay"),
         (["plot", "{folder}/none.tcpsweep"], 1, "no sweep file"),
         (

@@ -128,7 +128,7 @@ def test_a_cell_that_fails_is_told_and_tried_again(mark: str, snapshots: Snapsho
         assert done.returncode == 1
         assert done.stderr.count("\n") == 1
         assert "1 cell failed, the first (tcp_ecn=nosuch)" in done.stderr
-        assert "tries them again" in done.stderr
+        assert "to retry them" in done.stderr
         assert sorted(load(file).rows) == [0]
 
 

@@ -67,7 +67,7 @@ async def _fill(
                         told += f", {made.limited_by}, {made.fidelity}, {made.wall_s:.0f} s"
                     what = ", ".join(f"{key} {value}" for key, value in cell.point.items())
                     print(f"{name}: {what}: {told}", flush=True)
-                    bar.one_more()
+                    bar.advance()
     except asyncio.CancelledError:
         return LabError("stopped")
     except TutorError as error:

@@ -1,4 +1,4 @@
-"""`tcptutor list`: what can be run, and what one module, experiment or parameter is."""
+"""`tcptutor list`: list modules and experiments, or describe a module, experiment, parameter or term."""
 
 from tcptutor.commands.list.command import list_course
 

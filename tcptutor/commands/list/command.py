@@ -1,4 +1,4 @@
-"""`tcptutor list [NAME]`: the course's modules with their experiments, or all about one name, a term's meaning too."""
+"""`tcptutor list [NAME]`: list the course's modules and experiments, or describe one name."""
 
 from __future__ import annotations
 
@@ -16,33 +16,36 @@ from tcptutor.course.glossary import of_name, readable_glossary
 from tcptutor.spec.parameters import sysctl_name
 
 
-class _Explained(NamedTuple):
-    """All about one name."""
+class _Description(NamedTuple):
+    """Description of a name, as text and JSON."""
 
     lines: list[str]
     document: dict[str, Any]
 
 
 def list_course(name: str | None, as_json: bool) -> int:
-    """The exit code: 1 when a part of the course cannot be read. Raises UsageError for a name that there is not."""
-    whole, problems = course.read_course()
+    """Print the list or a description and return the exit code: 1 if a part of the course is unreadable.
+
+    Raises UsageError for an unknown name.
+    """
+    catalog, problems = course.read_course()
     if name is None:
         if as_json:
-            print_json({"modules": [_described(module) for module in whole.modules]})
+            print_json({"modules": [_described(module) for module in catalog.modules]})
         else:
-            print_lines(_all(whole))
+            print_lines(_overview(catalog))
     else:
-        found = _explained(whole, name)
-        print_json(found.document) if as_json else print_lines(found.lines)
+        matches = _describe(catalog, name)
+        print_json(matches.document) if as_json else print_lines(matches.lines)
     for problem in problems:
         warn(str(problem))
     return 1 if problems else 0
 
 
-def _all(whole: course.Course) -> list[str]:
-    """A line for each experiment; its settings are told by its name, a module's pages by the module's."""
+def _overview(catalog: course.Course) -> list[str]:
+    """Format a line per experiment; settings and pages are shown by name."""
     lines = []
-    for module in whole.modules:
+    for module in catalog.modules:
         size = f"{count(len(module.steps), 'page')}, {module.minutes} minutes"
         lines += [
             toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"),
@@ -55,7 +58,7 @@ def _all(whole: course.Course) -> list[str]:
         *_folded(", ".join(spec.PARAMETERS), 3),
         "",
         *_folded(
-            "`tcptutor list NAME` tells all about one of them: the pages of a module with `list parallel-streams`,"
+            "`tcptutor list NAME` describes one of them: the pages of a module with `list parallel-streams`,"
             " the settings of an experiment with `list random-loss` (in full parallel-streams/random-loss),"
             " the values of a parameter with `list loss`",
             0,
@@ -64,30 +67,29 @@ def _all(whole: course.Course) -> list[str]:
 
 
 def _named(module: course.Module, indent: int) -> list[str]:
-    """The module's experiments, a line each where it fits."""
+    """Format the module's experiments, one per line if they fit."""
     room = width()
     rows = [(short_name(name), each.title) for name, each in module.experiments.items()]
     return table(rows, indent=indent, fold=room is not None, width=room or 0)
 
 
 def _folded(text: str, indent: int) -> list[str]:
-    """On a terminal in lines of its width."""
     room = width()
     return table([(text,)], indent=indent, fold=room is not None, width=room or 0)
 
 
-def _explained(whole: course.Course, name: str) -> _Explained:
-    """What can be run by that name, and what it means as a term."""
-    term = of_name(readable_glossary(whole.root), name)
+def _describe(catalog: course.Course, name: str) -> _Description:
+    """Describe what `name` runs, and its meaning as a term."""
+    term = of_name(readable_glossary(catalog.root), name)
     try:
-        found = _runnable(whole, name)
+        matches = _describe_runnable(catalog, name)
     except UsageError:
         if term is None:
             raise
-        found = _Explained([], {})
+        matches = _Description([], {})
     if term is None:
-        return found
-    lines = [*found.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.read}"]
+        return matches
+    lines = [*matches.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.read}"]
     document = {
         "word": term.word,
         "short": term.short,
@@ -95,36 +97,36 @@ def _explained(whole: course.Course, name: str) -> _Explained:
         "text": term.text,
         "read": term.read,
     }
-    return _Explained(lines, {**found.document, "term": document})
+    return _Description(lines, {**matches.document, "term": document})
 
 
-def _runnable(whole: course.Course, name: str) -> _Explained:
-    """A module or an experiment may have a parameter's name: then both are told, the parameter first."""
-    modules = {module.id: module for module in whole.modules}
-    experiments = {full: each for module in whole.modules for full, each in module.experiments.items()}
-    found = [full for full in experiments if name in (full, short_name(full))]
+def _describe_runnable(catalog: course.Course, name: str) -> _Description:
+    """Describe a module, experiment or parameter; a shared name describes both, the parameter first."""
+    modules = {module.id: module for module in catalog.modules}
+    experiments = {full: each for module in catalog.modules for full, each in module.experiments.items()}
+    matches = [full for full in experiments if name in (full, short_name(full))]
     parts = []
     if (known := name.replace("-", "_")) in spec.PARAMETERS:
-        parts.append(_Explained(*parameter.explained(whole, spec.PARAMETERS[known])))
+        parts.append(_Description(*parameter.explained(catalog, spec.PARAMETERS[known])))
     if name in modules:
         parts.append(_module(modules[name]))
-    elif len(found) == 1:
-        parts.append(_experiment(whole, experiments[found[0]]))
+    elif len(matches) == 1:
+        parts.append(_experiment(catalog, experiments[matches[0]]))
     if parts:
         lines = [line for part in parts for line in part.lines]
-        return _Explained(lines, {key: value for part in parts for key, value in part.document.items()})
-    if found:
-        raise UsageError(f"{name!r} is the name of {len(found)} experiments: give {' or '.join(found)}")
+        return _Description(lines, {key: value for part in parts for key, value in part.document.items()})
+    if matches:
+        raise UsageError(f"{name!r} is the name of {len(matches)} experiments: give {' or '.join(matches)}")
     if sysctl := sysctl_name(name):
-        return _Explained(*parameter.sysctl_explained(sysctl))
-    terms = [form for term in readable_glossary(whole.root) for form in term.forms]
+        return _Description(*parameter.sysctl_explained(sysctl))
+    terms = [form for term in readable_glossary(catalog.root) for form in term.forms]
     names = dict.fromkeys([*modules, *map(short_name, experiments), *experiments, *spec.PARAMETERS, *terms])
     raise UsageError(
         unknown("module, experiment, parameter or term", name, names, "`tcptutor list` names them")
     )
 
 
-def _module(module: course.Module) -> _Explained:
+def _module(module: course.Module) -> _Description:
     pages = [(f"{place}", step.title, ", ".join(step.kinds)) for place, step in enumerate(module.steps, 1)]
     lines = [
         toned(f"{module.id}: {module.title}, {module.minutes} minutes", "title"),
@@ -137,14 +139,14 @@ def _module(module: course.Module) -> _Explained:
         "  open it",
         f"    tcptutor --module {module.id}",
     ]
-    return _Explained(lines, _described(module))
+    return _Description(lines, _described(module))
 
 
-def _experiment(whole: course.Course, experiment: spec.Experiment) -> _Explained:
+def _experiment(catalog: course.Course, experiment: spec.Experiment) -> _Description:
     settings = spec.settings(experiment)
     uses = [
         (module.id, f"{place} {step.title}")
-        for module in whole.modules
+        for module in catalog.modules
         for place, step in enumerate(module.steps, 1)
         if (run := step.experiment or step.sweep) and run.name == experiment.name
     ]
@@ -161,7 +163,7 @@ def _experiment(whole: course.Course, experiment: spec.Experiment) -> _Explained
         "  run it",
         f"    tcptutor run {experiment.name}",
     ]
-    return _Explained(lines, _described_experiment(experiment))
+    return _Description(lines, _described_experiment(experiment))
 
 
 def _paragraphs(title: str, texts: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""One parameter of experiments, for people and as JSON: what it is, its unit, bounds and default, and who sets it."""
+"""Description of a parameter as text and JSON: meaning, unit, bounds, default, and where it is set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EXAMPLES = {
     "udp_streams": "1",
     "warmup": "2s",
 }
-"""Where one that suits the kind would be out of bounds, or odd."""
+"""Examples for parameters whose kind's example would be out of bounds, or odd."""
 _WITH = {
     "algorithms": ("streams=2",),
     "capture_at": ("capture=on",),
@@ -54,16 +54,16 @@ _WITH = {
     "starts": ("streams=2",),
     "udp_rate": ("udp_streams=1",),
 }
-"""What has to be set as well."""
+"""Other settings that the example needs."""
 
 
 def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[str, Any]]:
-    """The lines, and the same as a document."""
-    plain = Experiment(name="")
-    default, sample = known.text(known.of(plain)), example(known)
+    """Describe the parameter in lines and as a JSON document."""
+    defaults = Experiment(name="")
+    default, sample = known.text(known.of(defaults)), example(known)
     if known.name == "queue":
-        default = "1 BDP, and 64 full frames at least"
-    users = _users(whole, known, plain)
+        default = "1 BDP, at least 64 full frames"
+    users = _users(whole, known, defaults)
     rows = [
         ("what", known.help),
         ("written as", _UNITS.get(known.kind, "one of its values" if known.choices else "a name")),
@@ -76,9 +76,9 @@ def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[s
         ("example", sample),
     ]
     if known.kind == "changes":
-        rows[1] = ("written as", "a list, parted by semicolons")
+        rows[1] = ("written as", "a list, separated by semicolons")
     elif known.many:
-        rows[1] = ("written as", f"a list, parted by commas, of {rows[1][1]}")
+        rows[1] = ("written as", f"a list, separated by commas, of {rows[1][1]}")
     room = width()
     lines = table(rows, (10,), fold=room is not None, width=room or 0)
     document = {
@@ -86,7 +86,7 @@ def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[s
         "help": known.help,
         "kind": known.kind,
         "values": known.bounds,
-        "default": known.of(plain),
+        "default": known.of(defaults),
         "set_by": users,
         "example": sample,
     }
@@ -94,8 +94,8 @@ def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[s
 
 
 def sysctl_explained(name: str) -> tuple[list[str], dict[str, Any]]:
-    """Of a sysctl below net.ipv4, which --set takes as well."""
-    what = f"the hosts' sysctl net.ipv4.{name}, set as it is given; the kernel says what it takes"
+    """Describe a sysctl below net.ipv4, which --set accepts as well."""
+    what = f"the hosts' sysctl net.ipv4.{name}, passed to the kernel unchanged"
     sample = f"tcptutor run random-loss --set {name}=VALUE"
     lines = table(
         [("what", what), ("see", "man 7 tcp; ip-sysctl.rst of the kernel"), ("example", sample)], (10,)
@@ -104,25 +104,25 @@ def sysctl_explained(name: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def example(known: Parameter) -> str:
-    """A command that sets it."""
+    """Return a command that sets the parameter."""
     usual = known.choices[-1] if known.choices else _KIND_EXAMPLES.get(known.kind, "")
     settings = [f"{known.name}={_EXAMPLES.get(known.name, usual)}", *_WITH.get(known.name, ())]
     return " ".join(["tcptutor run random-loss", *(f"--set {each}" for each in settings)])
 
 
-def _users(whole: course.Course, known: Parameter, plain: Experiment) -> dict[str, str]:
-    """The experiments and pages that have another value than the default, with that value."""
+def _users(whole: course.Course, known: Parameter, defaults: Experiment) -> dict[str, str]:
+    """Return the experiments and pages with a value other than the default, and that value."""
     users: dict[str, str] = {}
     files = {name: each for module in whole.modules for name, each in module.experiments.items()}
     for module in whole.modules:
         for name, experiment in module.experiments.items():
-            if (value := known.of(experiment)) != known.of(plain):
+            if (value := known.of(experiment)) != known.of(defaults):
                 users[name] = known.text(value)
         for place, step in enumerate(module.steps, 1):
             if ran := step.experiment or step.sweep:
                 usual = known.of(files[ran.name])
                 values = [known.of(each) for each in step.experiments]
                 if any(value != usual for value in values):
-                    told = dict.fromkeys(known.text(value) for value in values)
-                    users[f"{module.id}, page {place}"] = ", ".join(told)
+                    shown = dict.fromkeys(known.text(value) for value in values)
+                    users[f"{module.id}, page {place}"] = ", ".join(shown)
     return users

@@ -1,4 +1,4 @@
-"""`tcptutor model`: the models as a calculator, with units in and out."""
+"""`tcptutor model`: the models as a calculator with units."""
 
 from tcptutor.commands.model.command import run_model
 

@@ -1,4 +1,4 @@
-"""`tcptutor model`: lists the models, explains one, or computes it."""
+"""`tcptutor model`: list the models, describe one, or compute one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share":
 
 
 def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
-    """`tcptutor model [NAME [KEY=VALUE...]]`: the exit code. Raises UsageError."""
+    """Run `tcptutor model [NAME [KEY=VALUE...]]` and return the exit code. Raises UsageError."""
     if name is None:
         print_json({"models": _listing()}) if as_json else print_lines(_list())
         return 0
@@ -26,7 +26,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
         return trajectory.run(settings, as_json)
     model = MODELS[known]
     if not settings:
-        print_json(_described(model)) if as_json else print_lines(_explained(model))
+        print_json(_described(model)) if as_json else print_lines(_explanation(model))
         return 0
     values = read.values(model.name, model.parameters, settings)
     result = _computed(model, values)
@@ -46,18 +46,18 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
 
 
 def _full_name(name: str) -> str:
-    """The model that `name` is, or the only one that begins so. Raises UsageError."""
+    """Return the model with this name or unique prefix. Raises UsageError."""
     names, known = [*MODELS, trajectory.NAME], name.replace("-", "_").lower()
     begins = [each for each in names if each == known] or [each for each in names if each.startswith(known)]
     if len(begins) == 1:
         return begins[0]
     if begins:
-        raise UsageError(f"{name!r} is the beginning of {len(begins)} models: give {' or '.join(begins)}")
+        raise UsageError(f"{name!r} matches {len(begins)} models: write {' or '.join(begins)}")
     raise UsageError(unknown("model", name, names, "`tcptutor model` lists them all"))
 
 
 def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
-    """The number, or one for each flow. Raises ParameterError where no finite number comes out."""
+    """Return the result, or one per flow. Raises ParameterError if it is not finite."""
     try:
         result = model.function(**values)
     except (OverflowError, ZeroDivisionError):
@@ -65,7 +65,7 @@ def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[
     numbers = list(result) if isinstance(result, tuple) else [float(result)]
     if not all(map(math.isfinite, numbers)):
         names = ", ".join(name for name, value in values.items() if value is not None)
-        raise ParameterError(f"{names}: {model.name} of these is no finite number: take less extreme ones")
+        raise ParameterError(f"{names}: {model.name} is not finite for these values: use less extreme ones")
     return numbers if isinstance(result, tuple) else numbers[0]
 
 
@@ -82,7 +82,7 @@ def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | li
     ]
 
 
-def _explained(model: PublishedModel) -> list[str]:
+def _explanation(model: PublishedModel) -> list[str]:
     about = [
         ("formula", model.formula),
         ("source", model.source),
@@ -93,7 +93,7 @@ def _explained(model: PublishedModel) -> list[str]:
 
 
 def _list() -> list[str]:
-    """A table in parts: name, parameters, what it gives."""
+    """Format a table by topic: name, parameters, result."""
     widths = (max(map(len, MODELS)), 21)
     lines = []
     for title, models in GROUPS.items():
@@ -107,13 +107,13 @@ def _list() -> list[str]:
     return [
         *lines,
         "",
-        "tcptutor model NAME tells more of one; with its parameters it computes:",
+        "`tcptutor model NAME` describes one; with parameters it computes:",
         f"  {example}",
     ]
 
 
 def _listing() -> list[dict[str, Any]]:
-    return [*map(_described, MODELS.values()), trajectory.described()]
+    return [*map(_described, MODELS.values()), trajectory.description()]
 
 
 def _described(model: PublishedModel) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a person writes after a model's name, as the numbers that it takes."""
+"""Parser of model parameters on the command line."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ _SWITCH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE each. Raises UsageError for another form, and for a name that comes twice."""
+    """Split words of the form NAME=VALUE. Raises UsageError for another form, ParameterError for a repeated name."""
     settings: dict[str, str] = {}
     for word in words:
         name, equals, text = (part.strip() for part in word.partition("="))
         if not (name and equals and text):
             raise UsageError(f"{word!r} is not NAME=VALUE: write it like rtt=20ms or loss=0.1%")
         if name in settings:
-            raise ParameterError(f"{name}: given twice: leave one of them out")
+            raise ParameterError(f"{name} appears twice: remove one")
         settings[name] = text
     return settings
 
 
 def values(model: str, parameters: Sequence[Argument], settings: Mapping[str, str]) -> dict[str, Any]:
-    """Every parameter in its base unit, defaults included.
+    """Return every parameter in its base unit, defaults included.
 
-    Raises ParameterError for one that is unknown, missing, or not a quantity of its kind.
+    Raises ParameterError for a parameter that is unknown, missing, or of the wrong kind.
     """
     names = [parameter.name for parameter in parameters]
     for name in settings:
         if name not in names:
             raise ParameterError(unknown(f"parameter of {model}", name, names))
-    read = {parameter.name: _given(parameter, settings) for parameter in parameters}
+    read = {parameter.name: _parsed(parameter, settings) for parameter in parameters}
     for parameter in parameters:
         if parameter.required and parameter.name not in settings:
             what, like = parameter.quantity.meaning, parameter.quantity.example
             raise ParameterError(
-                f"{parameter.name}: {model} needs it, {what}: write it like {parameter.name}={like}"
+                f"{model} needs {parameter.name} ({what}): write it like {parameter.name}={like}"
             )
     return read
 
 
-def _given(parameter: Argument, settings: Mapping[str, str]) -> Any:
+def _parsed(parameter: Argument, settings: Mapping[str, str]) -> Any:
     text = settings.get(parameter.name)
     optional = not parameter.required and parameter.default is None
     if text is None or (optional and text.lower() == "none"):
@@ -57,9 +57,9 @@ def _given(parameter: Argument, settings: Mapping[str, str]) -> Any:
 
 
 def value(text: str, kind: Kind) -> Any:
-    """`text` in the base unit of `kind`. Raises UnitError.
+    """Return `text` in the base unit of `kind`. Raises UnitError.
 
-    Bytes may go without a unit, and a probability may be a plain number: nobody writes 1448 or 1e-3 otherwise.
+    Bytes need no unit, and a probability may be a plain number: 1448 and 1e-3 are common notation.
     """
     if kind in _READERS:
         return _READERS[kind](text)
@@ -69,12 +69,12 @@ def value(text: str, kind: Kind) -> Any:
 
 def _switch(text: str) -> bool:
     if text.lower() not in _SWITCH:
-        raise UnitError(f"{text!r} is neither yes nor no")
+        raise UnitError(f"{text!r} is not yes or no")
     return _SWITCH[text.lower()]
 
 
 def _queue(text: str) -> float | str:
-    """Bytes, or the text as it is when it counts BDPs, which need the path."""
+    """Return bytes, or a text in BDP unchanged, which needs the path."""
     return text if units.split(text)[1].lower() == "bdp" else float(value(text, "size"))
 
 

@@ -1,4 +1,4 @@
-"""`tcptutor model trajectory`: windows over time as a table, or whole as JSON."""
+"""`tcptutor model trajectory`: windows over time, as a table or complete as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIVES = "cwnd, RTT and throughput of flows that share a path"
 _ABOUT = (
     (
         "formula",
-        "each algorithm's own growth and cut, in steps of a round trip; the queue is what does not fit",
+        "each algorithm's growth and reduction, in steps of a round trip; the queue holds the excess",
     ),
     ("source", "RFC 5681, RFC 9438, RFC 3649; Leith, Shorten 2004; Cardwell et al. 2016; Linux's net/ipv4"),
     ("gives", "a table, with --json every step"),
@@ -28,8 +28,8 @@ _ABOUT = (
 _EXAMPLE = "tcptutor model trajectory algorithm=cubic rate=100Mbit/s rtt=20ms queue=1BDP"
 _ROWS = 24
 _COLUMNS = 6
-"""Windows beside each other; of more flows the mean."""
-_MOST_FLOWS = 1000
+"""Largest number of window columns; for more flows the mean is shown."""
+_MAX_FLOWS = 1000
 
 
 def _parameter(name: str, quantity: Quantity, default: Any = None, required: bool = False) -> Argument:
@@ -42,7 +42,7 @@ PARAMETERS = (
         "algorithm", Quantity("names", f"of {', '.join(LAWS)}; several take turns", "cubic"), ["reno"]
     ),
     _parameter("rate", Quantity("rate", "payload that the link carries", "100Mbit/s")),
-    _parameter("queue", Quantity("queue", "what waits at the link, bytes or BDP; one BDP", "0.5BDP")),
+    _parameter("queue", Quantity("queue", "buffer of the link, bytes or BDP; one BDP", "0.5BDP")),
     _parameter("flows", Quantity("count", "flows that start together", "4"), 1),
     _parameter("loss", Quantity("ratio", "every 1/loss-th segment is lost", "0.01%"), 0.0),
     _parameter("mss", QUANTITIES["mss"], 1448.0),
@@ -52,17 +52,17 @@ PARAMETERS = (
 )
 
 
-def described() -> dict[str, Any]:
-    """As --json lists it."""
+def description() -> dict[str, Any]:
+    """Describe the model for --json."""
     parameters = [write.description(parameter) for parameter in PARAMETERS]
     return {"model": NAME, "gives": GIVES, "unit": "series", "parameters": parameters} | dict(_ABOUT[:2])
 
 
 def run(settings: Mapping[str, str], as_json: bool) -> int:
-    """Explain it, or compute it: the exit code. Raises ParameterError."""
+    """Explain or compute the model and return the exit code. Raises ParameterError."""
     if not settings:
         lines = [f"{NAME}: {GIVES}", *write.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
-        print_json(described()) if as_json else print_lines(lines)
+        print_json(description()) if as_json else print_lines(lines)
         return 0
     values = read.values(NAME, PARAMETERS, settings)
     values["queue"] = _queue(values)
@@ -72,11 +72,11 @@ def run(settings: Mapping[str, str], as_json: bool) -> int:
 
 
 def _queue(values: Mapping[str, Any]) -> float | None:
-    """Bytes; None where there is no link that anything could wait for."""
+    """Return the queue in bytes; None without a link rate."""
     rate, rtt, queue = values["rate"], values["rtt"], values["queue"]
     if rate is None:
         if queue is not None:
-            raise ParameterError("queue: nothing waits where the link has no rate: give a rate, or no queue")
+            raise ParameterError("queue: a link without a rate has no queue: set a rate, or omit the queue")
         return None
     product = bdp(rate, rtt)
     try:
@@ -94,15 +94,13 @@ def _queue(values: Mapping[str, Any]) -> float | None:
 def _play(values: Mapping[str, Any]) -> tuple[Trajectory, ...]:
     rate, mss, window = values["rate"], values["mss"], values["window"]
     if rate is None and window is None and not values["loss"]:
-        raise ParameterError(
-            "rate: with no rate, no loss and no window nothing ends the growth: give one of them"
-        )
+        raise ParameterError("rate: without a rate, loss or window the growth never ends: set one of them")
     queue = {} if values["queue"] is None else {"queue": values["queue"]}
     path = Bottleneck(rate=rate, rtt=values["rtt"], mss=mss, **queue)
     names = values["algorithm"]
-    if not 1 <= values["flows"] <= _MOST_FLOWS:
+    if not 1 <= values["flows"] <= _MAX_FLOWS:
         reason = "each one is computed step by step"
-        raise ParameterError(f"flows: {values['flows']:g} is out of bounds: 1 to {_MOST_FLOWS}: {reason}")
+        raise ParameterError(f"flows: {values['flows']:g} is out of bounds: 1 to {_MAX_FLOWS}: {reason}")
     count = max(round(values["flows"]), len(names))
     flow = {"loss": values["loss"], "window": None if window is None else window / mss}
     sources = [Source(algorithm=names[place % len(names)], **flow) for place in range(count)]
@@ -166,12 +164,12 @@ def _title(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> str:
 
 def _summary(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str]:
     rates = [flow.mean_throughput() for flow in flows]
-    whole = units.rate(sum(rates), 4)
+    total = units.rate(sum(rates), 4)
     if values["rate"] is not None:
-        whole += f", {units.percent(sum(rates) / values['rate'])} of the link"
+        total += f", {units.percent(sum(rates) / values['rate'])} of the link"
     losses = [len(flow.losses) for flow in flows]
     rows = [
-        ("throughput", whole),
+        ("throughput", total),
         ("mean cwnd", f"{sum(flow.mean_cwnd() for flow in flows) / len(flows):.1f} segments a flow"),
         ("mean RTT", units.seconds(sum(flow.mean_rtt() for flow in flows) / len(flows))),
         ("losses", "to ".join(f"{each} " for each in sorted({min(losses), max(losses)})) + "a flow"),

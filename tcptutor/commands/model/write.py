@@ -1,4 +1,4 @@
-"""Results and parameters of models as a person reads them."""
+"""Formatting of model results and parameters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tcptutor.theory.catalogue import Argument
 from tcptutor.theory.quantities import Kind
 
 UNITS = {"rate": "bit/s", "time": "s", "size": "bytes", "share": "1", "number": "1"}
-"""The base units of results, as --json names them; the others are named as they are."""
+"""Base units of results for --json; other units have their own names."""
 
 _SMALL = 10_000
-"""Bytes below which a size is a plain number, as segments and packets are."""
+"""Bytes below which a size is a plain number, as for segments and packets."""
 
 
 def result(value: float, unit: str) -> str:
-    """ "8.97 Mbit/s", "122 segments"."""
+    """Format a result like "8.97 Mbit/s", "122 segments"."""
     match unit:
         case "rate":
             return units.rate(value, 4)
@@ -35,7 +35,7 @@ def result(value: float, unit: str) -> str:
 
 
 def argument(value: Any, kind: Kind) -> str:
-    """A parameter's value so that it can be typed again."""
+    """Format a parameter's value so that it can be typed again."""
     if value is None:
         return "none"
     if kind in _WRITERS:
@@ -70,18 +70,18 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 
 
 def signature(parameters: Iterable[Argument]) -> str:
-    """ "mss rtt loss [c]": what may be left out is in brackets."""
+    """Format the parameters like "mss rtt loss [c]", optional ones in brackets."""
     return " ".join(each.name if each.required else f"[{each.name}]" for each in parameters)
 
 
 def usage(model: str, parameters: Iterable[Argument]) -> str:
-    """The command with an example for every parameter that it needs."""
+    """Return a command with an example for every required parameter."""
     words = (f"{each.name}={each.quantity.example}" for each in parameters if each.required)
     return " ".join(["tcptutor model", model, *words])
 
 
 def explanation(about: Sequence[tuple[str, str]], parameters: Sequence[Argument], example: str) -> list[str]:
-    """What a model is, and how to ask it."""
+    """Describe a model and its usage."""
     return [
         *table(about, fold=True),
         "parameters",
@@ -96,12 +96,12 @@ def _meaning(parameter: Argument) -> str:
     if parameter.required:
         return f"{meaning}, like {example}"
     if parameter.default is None:
-        return f"{meaning}, like {example}; may be left out"
-    return f"{meaning}; {argument(parameter.default, parameter.quantity.kind)} if left out"
+        return f"{meaning}, like {example}; optional"
+    return f"{meaning}; default {argument(parameter.default, parameter.quantity.kind)}"
 
 
 def description(parameter: Argument) -> dict[str, Any]:
-    """A parameter as --json describes it."""
+    """Describe a parameter for --json."""
     return {
         "name": parameter.name,
         "kind": parameter.quantity.kind,
