@@ -51,7 +51,10 @@ def _import_page_modules() -> None:
 
 
 class TutorApp(Frame):
-    """The tcptutor application."""
+    """The tcptutor application.
+
+    `problems` reads all lessons and returns their problems, a line each.
+    """
 
     COMMANDS: ClassVar = {palette.CommandFinder}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,7 +92,6 @@ class TutorApp(Frame):
         module: str | None = None,
         sitting: Sitting = Sitting.LEARN,
     ) -> None:
-        """Create the app. `problems` reads all lessons and returns their problems, a line each."""
         super().__init__()
         self.course, self.journal = course, journal
         folder = journal.runs.folder
@@ -100,7 +102,6 @@ class TutorApp(Frame):
         self.bench = Bench(lab, journal, self.post_message)
         self._first_module, self._sitting = module, sitting
         self.workbench: Workbench | None = None
-        """The student's own bench, once opened."""
 
     async def on_event(self, event: events.Event) -> None:
         if (

@@ -50,7 +50,6 @@ class Bench:
         self._sweeping: SweepRunner | None = None
         self.history = RunHistory()
         self.session = LabSession(lab, journal, post)
-        """The shell session on the lab's network."""
         self._expected: Experiment | None = None
         """The experiment likely to be run next."""
 

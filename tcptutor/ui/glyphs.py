@@ -22,7 +22,6 @@ NOTICES: dict[Glyphs, str] = {
     "ascii": "The locale is not UTF-8: charts are drawn in ASCII. `export LC_ALL=C.UTF-8`, "
     "in GNU screen `screen -U`, shows them whole.",
 }
-"""Notice shown at start-up for each reduced character set."""
 
 _EMPTY = 0x2800
 _UPPER = 0b00011011

@@ -53,7 +53,10 @@ class TerminalLike(Protocol):
 
 
 class Shell:
-    """A shell. Calls `moved` when `screen` changes and when the shell ends."""
+    """A shell on a lab host, which starts to follow its terminal at once.
+
+    Calls `moved` when `screen` changes and when the shell ends, `heard` with the host and each piece of output.
+    """
 
     def __init__(
         self,
@@ -64,21 +67,18 @@ class Shell:
         moved: Callable[[Shell], object],
         heard: Callable[[str, bytes], object] = lambda _host, _data: None,
     ) -> None:
-        """Start following the terminal. `heard` gets the host and each piece of its output."""
         self.host = host
         # Imported late: its character tables take 0.1 s to build, and the first frame shows no terminal.
         from tcptutor.ui.terminal.screen import TerminalScreen  # noqa: PLC0415
 
         self.screen: TerminalScreen = TerminalScreen(columns, lines)
         self.over = False
-        """True once the shell has ended."""
         self.begun = False
         """True if the prompt may hold an unfinished line."""
         self.spoke = False
         """True once the shell has printed anything. Keys sent before its prompt would be echoed twice."""
         self._terminal, self._moved, self._heard = terminal, moved, heard
         self._typed = b""
-        """Keys waiting for the prompt."""
         self._following = asyncio.create_task(self._follow())
 
     def write(self, data: bytes) -> None:

@@ -54,12 +54,10 @@ class LabSession:
         self.page = ("", "")
         """Module and step of the session's page."""
         self.experiment: Experiment | None = None
-        """The experiment that the lab was set up for."""
         self.environment: Environment | None = None
         self.state: SessionState | None = None
         """The lab as reported by the kernel; None before the session is open."""
         self.shells: dict[str, Shell] = {}
-        """Open shells by host."""
         self.problem = ""
         """Reason for an unexpected end; empty if the student ended the session."""
         self.typed_ahead: dict[str, bytes] = {}
@@ -67,7 +65,6 @@ class LabSession:
         self.files_left_out: tuple[str, ...] = ()
         """Files in `~` that could not be stored: too large or too many."""
         self.goals: WatchedGoals | None = None
-        """Goals of the page; None if the page has none."""
         self._needs: Experiment | None = None
         self._trap = ""
         self._page_shell: ShellActivity | None = None

@@ -69,7 +69,6 @@ class Live:
     """Throughput of all flows over time, (s, bit/s)."""
     state: State = "starting"
     phase: str = "starting"
-    """Current phase of the experiment."""
     problem: str = ""
     """Reason for an early end; empty for a complete run or if the student stopped it."""
 

@@ -27,7 +27,6 @@ class LiveSweep:
     predicted_at: str = ""
     """The value that a prediction is about; its runs stay in memory. Empty for none."""
     cells: list[PageCell] = field(default_factory=list)
-    """Completed runs, in order of completion."""
     rounds: int = 1
     """Requested repetitions of the sweep, each with new seeds."""
     models: tuple[CurveLine, ...] = ()
@@ -42,9 +41,7 @@ class LiveSweep:
     wall_s: float = 0.0
     """Duration of the sweep, if it ran in this session."""
     environment: Environment | None = None
-    """Environment of the latest run."""
     files: dict[str, str] = field(default_factory=dict)
-    """Files of the runs, by run id."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Runs without a file, and a run at `predicted_at`, by run id."""
 

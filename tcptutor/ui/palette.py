@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from tcptutor.ui.themes import DARK, LIGHT
 
 _SCREEN_PREFIXES = ("lesson.", "workbench.")
 """Prefixes of the ids of screen-specific keys."""
+_UNLISTED = ("app.commands", "app.quit-anywhere")
 
 
 class CommandFinder(Provider):
@@ -56,17 +57,13 @@ def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
     app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     for key in working.values():
-        if key.id.startswith((*_SCREEN_PREFIXES, "app.")) and key.id not in (
-            "app.commands",
-            "app.quit-anywhere",
-        ):
-            is_of_screen = key.id.startswith(_SCREEN_PREFIXES)
-            run = (
-                partial(_run_action, screen, actions[key.id])
-                if is_of_screen
-                else partial(app.run_action, actions[key.id])
-            )
-            yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
+        if not key.id.startswith((*_SCREEN_PREFIXES, "app.")) or key.id in _UNLISTED:
+            continue
+        action = actions[key.id]
+        run: Callable[[], object] = partial(app.run_action, action)
+        if key.id.startswith(_SCREEN_PREFIXES):
+            run = partial(_run_action, screen, action)
+        yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
     for theme in (DARK, LIGHT):
         name = "Dark" if theme.dark else "Light"
         use = partial(setattr, app, "theme", theme.name)

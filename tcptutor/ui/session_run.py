@@ -39,7 +39,10 @@ async def _expectation(experiment: Experiment) -> Expectation | None:
 
 
 class SessionRun:
-    """Keeps `live` up to date while a detected run grows."""
+    """Keeps `live` up to date while a detected run grows.
+
+    `built` returns the network without its fault while the student is searching for the fault, otherwise None.
+    """
 
     def __init__(
         self,
@@ -49,10 +52,6 @@ class SessionRun:
         post: Callable[[Message], object],
         built: Callable[[], Experiment | None] = lambda: None,
     ) -> None:
-        """Start showing the run.
-
-        `built` returns the network without its fault while the student is searching for the fault, otherwise None.
-        """
         self.growing, self._post, self._built = growing, post, built
         self._seconds = FIRST_CHART_S
         self._rates = background.Rates()

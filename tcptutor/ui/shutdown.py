@@ -79,4 +79,3 @@ class EndingSignals:
 
 
 signals = EndingSignals()
-"""The handlers of this process."""

@@ -76,9 +76,7 @@ class Study:
         self.curve: MeasuredCurve | None = None
         """Result of this page's sweep, once every point has been measured."""
         self.reading = False
-        """True while `run` is being loaded from its file."""
         self.ended = False
-        """True once the sitting is over."""
         self.record: PageRecord = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
         earlier = self.record
         if sitting.starts_fresh:

@@ -45,14 +45,12 @@ class Workbench:
         self.settings: dict[str, str] = {}
         """Changed settings as typed; all others come from the experiment's file."""
         self.selected = next(iter(GROUPS["path"]))
-        """The selected knob."""
         self.problem: Problem | None = None
         self.invalid: frozenset[str] = frozenset()
         """Knobs with invalid values: that of `problem` and any other that cannot be read."""
         self.saved_as = ""
         """Name under which the settings are saved; empty if they are not."""
         self.live: Live | None = None
-        """The latest run from the bench."""
         self.comparisons: tuple[ComparisonRun, ...] = ()
         """Earlier runs to draw for comparison, at most MAX_COMPARISONS."""
         self._original: Experiment | None = None

@@ -235,7 +235,6 @@ class SavingScreen(TutorScreen):
     """Screen with a save indicator: NOT SAVED while writes fail, "saved" for a moment after each write."""
 
     _written = 0
-    """Number of events in the journal at the last update."""
 
     def show_saved(self) -> None:
         written = self.tutor.journal.event_count

@@ -31,7 +31,10 @@ class Choice(NamedTuple):
 
 
 class ChooseScreen(ModalScreen[str]):
-    """A list of choices, dismissed with the id of the chosen entry, or "" if closed."""
+    """A list of choices, dismissed with the id of the chosen entry, or "" if closed.
+
+    `tick` and `take_out` are called with an id and return an error message, or an empty string on success.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "tick", show=False, id="choose.tick"),
@@ -47,10 +50,6 @@ class ChooseScreen(ModalScreen[str]):
         tick: Callable[[str], str] | None = None,
         take_out: Callable[[str], str] | None = None,
     ) -> None:
-        """Create an empty list, which shows `empty` until it is filled.
-
-        `tick` and `take_out` are called with an id and return an error message, or an empty string on success.
-        """
         super().__init__()
         self._title, self._empty = title, empty
         self._tick, self._take_out = tick, take_out

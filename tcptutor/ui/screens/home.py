@@ -34,7 +34,6 @@ class HomeScreen(SavingScreen):
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
     _lab_text: Content | None = None
     _drawn_width = 0
-    """Width of the screen when the modules were last drawn."""
 
     def compose(self) -> ComposeResult:
         yield TopBar()

@@ -72,9 +72,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._side_line = Content("")
         self._sides: dict[str, Side] = {}
         self._side: Side | None = None
-        """The visible panel, of the activity used last."""
         self._view = 0
-        """Index in VIEWS, for two columns."""
         self._draft_timer: Timer | None = None
         self._page: Page | None = None
         """None until the screen is composed."""

@@ -25,9 +25,7 @@ class Answers:
     def __init__(self, study: Study, page: Page) -> None:
         self._study, self._page = study, page
         self._last: Activity | None = None
-        """The activity answered last."""
         self._focused: Activity | None = None
-        """The activity focused last."""
 
     @property
     def _activities(self) -> tuple[Activity, ...]:

@@ -38,7 +38,6 @@ class TerminalSide:
         self._live: Live | None = None
         self._drawn: Experiment | None = None
         self.next_command: ShownCommand | None = None
-        """The page's next command."""
 
     @property
     def pane(self) -> TerminalPane:

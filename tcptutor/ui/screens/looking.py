@@ -22,7 +22,6 @@ FAST = 8
 """Columns of a long step."""
 
 MOVES = ("step", "to_loss", "zoom", "zoom_out", "next_flow", "sequence", "stop_looking")
-"""Actions that need a cursor."""
 
 
 def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
@@ -74,7 +73,6 @@ FOOTER = (
     ("look.bytes", "bytes"),
     ("look.look", "closes"),
 )
-"""Footer while the chart has a cursor."""
 
 
 def with_cursor(footer: Entries) -> Entries:

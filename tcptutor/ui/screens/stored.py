@@ -26,7 +26,7 @@ from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
 class StoredScreen(LookingScreen):
-    """A run from a file. Needs no lab, journal or course."""
+    """A run from a file, titled `name`. Needs no lab, journal or course."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart"),
@@ -42,7 +42,6 @@ class StoredScreen(LookingScreen):
     )
 
     def __init__(self, run: Run, name: str, file: Path | None = None) -> None:
-        """Create the screen with `name` in the header. `file` is the run's own file, if any."""
         super().__init__()
         self._run, self._place_name, self._file = run, name, file
         self._panel = RunPanel()

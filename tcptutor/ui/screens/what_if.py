@@ -94,9 +94,7 @@ class WhatIfScreen(LookingScreen):
         self._module, self._step = module, step
         self._base, self._experiment = base, experiment
         self._live: Live | None = None
-        """The changed run; None until it has started."""
         self._base_rerun: Live | None = None
-        """The repetition of the base run, if necessary."""
         self._panel = RunPanel()
         self.connect(self._panel)
 

@@ -32,7 +32,10 @@ _LINK_HELP = "the bottleneck's link, up or down"
 
 
 class AskWhatIf(ModalScreen[Experiment | None]):
-    """Dialog for the change, dismissed with the changed experiment or None."""
+    """Dialog for the change, dismissed with the changed experiment or None.
+
+    `at` is the time at the cursor in s: settings that can change during a run are then offered first.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", priority=True, id="whatif.back"),
@@ -44,10 +47,6 @@ class AskWhatIf(ModalScreen[Experiment | None]):
     ]
 
     def __init__(self, run: Run, at: float | None, notes: str) -> None:
-        """Create the dialog.
-
-        `at` is the time at the cursor in s: settings that can change during a run are then offered first.
-        """
         super().__init__()
         self._run, self._at, self._notes = run, at, notes
         self._entries: dict[Field, Input] = {}

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -21,18 +21,65 @@ from tcptutor.course.overrides import same_settings
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
 from tcptutor.ui import background, bindings
-from tcptutor.ui.background import forecast
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.dialogs import CommandLineScreen
-from tcptutor.ui.screens.looking import LookingScreen, with_cursor
-from tcptutor.ui.screens.workbench_keys import BINDINGS, FOOTER, TYPED, TYPING
+from tcptutor.ui.screens.looking import ARROWS, LookingScreen, with_cursor
 from tcptutor.ui.screens.workbench_lists import ComparisonList, StartList
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.entry import Entry
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
+
+_TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
+_TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
+"""Actions bound to letters, digits or arrows, which a field takes as input."""
+
+
+def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
+    return Binding(keys, action, word, priority=True, id=f"workbench.{id}", tooltip=tooltip)
+
+
+_BINDINGS: list[BindingType] = [
+    _key("up", "move(-1)", "knob before", "up", "the knob before"),
+    _key("down", "move(1)", "next knob", "down", "the next knob"),
+    *ARROWS,
+    _key("left,minus", "turn(-1)", "turn back", "less", "turn the knob back by a step"),
+    _key("right,plus,equals_sign", "turn(1)", "turn on", "more", "turn the knob on by a step"),
+    _key("tab", "group(1)", "next group", "group", "to the next group of knobs; Shift+Tab back"),
+    Binding("shift+tab", "group(-1)", show=False, priority=True, id="workbench.group-before"),
+    _key("enter", "type", "type", "type", "type a value with its unit; empty resets it"),
+    _key("d", "own", "own value", "own", "reset the knob to the experiment's file"),
+    _key("D", "own_all", "own values", "own-all", "reset all knobs to the experiment's file"),
+    _key("r", "run", "run", "run", "run these settings with this seed"),
+    _key("s", "stop", "stop", "stop", "stop the run, keeping its data"),
+    _key("v", "view", "view", "view", "cycle through forecast, chart, all models, each flow"),
+    _key("c", "beside", "beside", "beside", "choose up to five earlier runs to compare"),
+    _key("k", "keep", "keep", "keep", "save these settings and their run under a name"),
+    _key("f", "begin", "from", "from", "start from saved settings or an experiment of the course"),
+    _key("a", "command", "as a command", "command", "the shell command that runs the same"),
+    _key("escape,e", "back", "back", "back", "back; the knobs stay as they are"),
+]
+
+_FOOTER = (
+    ("workbench.up workbench.down", "knob"),
+    ("workbench.less workbench.more", "turn"),
+    ("workbench.run", "run"),
+    ("workbench.stop", "stop"),
+    ("workbench.view", "view"),
+    ("workbench.beside", "beside"),
+    ("workbench.keep", "keep"),
+    ("app.keys", "keys"),
+    ("workbench.back", "back"),
+    ("workbench.command", "command"),
+    ("workbench.type", "type"),
+    ("workbench.group", "group"),
+    ("look.look", "look"),
+    ("app.what-if", "what if"),
+    ("workbench.from", "from"),
+    ("app.commands", "find"),
+)
 
 NAME = "name"
 """Value of `_typed` while a name is being typed."""
@@ -42,8 +89,8 @@ class WorkbenchScreen(LookingScreen):
     """The bench. Its state is in `Workbench`, which outlives the screen."""
 
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
-    FOOTER = FOOTER
+    BINDINGS: ClassVar[list[BindingType]] = _BINDINGS
+    FOOTER = _FOOTER
     OTHER_KEYS = ()
 
     def __init__(self, bench: Workbench, benches: Benches) -> None:
@@ -118,11 +165,11 @@ class WorkbenchScreen(LookingScreen):
                 works = bool(self._workbench.settings)
             case "view":
                 works = self._workbench.live is not None
-        return works is not False and not (self._typing and (works is not None or action in TYPED))
+        return works is not False and not (self._typing and (works is not None or action in _TYPED))
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._typing:
-            return TYPING
+            return _TYPING
         return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
 
     def action_move(self, by: int) -> None:
@@ -312,7 +359,7 @@ class WorkbenchScreen(LookingScreen):
         try:
             while self._due:
                 self._due = False
-                latest = await forecast(self._workbench.experiment, self._environment)
+                latest = await background.forecast(self._workbench.experiment, self._environment)
                 if self._due:
                     continue  # the knobs have changed
                 if self._to_front or self._panel.ahead:

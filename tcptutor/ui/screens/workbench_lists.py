@@ -25,12 +25,11 @@ _KEPT, _EXPERIMENT = "kept:", "experiment:"
 
 
 class ComparisonList:
-    """The student's runs, latest first; ticked runs are drawn for comparison."""
+    """The student's runs, latest first; ticked runs are drawn for comparison. Calls `changed` after a choice."""
 
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """Create the list. `changed` is called after a choice."""
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
         self._loading: set[str] = set()
@@ -96,12 +95,11 @@ class ComparisonList:
 
 
 class StartList:
-    """Saved settings, then the course's experiments."""
+    """Saved settings, then the course's experiments. Calls `changed` after a choice."""
 
     def __init__(
         self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
     ) -> None:
-        """Create the list. `changed` is called after a choice."""
         self._screen, self._bench, self._benches = screen, bench, benches
         self._changed = changed
 
