@@ -9,7 +9,7 @@ from tcptutor.course.activities.choice import Alternative, MultipleChoice, Singl
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.sitting import Sitting
-from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.entry_box import Entry
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, one_page
@@ -79,7 +79,7 @@ PAGE = one_page(*QUESTIONS)
 def is_whole(app) -> bool:
     """Whether the box that has the focus is on the screen from its first to its last line."""
     page = app.screen.query_one(Page)
-    box = page.box_at_hand()
+    box = page.active_box()
     return box is not None and page.scrollable_content_region.contains_region(box.region)
 
 

@@ -124,7 +124,7 @@ async def test_a_question_with_what_it_was_told_is_whole_in_a_small_terminal(mak
         assert "Esc, then h" not in text(pilot.app)
         await pilot.press("h", "1", "enter")
         await until_text(pilot, "✗ Not yet. It was three quarters empty.")
-        box = pilot.app.screen.query_one(Page).box_at_hand()
+        box = pilot.app.screen.query_one(Page).active_box()
         assert box is not None
         await until(pilot, lambda: pilot.app.screen.query_one(Page).region.contains_region(box.region))
         for part in ("Question  What limited this flow?", "2 ○ Random loss", "hint 1 of 1: How full"):

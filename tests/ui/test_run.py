@@ -221,7 +221,7 @@ async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
         panel, page = screen.query_one(RunPanel), screen.query_one(Page)
     # What a thread gives a moment too late.
     panel.show(held[0], None)
-    page.saw_run(held[0].run)
+    page.show_run(held[0].run)
     page.show_after(scroll=True)
     assert not panel.is_attached
 

@@ -7,14 +7,14 @@ import pytest
 from tcptutor.sweep.page import CurveLine
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.sweep import labels, plot
-from tcptutor.ui.widgets.sweep.scene import CurveScene, OwnGuess, Places
+from tcptutor.ui.widgets.sweep.scene import AxisPlaces, CurveScene, OwnGuess
 
 WIDTHS = (58, 78, 80, 118)
 
 
 def scene(own: str = "100 Mbit/s", value: float = 80.0, **changes: object) -> CurveScene:
     """A sweep over three values with a model's line, and a prediction at the last value."""
-    spacing = Places("linear", (1, 2, 3))
+    spacing = AxisPlaces("linear", (1, 2, 3))
     at = tuple(spacing.of(x) or 0.0 for x in (1, 2, 3))
     values: dict[str, object] = {
         "quantity": "throughput, Mbit/s",
@@ -36,7 +36,7 @@ def scene(own: str = "100 Mbit/s", value: float = 80.0, **changes: object) -> Cu
 
 
 def drawn(of: CurveScene, width: int) -> list[str]:
-    lines = [line.text for line in plot.drawn(of, width, 14)]
+    lines = [line.text for line in plot.render(of, width, 14)]
     assert max(map(len, lines)) <= width
     return [line.rstrip() for line in lines]
 
@@ -84,4 +84,4 @@ def test_the_name_of_the_axis_keeps_its_unit(width: int) -> None:
     [("Reno, short buffer", "Reno"), ("receiver's window", "receiver's"), ("queue, kB", "queue, kB")],
 )
 def test_a_name_is_shortened_at_a_word(name: str, short: str) -> None:
-    assert labels.shortened(name, axes.MARGIN - 1) == short
+    assert labels.shorten(name, axes.MARGIN - 1) == short

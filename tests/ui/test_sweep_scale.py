@@ -43,7 +43,7 @@ def test_a_prediction_far_off_leaves_the_axis_to_the_data() -> None:
     assert far.top == recorded(*page).top
     assert far.own is not None
     assert far.own.text == "10 Gbit/s"
-    assert any("you 10 Gbit/s" in line.text for line in plot.drawn(far, 78, 12))
+    assert any("you 10 Gbit/s" in line.text for line in plot.render(far, 78, 12))
 
 
 def test_throughput_over_the_rate_of_the_link_is_a_straight_line() -> None:
@@ -55,7 +55,7 @@ def test_throughput_over_the_rate_of_the_link_is_a_straight_line() -> None:
     ]
     assert max(slopes) / min(slopes) == pytest.approx(1, abs=0.05)
     (line,) = [line for line in scene.lines if line.kind == "formula"]
-    course = [(at, scene.height(value)) for at, value in scene.course(line, 200)]
+    course = [(at, scene.height(value)) for at, value in scene.trajectory(line, 200)]
     (x0, y0), (x1, y1) = course[0], course[-1]
     assert all(abs(y - (y0 + (y1 - y0) * (x - x0) / (x1 - x0))) < 0.03 for x, y in course)
 
@@ -64,7 +64,7 @@ def test_points_of_different_rates_have_rows_of_their_own() -> None:
     scene = recorded("tcp-basics", "the-rate-of-the-link")
     rows = [plot._row(each[1], scene, 12) for each in scene.measured if each]
     assert rows == sorted(set(rows))
-    lines = [line.text for line in plot.drawn(scene, 78, 12)]
+    lines = [line.text for line in plot.render(scene, 78, 12)]
     assert sum("●" in line for line in lines) == 6
     numbers = [float(line[: axes.GUTTER - 1]) for line in lines[:12] if line[: axes.GUTTER - 1].strip()]
     assert numbers == sorted(numbers, reverse=True)

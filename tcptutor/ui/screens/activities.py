@@ -22,10 +22,9 @@ from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
 from tcptutor.ui.widgets.page.explore import ExploreBox
-from tcptutor.ui.widgets.page.numeric import NumericBox
+from tcptutor.ui.widgets.page.numeric import NumericBox, ReadOffBox
 from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
-from tcptutor.ui.widgets.page.read_off import ReadOffBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
 from tcptutor.ui.widgets.page.shell import ShellBox
 

@@ -42,7 +42,7 @@ from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.entry_box import Entry
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
 
@@ -91,7 +91,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         asked = [self._study.posed(each) for each in activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in asked]
         for number, box in enumerate(boxes, start=1):
-            box.responded = self._respond
+            box.answer_handler = self._respond
             box.number = f"{number}" if self._study.tally else ""
         page = Page(self.step, boxes, pages.next_page_line(self.tutor.course, self.module, self.step))
         self._page = page
@@ -304,7 +304,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             return self.pane_keys()
         if not self._typing:
             return bindings.footer_entries(self, self._footer)
-        box = self.query_one(Page).box_at_hand()
+        box = self.query_one(Page).active_box()
         enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
         return (FooterKey((("Enter", "enter"),), enter), *TYPING)
 
@@ -512,7 +512,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     # Messages from widgets and bench
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
-        box = self.query_one(Page).box_at_hand()
+        box = self.query_one(Page).active_box()
         if box is not None:
             self._answers.remember_focus(box.activity)
             self._prefer_chart(False)

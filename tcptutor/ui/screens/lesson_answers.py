@@ -46,7 +46,7 @@ class Answers:
         for activity in self._activities:
             self._show(activity, just_now=False)
             if self._study.was_right(activity):
-                self._page.box(activity).say(WAS_RIGHT, go_there=False)
+                self._page.box(activity).show_feedback(WAS_RIGHT, scroll=False)
             self._page.box(activity).show_hints(self._study.hints_shown(activity))
             self._offer_hint(activity)
 
@@ -70,13 +70,13 @@ class Answers:
         """
         try:
             if not sure and activity.locked and (doubt := self._study.doubt(activity, given)):
-                self._page.box(activity).wonder(given, doubt)
+                self._page.box(activity).ask_confirmation(given, doubt)
                 return False
             self._study.respond(activity, given)
         except UsageError as error:
             box = self._page.box(activity)
             # A final response is its own explanation.
-            self._show(activity, just_now=False) if box.final else box.complain(str(error))
+            self._show(activity, just_now=False) if box.final else box.show_error(str(error))
             return False
         self._last = activity
         self._show(activity, just_now=True)
@@ -93,9 +93,9 @@ class Answers:
         activity = of or self._next_to_redraw()
         if activity is not None:
             box = self._page.box(activity)
-            box.pose(self._study.redraw(activity))
+            box.replace_activity(self._study.redraw(activity))
             self._offer_hint(box.activity)
-            box.enter()
+            box.demand_response()
 
     def _next_to_redraw(self) -> Activity | None:
         """Return the activity that key a redraws: the last answered, or the first on screen."""
@@ -116,7 +116,7 @@ class Answers:
         if activity is None or locked is None:
             return
         if self._study.withdraw(activity):
-            self._page.box(activity).open_again(locked.given)
+            self._page.box(activity).reopen(locked.given)
             self._offer_hint(activity)
         else:
             self._show(activity, just_now=True)
@@ -161,14 +161,14 @@ class Answers:
     def type_digit(self, digit: str) -> None:
         """Type a digit into the due number, or pick a choice."""
         box = self._box_at_hand()
-        if box is not None and not box.begin(digit):
+        if box is not None and not box.start_typing(digit):
             box.pick(int(digit))
 
     def enter_due(self) -> None:
         """Focus the first due activity."""
         box = self._box_at_hand()
         if box is not None:
-            box.enter()
+            box.demand_response()
 
     def focus_next_due(self) -> bool:
         """Focus the next due activity after the last answer; return False if none is due."""
@@ -176,7 +176,7 @@ class Answers:
         left = self._last_focused_box()
         if left is not None and left in due:
             # Esc left this box, perhaps for a hint: the next try belongs there.
-            left.to_entry()
+            left.focus_entry()
             return True
         if self._last is not None:
             last = [box.activity.id for box in self._page.boxes].index(self._last.id)
@@ -184,14 +184,14 @@ class Answers:
         else:
             due = sorted(due, key=lambda box: not self._page.shows(box))
         if due:
-            due[0].to_entry()
+            due[0].focus_entry()
         return bool(due)
 
     def paste(self, text: str) -> None:
         """Begin a due prediction with pasted text that starts with a digit."""
         box = self._box_at_hand()
         if box is not None and text[:1].isdigit():
-            box.begin(text)
+            box.start_typing(text)
 
     def hint(self, of: Activity | None = None) -> bool:
         """Show the next hint of `of` or of the activity at hand; return False if none is left."""
@@ -215,7 +215,7 @@ class Answers:
 
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
         """Return the unfinished focused box, or the first due box, preferably on screen."""
-        at_hand = self._page.box_at_hand() or self._last_focused_box()
+        at_hand = self._page.active_box() or self._last_focused_box()
         if at_hand is not None and not at_hand.final:
             return at_hand
         due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
@@ -223,7 +223,7 @@ class Answers:
 
     def _next_hint(self) -> Activity | None:
         """Return the activity that key h helps with: the focused activity if due, or the first due."""
-        at_hand = self._page.box_at_hand() or self._last_focused_box()
+        at_hand = self._page.active_box() or self._last_focused_box()
         if at_hand is not None and self._study.is_due(at_hand.activity):
             wanted: tuple[Activity, ...] = (at_hand.activity,)
         else:

@@ -38,7 +38,7 @@ class ExploreSide(RunSide):
         return self.activity.experiment
 
     def restore(self) -> None:
-        self.box.turned = self._knob_turned
+        self.box.change_handler = self._knob_turned
         self.box.show_record(self.study.record_of(self.activity))
         super().restore()
         self.box.loading_run = self.study.reading
@@ -49,7 +49,7 @@ class ExploreSide(RunSide):
         try:
             self.activity.experiment_with(self.box.values)
         except UsageError as error:
-            self.box.complain(str(error))
+            self.box.show_error(str(error))
             return
         super().start(same)
 

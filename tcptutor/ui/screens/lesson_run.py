@@ -128,7 +128,7 @@ class RunSide(Side):
         if obstacle := self.bench.obstacle:
             self.widget.say(obstacle)
         elif due is not None:
-            self.page.box(due).enter()
+            self.page.box(due).demand_response()
         else:
             experiment = msgspec.structs.replace(self.wanted, seed=self._seed(same))
             self.bench.start(self.study.module.id, self.study.step.id, experiment)
@@ -275,7 +275,7 @@ class RunSide(Side):
 
     def _mark_against(self, run: Run) -> None:
         self.study.run = run
-        self.page.saw_run(run)
+        self.page.show_run(run)
         self.widget.post_message(RunLoaded())
 
     def _own_prediction(self) -> OwnPrediction | None:

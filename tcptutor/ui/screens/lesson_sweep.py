@@ -30,7 +30,7 @@ class SweepSide(Side):
 
     def make_widget(self) -> Widget:
         panel = SweepPanel(self.activity, self._predict)
-        panel.wanted = self._open_latest_run
+        panel.open_handler = self._open_latest_run
         return panel
 
     @property
@@ -91,7 +91,7 @@ class SweepSide(Side):
         if obstacle := self.bench.obstacle:
             self.widget.say(obstacle)
         elif due is not None:
-            self.page.box(due).enter()
+            self.page.box(due).demand_response()
         else:
             if live is None or live.replayed or self._replays:  # there is one recording of each
                 live = self._new_sweep()
@@ -123,7 +123,9 @@ class SweepSide(Side):
 
     def turn(self) -> None:
         self.widget.turn()
-        self.page.screen.set_focus(self.widget if self.widget.choosing else self.page, scroll_visible=False)
+        self.page.screen.set_focus(
+            self.widget if self.widget.shows_table else self.page, scroll_visible=False
+        )
 
     def _new_sweep(self) -> LiveSweep:
         asked = self._predict.at if self._predict else ""
@@ -204,14 +206,14 @@ class SweepSide(Side):
 
     def _show_idle(self) -> None:
         if self.is_loading:
-            self.widget.stand(LOADING)
+            self.widget.idle(LOADING)
             return
         first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
         plays = "plays recorded runs" if self._replays else "measures"
         values = ", ".join(self.activity.values)
         runs = f"{len(self.activity.cells())} runs"
         axis = self.activity.axis.replace("_", " ")
-        self.widget.stand(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
+        self.widget.idle(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
 
     def _is_ours(self, sweep: LiveSweep) -> bool:
         here = sweep.is_of(self.study.module.id, self.study.step.id)

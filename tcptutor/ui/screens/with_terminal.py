@@ -136,7 +136,7 @@ class ScreenWithTerminal(TutorScreen):
         if box is None:
             return
         await self.action_terminal()
-        command = box.next_open(self.tutor.bench.session.state)
+        command = box.next_applicable(self.tutor.bench.session.state)
         if self.terminal is not None and self.terminal_open:
             if command is None:
                 self.notify("That was the page's last command.")

@@ -28,7 +28,7 @@ from tcptutor.ui.screens.looking import ARROWS, LookingScreen, with_cursor
 from tcptutor.ui.screens.workbench_lists import ComparisonList, StartList
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
-from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.entry_box import Entry
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
 
@@ -131,7 +131,7 @@ class WorkbenchScreen(LookingScreen):
         ):
             self._show(live)
         else:
-            self._panel.look_ahead(None, self._workbench.comparisons, False)
+            self._panel.show_forecast(None, self._workbench.comparisons, False)
         self.update_forecast()
         self._show_place()
         self.call_after_refresh(
@@ -259,9 +259,9 @@ class WorkbenchScreen(LookingScreen):
         StartList(self, self._workbench, self._benches, self.settings_changed).open()
 
     def action_view(self) -> None:
-        if self._panel.ahead and self._workbench.live is not None:
+        if self._panel.shows_forecast and self._workbench.live is not None:
             self._show(self._workbench.live)
-        elif not self._panel.turn_on():
+        elif not self._panel.next_view():
             self._look_ahead()
 
     # Running
@@ -295,7 +295,7 @@ class WorkbenchScreen(LookingScreen):
         super().run_ended(live)
         if live.is_of(*PLACE):
             self._workbench.live = live
-            if not self._panel.ahead:
+            if not self._panel.shows_forecast:
                 self._show(live)
             self._store_named_run(live)
         self.keys_changed()
@@ -340,13 +340,13 @@ class WorkbenchScreen(LookingScreen):
     def comparisons_changed(self) -> None:
         """Redraw after a change of the compared runs."""
         live = self._workbench.live
-        if self._panel.ahead or live is None:
+        if self._panel.shows_forecast or live is None:
             self._look_ahead()
         else:
             self._show(live)
 
     def _look_ahead(self) -> None:
-        self._panel.look_ahead(None, self._workbench.comparisons, self._workbench.problem is not None)
+        self._panel.show_forecast(None, self._workbench.comparisons, self._workbench.problem is not None)
 
     def update_forecast(self, *, to_front: bool = False) -> None:
         """Compute the forecast in a thread, again if the knobs change meanwhile."""
@@ -362,8 +362,8 @@ class WorkbenchScreen(LookingScreen):
                 latest = await background.forecast(self._workbench.experiment, self._environment)
                 if self._due:
                     continue  # the knobs have changed
-                if self._to_front or self._panel.ahead:
-                    self._panel.look_ahead(
+                if self._to_front or self._panel.shows_forecast:
+                    self._panel.show_forecast(
                         latest, self._workbench.comparisons, self._workbench.problem is not None
                     )
         finally:

@@ -1,1 +1,1 @@
-"""The page: prose, prediction, questions."""
+"""Page of a step: prose, predictions, questions, goals."""

@@ -1,4 +1,4 @@
-"""What the box of every activity does on the page."""
+"""Base of the boxes that show an activity on the page."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
 A = TypeVar("A", bound=Activity)
 
 _PRAISE = re.compile(r"^(?:Right|Yes|Correct|Exactly)[:,] *(\w)")
-"""How a lesson's feedback on a right answer may begin, after our own word."""
+"""Openings of a lesson's feedback that would repeat the verdict."""
 
 
 class ActivityBox(Vertical, Generic[A]):
-    """One activity. Hands on what is given; is told what became of it. Knows nothing of the journal."""
+    """Box of an activity: passes responses on and shows their marks; independent of the journal."""
 
     TITLE: ClassVar[str] = "Question"
     HOW: ClassVar[str] = "Enter answers"
-    """How a response is given, for who looks at it."""
+    """Instruction for giving a response."""
     TYPED: ClassVar[str] = "answers"
-    """What Enter does in a field of it."""
+    """Effect of Enter in a text field of the box."""
 
     class DraftChanged(Message):
-        """Something was typed or chosen that is not answered yet."""
+        """A typed or chosen draft changed."""
 
-    class InView(Message):
-        """It has become larger, or the focus: it should be whole on the screen, or its end where it is too long."""
+    class ScrollRequested(Message):
+        """The box grew or got the focus, and should be fully visible, or its end if it is too long."""
 
         def __init__(self, box: ActivityBox[Any], end: bool) -> None:
             self.box, self.end = box, end
@@ -48,68 +48,68 @@ class ActivityBox(Vertical, Generic[A]):
     def __init__(self, activity: A) -> None:
         super().__init__(classes="box")
         self.activity = activity
-        self.responded: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
-        """Called with a response; True where it was asked about and given again. The page's screen sets it."""
+        self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
+        """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
         self.final = False
-        """What was given stays as it is."""
+        """Whether the response is locked."""
         self.number = ""
-        """Of a question among many, from 1; empty where they are few."""
+        """Number of the question, from 1; empty if the page has few."""
         self._hint = 0
-        self._again = False
-        """Whether it may be asked once more, with other numbers."""
-        self._said = False
-        """Whether something new stands at its end."""
-        self._complained = False
-        """Whether it says what is wrong with something that was typed."""
+        self._can_redraw = False
+        """Whether the question can be asked again with other numbers."""
+        self._has_new_text = False
+        """Whether the end of the box has new text."""
+        self._shows_error = False
+        """Whether an error about the input is shown."""
 
     # For subclasses
 
     def ask(self) -> Content:
-        """What the student is asked."""
+        """Return the question."""
         raise NotImplementedError
 
     def compose_entry(self) -> ComposeResult:
-        """What a response is given with."""
+        """Compose the widgets for a response."""
         yield from ()
 
-    def to_entry(self) -> None:
-        """Take the focus."""
-        # At once, not with the next message: the next key may be there already.
+    def focus_entry(self) -> None:
+        """Focus the widgets for a response."""
+        # At once, not by a message: the next key may have arrived already.
         self.screen.set_focus(self)
 
-    def enter(self) -> None:
-        """It is wanted before something else can be done: take the focus."""
-        self.to_entry()
+    def demand_response(self) -> None:
+        """Demand a response before anything else: take the focus."""
+        self.focus_entry()
 
-    def begin(self, text: str) -> bool:  # noqa: ARG002
-        """`text` was typed or pasted without having gone here; whether it is the beginning of a response."""
+    def start_typing(self, text: str) -> bool:  # noqa: ARG002
+        """Accept typed or pasted text that went to the page; return whether it starts a response."""
         return False
 
     def pick(self, number: int) -> None:
-        """The key of a number, from 1, was pressed."""
+        """Choose the entry of a digit key, from 1."""
 
-    def show_given(self, given: Given) -> None:
-        """A response, just now or from the journal; `final` says if it may be changed."""
+    def show_answer(self, given: Given) -> None:
+        """Show a response, just given or from the journal; `final` says whether it is locked."""
 
     def clear(self) -> None:
-        """Open it for another response."""
+        """Open the box for another response."""
 
     @property
     def draft(self) -> Draft | None:
-        """What stands there and was not answered; None for nothing."""
+        """Unsubmitted response; None if empty."""
         return None
 
     def restore_draft(self, draft: Draft) -> None:
-        """Put back what stood there when the page was left."""
+        """Restore a draft from an earlier visit of the page."""
 
-    def saw_run(self, run: Run) -> None:
-        """The latest whole run of the page."""
+    def show_run(self, run: Run) -> None:
+        """Show facts about the page's latest complete run."""
 
-    # The same for all
+    # Shared
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="later", markup=False)
-        yield Static(self._asked, classes="ask")
+        yield Static(self._heading, classes="ask")
         yield from self.compose_entry()
         yield Feedback()
         yield Hints(self.activity.hints)
@@ -119,14 +119,14 @@ class ActivityBox(Vertical, Generic[A]):
         self._offer()
 
     @property
-    def _asked(self) -> Content:
+    def _heading(self) -> Content:
         title = " ".join(filter(None, (self.TITLE, self.number)))
         return Content.assemble((f"{title}  ", "bold $primary"), self.ask())
 
-    def pose(self, activity: A) -> None:
-        """Ask it with other numbers, as if it had never been answered."""
-        self.activity, self.final, self._again = activity, False, False
-        self.query_one(".ask", Static).update(self._asked)
+    def replace_activity(self, activity: A) -> None:
+        """Replace the activity by a variant with other numbers, unanswered."""
+        self.activity, self.final, self._can_redraw = activity, False, False
+        self.query_one(".ask", Static).update(self._heading)
         hints = self.query_one(Hints)
         hints.texts = activity.hints
         hints.show(0)
@@ -134,41 +134,41 @@ class ActivityBox(Vertical, Generic[A]):
         self.clear()
         self._offer()
 
-    def open_again(self, given: Given) -> None:
-        """It was taken back: what was locked stands there, to be changed."""
+    def reopen(self, given: Given) -> None:
+        """Reopen a withdrawn response for editing."""
         self.final = False
-        self.say(Content(""), go_there=False)
-        self.show_given(given)
-        self.to_entry()
+        self.show_feedback(Content(""), scroll=False)
+        self.show_answer(given)
+        self.focus_entry()
         self._offer()
 
     @property
-    def at_hand(self) -> bool:
-        """Whether it has the focus."""
-        # Of the screen: a widget that is just losing the focus still says that it has it.
+    def is_active(self) -> bool:
+        """Whether the focus is in the box."""
+        # Asked from the screen: a widget that is losing the focus still claims to have it.
         focused = self.screen.focused if self.is_attached else None
         return focused is not None and self in focused.ancestors_with_self
 
     def respond(self, given: Given, sure: bool = False) -> None:
-        # No message: the key after Enter may be there already, and means the page after the answer.
-        self.responded(self.activity, given, sure)
+        # Not a message: the key after Enter may have arrived already, and means the page after the response.
+        self.answer_handler(self.activity, given, sure)
 
     def reveal(self, revealed: bool) -> None:
-        """Whether it is asked yet; until then it says what comes first."""
+        """Show the question; or, before the run it is about, a note to run first."""
         self.set_class(not revealed, "-later")
         if not revealed:
             later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: r runs it first.")
             self.query_one(".later", Static).update(later)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        """A response and what it is told."""
-        self.final, self._again = response.final, response.can_redraw
-        self.show_given(response.given)
-        self.say(self.told(response), go_there=just_now)
+        """Show a response and its feedback."""
+        self.final, self._can_redraw = response.final, response.can_redraw
+        self.show_answer(response.given)
+        self.show_feedback(self.feedback(response), scroll=just_now)
         self._offer()
 
-    def told(self, response: MarkedResponse) -> Content:
-        """The words under a response."""
+    def feedback(self, response: MarkedResponse) -> Content:
+        """Return the feedback on a response."""
         mark, typed = response.mark, ""
         if isinstance(response.given, str):
             understood = self.activity.interpret(response.given)
@@ -178,48 +178,48 @@ class ActivityBox(Vertical, Generic[A]):
             return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")
         wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
         verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
-        feedback = mark.feedback
-        if mark.correct:  # the lesson's own word for it
-            feedback = _PRAISE.sub(lambda found: found[1].upper(), feedback)
-        told = Content.assemble(verdict, typed, paragraphs(feedback))
-        lines = [told, *([paragraphs(response.explanation)] if response.explanation else [])]
+        lesson_feedback = mark.feedback
+        if mark.correct:  # the verdict says so already
+            lesson_feedback = _PRAISE.sub(lambda found: found[1].upper(), lesson_feedback)
+        feedback = Content.assemble(verdict, typed, paragraphs(lesson_feedback))
+        lines = [feedback, *([paragraphs(response.explanation)] if response.explanation else [])]
         if response.read:
             lines.append(Content(f"It is explained on {response.read}."))
         return Content("\n").join(lines)
 
-    def complain(self, reason: str) -> None:
-        """What was given cannot be marked."""
-        self._complained = True
-        self.say(Content.assemble(("✗ ", "$error bold"), reason))
+    def show_error(self, reason: str) -> None:
+        """Show why the response cannot be marked."""
+        self._shows_error = True
+        self.show_feedback(Content.assemble(("✗ ", "$error bold"), reason))
 
-    def wonder(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
-        """What was given looks like a slip: ask before it is locked."""
-        self.complain(doubt)
+    def ask_confirmation(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
+        """Ask to confirm a response that looks like a slip."""
+        self.show_error(doubt)
 
-    def take_complaint_back(self) -> None:
-        """What was typed then is in order now."""
-        if self._complained:
-            self.say(Content(""), go_there=False)
+    def clear_error(self) -> None:
+        """Clear the error once the input is valid."""
+        if self._shows_error:
+            self.show_feedback(Content(""), scroll=False)
 
     def show_hints(self, level: int, just_now: bool = False) -> None:
-        """The first `level` hints."""
+        """Show the first `level` hints."""
         self.query_one(Hints).show(level)
         if just_now:
-            self.bring(end=True)
+            self.scroll_into_view(end=True)
 
     def offer_hint(self, level: int) -> None:
-        """Which hint h would show, from 1; 0 for none."""
+        """Offer a hint by its number, from 1; 0 for none."""
         self._hint = level
         self._offer()
 
     def _offer(self) -> None:
-        # Where letters are typed into a field, h is one of them.
+        # In a text field, h is a letter.
         key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
-        answer = how if self.at_hand else ""
-        again = "a: once more, with other numbers" if self.final and self._again else ""
-        # A box is blurred as the app ends, too, when what is in it may be gone before it.
+        answer = how if self.is_active else ""
+        again = "a: once more, with other numbers" if self.final and self._can_redraw else ""
+        # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
             offers.show("" if self.final else answer, "" if self.final else hint, again)
 
@@ -228,52 +228,52 @@ class ActivityBox(Vertical, Generic[A]):
         if event.offer == "again":
             self.post_message(RedrawWanted(self.activity))
             return
-        self.enter()
+        self.demand_response()
         if event.offer == "answer":
             self.answer()
         else:
             self.post_message(HintWanted(self.activity))
 
     def answer(self) -> None:
-        """Give what stands there as the response."""
+        """Submit the current draft."""
 
-    def say(self, content: Content, go_there: bool = True) -> None:
-        self._complained = self._complained and content.plain.startswith("✗ ")
+    def show_feedback(self, content: Content, scroll: bool = True) -> None:
+        self._shows_error = self._shows_error and content.plain.startswith("✗ ")
         self.query_one(Feedback).say(content)
-        if go_there:
-            self.bring(end=True)
+        if scroll:
+            self.scroll_into_view(end=True)
 
-    # Whole on the screen
+    # Scrolling
 
-    def bring(self, end: bool = False) -> None:
-        """Have it whole on the screen, now and as it grows by what was just said."""
-        self._said = end
-        self.call_after_refresh(self._wish)
+    def scroll_into_view(self, end: bool = False) -> None:
+        """Request scrolling now and once the new text is laid out."""
+        self._has_new_text = end
+        self.call_after_refresh(self._request_scroll)
 
     def on_resize(self) -> None:
-        # Only now is it laid out with what was said.
-        if self._said or self.at_hand:
-            self._wish()
+        # The new text is laid out only now.
+        if self._has_new_text or self.is_active:
+            self._request_scroll()
 
-    def _wish(self) -> None:
-        self.post_message(self.InView(self, self._said))
+    def _request_scroll(self) -> None:
+        self.post_message(self.ScrollRequested(self, self._has_new_text))
 
     def on_focus(self) -> None:
-        self._focused()
+        self._on_focus_gained()
 
     def on_descendant_focus(self) -> None:
-        self._focused()
+        self._on_focus_gained()
 
     def on_descendant_blur(self) -> None:
-        self._blurred()
+        self._on_focus_lost()
 
     def on_blur(self) -> None:
-        self._blurred()
+        self._on_focus_lost()
 
-    def _focused(self) -> None:
+    def _on_focus_gained(self) -> None:
         self._offer()
-        self.bring(self._said)
+        self.scroll_into_view(self._has_new_text)
 
-    def _blurred(self) -> None:
-        self._said = False
+    def _on_focus_lost(self) -> None:
+        self._has_new_text = False
         self._offer()

@@ -1,4 +1,4 @@
-"""A question with choices: marks, and what each chosen one was told."""
+"""Box of a multiple-choice question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FREE_BOX, CHOSEN_BOX = "☐", "☑"
 
 
 class ChoiceBox(ListBox[ChoiceQuestion]):
-    """One may be chosen, or several."""
+    """Choice of a single answer or of several."""
 
     def __init__(self, activity: ChoiceQuestion) -> None:
         super().__init__(activity)
@@ -32,9 +32,9 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
         ]
 
     def take(self) -> None:
-        """Choose it, or of several take it back."""
-        here = {self.cursor}
-        self._chosen = self._chosen ^ here if self.activity.several else here
+        """Choose the entry at the cursor; with several answers, toggle it."""
+        at_cursor = {self.cursor}
+        self._chosen = self._chosen ^ at_cursor if self.activity.several else at_cursor
 
     def submit(self) -> None:
         if not self._chosen and not self.activity.several:
@@ -43,7 +43,7 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
             self.draw()
             self.respond(tuple(sorted(self._chosen)))
         else:
-            self.say(Content("Choose with Space or the numbers, then press Enter."))
+            self.show_feedback(Content("Choose with Space or the numbers, then press Enter."))
 
     @property
     def draft(self) -> Draft | None:
@@ -51,10 +51,10 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.final:
-            self.show_given(tuple(draft))
+            self.show_answer(tuple(draft))
 
-    def show_given(self, given: Given) -> None:
-        there = len(self.activity.choices)
-        self._chosen = {index for index in given if isinstance(index, int) and 0 <= index < there}
+    def show_answer(self, given: Given) -> None:
+        count = len(self.activity.choices)
+        self._chosen = {index for index in given if isinstance(index, int) and 0 <= index < count}
         self.cursor = min(self._chosen, default=0)
         self.draw()

@@ -1,31 +1,32 @@
-"""The box of an activity whose response is typed into a field."""
+"""Boxes of activities with a typed response, and their text field."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.widgets.page.box import A, ActivityBox
-from tcptutor.ui.widgets.page.entry import Entry
 
 
 class EntryBox(ActivityBox[A]):
-    """One activity with a field, what stands before it, and the unit behind it."""
+    """Activity with a text field, a label before and a unit behind."""
 
     LABEL: ClassVar[str] = "Your answer "
 
     def placeholder(self) -> str:
-        """What stands in the empty field: never a value that might be the page's."""
+        """Return the placeholder of the empty field; never a plausible value."""
         return "a number"
 
     def unit(self) -> str:
-        """The unit of a plain number, which stands behind the field; empty for none."""
+        """Return the unit assumed for a plain number; empty for none."""
         return ""
 
     def compose_entry(self) -> ComposeResult:
@@ -35,17 +36,17 @@ class EntryBox(ActivityBox[A]):
             if self.unit():
                 yield Static(f" {self.unit()}", classes="unit", markup=False)
 
-    def open_again(self, given: Given) -> None:
-        super().open_again(given)
+    def reopen(self, given: Given) -> None:
+        super().reopen(given)
         if isinstance(given, str):
             self.restore_draft(given)
 
-    def to_entry(self) -> None:
+    def focus_entry(self) -> None:
         if not self.final:
             self.screen.set_focus(self.query_one(Entry))
 
-    def begin(self, text: str) -> bool:
-        """A number, or its first digit."""
+    def start_typing(self, text: str) -> bool:
+        """Put a digit or number into the field."""
         if self.final:
             return False
         entry = self.query_one(Entry)
@@ -56,7 +57,7 @@ class EntryBox(ActivityBox[A]):
     def answer(self) -> None:
         self.query_one(Entry).enter()
 
-    def show_given(self, given: Given) -> None:  # noqa: ARG002  # it stands in what is told
+    def show_answer(self, given: Given) -> None:  # noqa: ARG002  # the feedback repeats it
         self.query_one(".entry").display = not self.final
 
     @property
@@ -77,7 +78,7 @@ class EntryBox(ActivityBox[A]):
         self.query_one(".entry").display = True
 
     def leave(self) -> None:
-        """Esc was pressed in the field."""
+        """Leave the field, on Esc."""
         around = (each for each in self.ancestors if isinstance(each, Widget) and each.focusable)
         self.screen.set_focus(next(around, None), scroll_visible=False)
 
@@ -86,6 +87,57 @@ class EntryBox(ActivityBox[A]):
             self.submit(self.query_one(Entry).value.strip())
 
     def submit(self, text: str) -> None:
-        """Enter was pressed in the field."""
+        """Submit the text of the field, on Enter."""
         if text:
             self.respond(text)
+
+
+class Entry(Input):
+    """Text field that takes keys directly from the screen, in order; calls `entered` for Enter, `left` for Esc.
+
+    Textual sends a key to the field, and an unused one up to the app: later keys that the screen takes at
+    once would overtake it.
+    """
+
+    def __init__(self, placeholder: str, entered: Callable[[], None], left: Callable[[], None]) -> None:
+        # With a selection the second digit of what is typed would replace the first.
+        super().__init__(placeholder=placeholder, select_on_focus=False, compact=True)
+        # A blinking cursor writes to the terminal all day.
+        self.cursor_blink = False
+        self._entered, self._left = entered, left
+        self._submitted = ""
+        """Text when Enter was pressed last."""
+
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        """Apply a key or paste to the field at once; return whether the field uses it."""
+        if isinstance(event, events.Paste):
+            self._insert("".join(event.text.splitlines()[:1]))
+        elif event.key == "enter":
+            self.enter()
+        elif event.key == "escape":
+            self._left()
+        elif event.is_printable:
+            self._insert(event.character or "")
+        else:
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is None or bound.node is not self:
+                return False
+            await self.run_action(bound.binding.action)
+        return True
+
+    def _insert(self, text: str) -> None:
+        if self.selection.is_empty:
+            self.insert_text_at_cursor(text)
+        else:
+            self.replace(text, *self.selection)
+
+    def enter(self) -> None:
+        """Act as if Enter was pressed."""
+        self._submitted = self.value
+        self._entered()
+
+    def insert_text_at_cursor(self, text: str) -> None:
+        # A digit after a response starts a new number; a unit may continue the old one.
+        if self._submitted == self.value and self.cursor_at_end and text[:1].isdigit():
+            self.clear()
+        super().insert_text_at_cursor(text)

@@ -1,4 +1,4 @@
-"""The page's challenge: knobs to turn, what is to be reached, and what the latest run has of it."""
+"""Box of a challenge: knobs, goals, and their state by the latest run."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.entry import Entry
+from tcptutor.ui.widgets.page.entry_box import Entry
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 REACHED, OPEN, LOADING = "✓", "○", "…"
-CHANGED, AS_AT_FIRST = "●", " "
+CHANGED, UNCHANGED = "●", " "
 
 
 class ExploreBox(ListBox[ExploreActivity]):
-    """Owns how the knobs are turned now. Whoever runs asks for `values`, and tells it what came of a run."""
+    """Challenge; owns the knobs' current values, which the screen runs."""
 
     TITLE: ClassVar[str] = "Challenge"
     HOW: ClassVar[str] = "Space changes it, Backspace puts it back, r runs"
@@ -41,20 +41,20 @@ class ExploreBox(ListBox[ExploreActivity]):
     def __init__(self, activity: ExploreActivity) -> None:
         super().__init__(activity)
         self.values = dict(activity.start)
-        """By the knobs' names, as they are written."""
-        self.turned: Callable[[], None] = lambda: None
-        """Called when a knob was turned. What stands beside the page sets it."""
+        """Current values by knob name, as text."""
+        self.change_handler: Callable[[], None] = lambda: None
+        """Called when a knob changed; set by the screen."""
         self._states = tuple(TargetState(goal.text) for goal in activity.goals)
-        self._ran: dict[str, str] | None = None
-        """The knobs of the run that they are of."""
+        self._run_values: dict[str, str] | None = None
+        """Knob values of the run that the goals' states are from."""
         self._record = ActivityRecord()
         self.loading_run = False
-        """Whether the run that the signs are of is being read."""
+        """Whether that run is still being loaded."""
         self.needs_start = False
-        """Whether a run with nothing changed is missing, which the goals are compared with."""
+        """Whether the unchanged run is missing that the goals are compared with."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In the field Backspace is the field's."""
+        """Leave Backspace to the text field."""
         if action == "put_back" and isinstance(self.screen.focused, Entry):
             return False
         return super().check_action(action, parameters)
@@ -74,10 +74,10 @@ class ExploreBox(ListBox[ExploreActivity]):
         self.query_one(".entry").display = False
         super().on_mount()
 
-    # What is told it
+    # State from the study
 
     def show_record(self, record: ActivityRecord) -> None:
-        """What was done before; the knobs are as they were run last."""
+        """Show earlier work; the knobs take the values of the last run."""
         if (
             record.latest is not None
             and self._record.latest is None
@@ -88,16 +88,16 @@ class ExploreBox(ListBox[ExploreActivity]):
         self.draw()
 
     def show_states(self, states: tuple[TargetState, ...], values: dict[str, str]) -> None:
-        """How the targets stand by a run with the knobs at `values`."""
-        self._states, self._ran = states, values
+        """Show the goals' states after a run with the given values."""
+        self._states, self._run_values = states, values
         self.draw()
 
-    def show_given(self, given: Given) -> None:  # noqa: ARG002  # the knobs are the latest run's
-        self.final = False  # a better score counts as well
+    def show_answer(self, given: Given) -> None:  # noqa: ARG002  # the knobs show the latest run
+        self.final = False  # the score can still improve
 
-    def told(self, response: MarkedResponse) -> Content:
+    def feedback(self, response: MarkedResponse) -> Content:
         if response.mark is None:
-            return super().told(response)
+            return super().feedback(response)
         if not response.mark.correct:
             return Content.assemble(("✗ Not yet. ", "$error bold"), response.mark.feedback)
         standing = self.activity.describe_status(self._record)
@@ -110,45 +110,45 @@ class ExploreBox(ListBox[ExploreActivity]):
 
     @property
     def knob(self) -> Knob:
-        """That at the cursor."""
+        """Knob at the cursor."""
         return self.activity.knobs[self.cursor]
 
     def lines(self) -> list[tuple[str, str, bool]]:
         changed = self.activity.changed_knobs(self.values)
         return [
-            (CHANGED if knob.name in changed else AS_AT_FIRST, knob.label, knob.name in changed)
+            (CHANGED if knob.name in changed else UNCHANGED, knob.label, knob.name in changed)
             for knob in self.activity.knobs
         ]
 
-    def begin(self, text: str) -> bool:
+    def start_typing(self, text: str) -> bool:
         if self.knob.choices:
             return False
         self._open(text)
         return True
 
     def pick(self, number: int) -> None:
-        """A digit takes the choice of that number."""
+        """Set the knob to the choice of that number."""
         choices = self.knob.values(self.activity.experiment)
         if 1 <= number <= len(choices):
             self.screen.set_focus(self)
-            self._turn(choices[number - 1])
+            self._set_knob(choices[number - 1])
 
     def action_pick_here(self) -> None:
         self.take()
 
     def take(self) -> None:
-        """The next choice; a number is typed."""
+        """Set the knob to its next choice, or open the field for a number."""
         choices = self.knob.values(self.activity.experiment)
         if not choices:
             self._open()
             return
-        self._turn(choices[(choices.index(self.values[self.knob.name]) + 1) % len(choices)])
+        self._set_knob(choices[(choices.index(self.values[self.knob.name]) + 1) % len(choices)])
 
     def submit(self) -> None:
         self.take()
 
     def action_put_back(self) -> None:
-        self._turn(self.activity.start[self.knob.name])
+        self._set_knob(self.activity.start[self.knob.name])
 
     @property
     def draft(self) -> Draft | None:
@@ -157,20 +157,20 @@ class ExploreBox(ListBox[ExploreActivity]):
     def restore_draft(self, draft: Draft) -> None:
         if not isinstance(draft, dict) or set(draft) != set(self.values):
             return
-        with contextlib.suppress(UsageError):  # the lesson has other knobs or bounds by now
+        with contextlib.suppress(UsageError):  # the lesson's knobs or bounds have changed since
             self.activity.experiment_with(draft)
             self.values = dict(draft)
             self.draw()
-            self.turned()
+            self.change_handler()
 
-    def _turn(self, value: str) -> None:
+    def _set_knob(self, value: str) -> None:
         self.values = {**self.values, self.knob.name: value}
-        self.take_complaint_back()
+        self.clear_error()
         self.post_message(self.DraftChanged())
         self.draw()
-        self.turned()
+        self.change_handler()
 
-    # A number is typed
+    # Typed numbers
 
     def _open(self, text: str = "") -> None:
         knob, start = self.knob, self.activity.experiment
@@ -194,10 +194,10 @@ class ExploreBox(ListBox[ExploreActivity]):
                 text = f"{text} {self.knob.unit(self.activity.experiment)}"
             value = self.knob.read(text, self.activity.experiment)
         except UsageError as error:
-            self.complain(str(error))
+            self.show_error(str(error))
             return
         self._left()
-        self._turn(value)
+        self._set_knob(value)
 
     def _left(self) -> None:
         self.screen.set_focus(self, scroll_visible=False)
@@ -214,16 +214,18 @@ class ExploreBox(ListBox[ExploreActivity]):
     def _knob_lines(self) -> list[Content]:
         names = max(len(knob.label) for knob in self.activity.knobs)
         width = max(map(len, self.values.values()))
-        start, told = self.activity.start, self.lines()
-        at_hand = self.at_hand
+        start, entries = self.activity.start, self.lines()
+        is_active = self.is_active
         lines = []
-        for place, (knob, (sign, label, changed)) in enumerate(zip(self.activity.knobs, told, strict=True)):
-            here = at_hand and place == self.cursor
+        for place, (knob, (sign, label, changed)) in enumerate(
+            zip(self.activity.knobs, entries, strict=True)
+        ):
+            at_cursor = is_active and place == self.cursor
             value = self.values[knob.name].ljust(width)
             lines.append(
                 Content.assemble(
-                    ("› " if here else "  ", "bold $primary"),
-                    (label.ljust(names), "bold" if here else ""),
+                    ("› " if at_cursor else "  ", "bold $primary"),
+                    (label.ljust(names), "bold" if at_cursor else ""),
                     f"  {sign} ",
                     (value, "bold" if changed else ""),
                     (f"  at first {start[knob.name]}" if changed else "", "$text-muted"),
@@ -250,8 +252,8 @@ class ExploreBox(ListBox[ExploreActivity]):
             parts.append("Your last run is being loaded.")
         elif self.needs_start and self.activity.changed_knobs(self.values):
             parts.append("First run it with nothing changed: the goals are compared with that run.")
-        elif self._ran is None:
+        elif self._run_values is None:
             parts.append("r runs it.")
-        elif self._ran != self.values:
+        elif self._run_values != self.values:
             parts.append("The signs are of the run before: r runs it as it is now.")
         return " ".join(parts)

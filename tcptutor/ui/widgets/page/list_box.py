@@ -1,4 +1,4 @@
-"""The box of an activity whose response is taken from a list of entries."""
+"""Base of boxes whose response is chosen from a list."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tcptutor.ui.widgets.page.text import paragraphs
 
 
 class ListBox(ActivityBox[A], can_focus=True):
-    """One with a list of entries: arrows move a cursor, Space and the numbers take what is there, Enter answers."""
+    """List of entries: arrows move a cursor, Space and digits choose, Enter submits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # All with priority, as the screen's are: keys that are typed fast keep their order.
+        # All have priority, like the screen's own: fast typing keeps its order.
         Binding("up", "move(-1)", "up", show=False, priority=True, id="question.up"),
         Binding("down", "move(1)", "down", show=False, priority=True, id="question.down"),
         Binding("space", "pick_here", "choose", show=False, priority=True, id="question.choose"),
@@ -30,32 +30,32 @@ class ListBox(ActivityBox[A], can_focus=True):
     def __init__(self, activity: A) -> None:
         super().__init__(activity)
         self.cursor = 0
-        """The line that the keys speak of."""
+        """Index of the entry at the cursor."""
 
     # For subclasses
 
     def lines(self) -> list[tuple[str, str, bool]]:
-        """A sign that says what became of it, its text, and whether it is taken, for each entry."""
+        """Return sign, text and whether it is chosen, for each entry."""
         raise NotImplementedError
 
     HOW: ClassVar[str] = "Space or a number chooses, Enter answers"
 
     def take(self) -> None:
-        """The entry at the cursor was chosen."""
+        """Choose the entry at the cursor."""
         raise NotImplementedError
 
     def move(self, target: int) -> None:
-        """The cursor goes to the line `target`."""
+        """Move the cursor to an entry."""
         self.cursor = target
 
     def submit(self) -> None:
-        """Enter was pressed."""
+        """Submit the response, on Enter."""
         raise NotImplementedError
 
-    # The same for all
+    # Shared
 
     def compose_entry(self) -> ComposeResult:
-        for number, (_sign, text, _taken) in enumerate(self.lines(), start=1):
+        for number, (_sign, text, _chosen) in enumerate(self.lines(), start=1):
             yield EntryLine(text, number)
 
     def on_mount(self) -> None:
@@ -80,7 +80,7 @@ class ListBox(ActivityBox[A], can_focus=True):
     def pick(self, number: int) -> None:
         if number < 1:
             return
-        self.enter()
+        self.demand_response()
         if not self.final and number <= len(self.lines()):
             self.move(number - 1)
             self.take()
@@ -108,7 +108,7 @@ class ListBox(ActivityBox[A], can_focus=True):
 
 
 class EntryLine(Horizontal):
-    """One of several entries: "› 2 ○ text". Shapes and words carry the meaning, colour repeats it."""
+    """Entry of a list: "› 2 ○ text". Shapes and words carry the meaning, color repeats it."""
 
     class Clicked(Message):
         def __init__(self, number: int) -> None:
@@ -126,11 +126,11 @@ class EntryLine(Horizontal):
         yield Static(classes="mark", markup=False)
         yield Static(paragraphs(self._text), classes="text", markup=False)
 
-    def show(self, cursor: bool, number: int, sign: str, text: str, taken: bool) -> None:
-        """`sign` says what became of it."""
+    def show(self, cursor: bool, number: int, sign: str, text: str, chosen: bool) -> None:
+        """Update the entry; `sign` shows its state."""
         mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
         self.query_one(".mark", Static).update(mark, layout=False)
-        self.set_class(taken, "-chosen")
+        self.set_class(chosen, "-chosen")
         if text != self._text:
             self._text = text
             self.query_one(".text", Static).update(paragraphs(text))

@@ -1,4 +1,4 @@
-"""A question that asks for an order: events are taken and moved to where they belong."""
+"""Box of a question that asks for an order of events."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.list_box import ListBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
-FREE, TAKEN, MISPLACED = "·", "↕", "✗"
+FREE, GRABBED, MISPLACED = "·", "↕", "✗"
 
 
 class OrderBox(ListBox[Order]):
-    """Space takes the event at the cursor, ↑ ↓ move it, Space puts it down; a number takes one, a second places it."""
+    """Ordering: Space grabs the event at the cursor, arrows move it, Space drops it; digits do both."""
 
     def __init__(self, activity: Order) -> None:
         super().__init__(activity)
         self._order = list(activity.mixed)
-        self._taken = False
+        self._is_grabbed = False
         self._misplaced: frozenset[int] = frozenset()
-        """Events that the last answer had in a wrong place."""
+        """Events that the last response had in a wrong place."""
 
     def ask(self) -> Content:
         how = "  (first on top; Space takes one, ↑ ↓ or a number moves it, Enter answers)"
@@ -32,16 +32,20 @@ class OrderBox(ListBox[Order]):
 
     def lines(self) -> list[tuple[str, str, bool]]:
         return [
-            (self._sign(line, event), self.activity.events[event].text, self._taken and line == self.cursor)
+            (
+                self._sign(line, event),
+                self.activity.events[event].text,
+                self._is_grabbed and line == self.cursor,
+            )
             for line, event in enumerate(self._order)
         ]
 
     def take(self) -> None:
-        """Take it, or put down what was taken."""
-        self._taken = not self._taken
+        """Grab the event at the cursor, or drop it."""
+        self._is_grabbed = not self._is_grabbed
 
     def move(self, target: int) -> None:
-        if self._taken:
+        if self._is_grabbed:
             event = self._order.pop(self.cursor)
             self._order.insert(target, event)
             self._misplaced -= {event}
@@ -64,19 +68,19 @@ class OrderBox(ListBox[Order]):
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.final:
-            self.show_given(tuple(draft))
+            self.show_answer(tuple(draft))
 
-    def show_given(self, given: Given) -> None:
+    def show_answer(self, given: Given) -> None:
         self._order = list(self._events(given) or self._order)
-        self._taken = False
+        self._is_grabbed = False
         self.draw()
 
     def _events(self, given: Given) -> tuple[int, ...]:
-        """The order that was given; none when the lesson has other events since."""
+        """Return the order given; empty if the lesson's events have changed since."""
         order = tuple(index for index in given if isinstance(index, int))
         return order if sorted(order) == list(range(len(self.activity.events))) else ()
 
     def _sign(self, line: int, event: int) -> str:
-        if self._taken and line == self.cursor:
-            return TAKEN
+        if self._is_grabbed and line == self.cursor:
+            return GRABBED
         return MISPLACED if event in self._misplaced else FREE

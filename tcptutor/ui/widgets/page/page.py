@@ -1,4 +1,4 @@
-"""The page of a step: prose, what the student does, and what was to be seen; it scrolls."""
+"""Scrolling page of a step: prose, activities, and the text after the run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input, Markdown, Static
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.prose import Prose
 from tcptutor.ui.widgets.page.runs import RunsTable
 
 
 class Page(VerticalScroll, inherit_bindings=False):
-    """One step. A new step is a new page."""
+    """Page of a single step; another step gets a new page."""
 
-    # Without the base's own left and right: they turn pages here.
+    # Without the base class's left and right, which turn pages here.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "scroll_up", show=False),
         Binding("down", "scroll_down", show=False),
@@ -40,15 +40,15 @@ class Page(VerticalScroll, inherit_bindings=False):
         super().__init__()
         self._step, self._onward = step, onward
         self.boxes = tuple(boxes)
-        """In the order of the page."""
-        self._after, self._runs = After(step.after), RunsTable()
+        """In order of the page."""
+        self._after, self._runs = TextAfterRun(step.after), RunsTable()
 
     def compose(self) -> ComposeResult:
-        """Only title and text, which are read first: `complete` adds the rest once they are on the screen."""
+        """Compose title and text only, which are read first; `complete` mounts the rest."""
         yield Prose(f"# {self._step.title}\n\n{self._step.prose}")
 
     async def complete(self) -> None:
-        """Mount everything below the text: the boxes, the text after the run, and the title of the next page."""
+        """Mount the boxes, the text after the run, and the title of the next page."""
         await self.mount(
             *(box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN),
             self._after,
@@ -58,92 +58,110 @@ class Page(VerticalScroll, inherit_bindings=False):
         )
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Nothing of a page looks otherwise with the focus: Textual's own styles all of it anew."""
+        """No-op: focus does not change a page's style, and Textual's own handler restyles all of it."""
 
     def box(self, activity: Activity) -> ActivityBox[Any]:
         return next(box for box in self.boxes if box.activity.id == activity.id)
 
-    def box_at_hand(self) -> ActivityBox[Any] | None:
-        """The one that has the focus."""
-        return next((box for box in self.boxes if box.at_hand), None)
+    def active_box(self) -> ActivityBox[Any] | None:
+        return next((box for box in self.boxes if box.is_active), None)
 
     def shows(self, box: ActivityBox[Any]) -> bool:
-        """Whether a part of it is on the screen."""
+        """Whether part of the box is on the screen."""
         return self.region.overlaps(box.region)
 
-    @on(ActivityBox.InView)
-    def _bring(self, event: ActivityBox.InView) -> None:
-        """Scroll no further than it takes to have the box whole on the screen."""
+    @on(ActivityBox.ScrollRequested)
+    def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
+        """Scroll as little as needed to show the whole box."""
         event.stop()
-        box, view, here = (
+        box, view, offset = (
             event.box.virtual_region,
             self.scrollable_content_region.height,
             self.scroll_offset.y,
         )
         if not view or not box.height:
             return
-        longer = box.height > view
-        if longer and event.end:
+        is_too_long = box.height > view
+        if is_too_long and event.end:
             target = box.bottom - view
-        elif longer or box.y < here:
+        elif is_too_long or box.y < offset:
             target = box.y
         else:
-            target = max(here, box.bottom - view)
+            target = max(offset, box.bottom - view)
         self.scroll_to(y=target, animate=False)
 
-    def saw_run(self, run: Run) -> None:
-        """A whole run is there; nothing when the page was left meanwhile."""
+    def show_run(self, run: Run) -> None:
+        """Pass a complete run to the boxes; no-op if the page was left meanwhile."""
         if self.is_attached:
             for box in self.boxes:
-                box.saw_run(run)
+                box.show_run(run)
 
     def show_runs(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
-        """The run among others: which each is and its numbers, None for one that is not there; and their spread."""
+        """Show the table of runs: name and figures of each, None for a missing one, and their spread."""
         if self.is_attached:
             self._runs.show(rows, spread)
 
     def show_after(self, scroll: bool) -> None:
-        """The run is there: say what was to be seen; go there unless the student is busy elsewhere, or has left."""
+        """Show the text after the run; scroll to it unless the student is busy elsewhere or has left."""
         if self._step.after and self.is_attached:
             busy = isinstance(self.screen.focused, Input | ActivityBox)
-            self._after.appear(go_there=scroll and not busy)
+            self._after.appear(scroll=scroll and not busy)
 
 
 _FRAME = 7
-"""Columns that a page in a column of its own takes around a drawing: border, padding, scroll bar, the drawing's own."""
+"""Columns around a drawing on a page in a column of its own: border, padding, scroll bar, fence."""
 _AFTER = 2
-"""Those that the text after the run takes besides."""
+"""Additional columns around the text after the run."""
 _FENCES = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def least_width(step: Step) -> int:
-    """Return the columns that a page of `step` needs so that no line of a drawing in its texts is wrapped."""
-    drawn = [widest_line(step.prose), widest_line(step.after) + _AFTER]
-    return max(drawn) + _FRAME
+    """Return the columns that a page of `step` needs to show its drawings without wrapping."""
+    widths = [widest_line(step.prose), widest_line(step.after) + _AFTER]
+    return max(widths) + _FRAME
 
 
 def widest_line(text: str) -> int:
-    """Return the columns of the widest line of the drawings, fenced blocks, in a Markdown text; 0 without any."""
+    """Return the columns of the widest line of the drawings (fenced blocks) in a Markdown text; 0 without any."""
     lines = (line for block in _FENCES.findall(text) for line in block.splitlines())
     return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
-class After(Prose):
-    """What was to be seen, once the run is there."""
+class PlainFence(MarkdownFence):
+    """Drawing, formula or command, without syntax colors.
+
+    Textual guesses the language of a block without one. That imports every lexer it knows, 0.6 s of a
+    processor.
+    """
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:  # noqa: ARG003
+        return Content("\n".join(code.splitlines()))
+
+
+class Prose(Markdown):
+    """Markdown with plain code blocks."""
+
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        return PlainFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
+
+
+class TextAfterRun(Prose):
+    """Text after the run, hidden until then."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, id="after")
         self.display = False
-        self._go_there = False
+        self._scroll_pending = False
 
-    def appear(self, go_there: bool) -> None:
+    def appear(self, scroll: bool) -> None:
         if not self.display:
             self.display = True
-            self._go_there = go_there
+            self._scroll_pending = scroll
 
     def on_resize(self) -> None:
-        # Only now has it a place that can be scrolled to.
-        if self._go_there and self.size.height:
-            self._go_there = False
-            # The page may be just coming back from behind the chart, and have no length to scroll yet.
+        # Only now does the text have a position to scroll to.
+        if self._scroll_pending and self.size.height:
+            self._scroll_pending = False
+            # The page may have been hidden by the chart, and have no height to scroll yet.
             self.call_after_refresh(self.scroll_visible, animate=False, top=True)

@@ -1,4 +1,4 @@
-"""The prediction: a number, locked before the run, and answered after it."""
+"""Boxes of predictions: locked before the run, compared with it afterwards."""
 
 from __future__ import annotations
 
@@ -11,38 +11,37 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.entry import Entry
-from tcptutor.ui.widgets.page.entry_box import EntryBox
+from tcptutor.ui.widgets.page.entry_box import Entry, EntryBox
 from tcptutor.ui.widgets.page.text import paragraphs
 
 A = TypeVar("A", bound=Activity)
 
-LEFT_OUT = Content("You ran this without a prediction.")
+NO_PREDICTION = Content("You ran this without a prediction.")
 
 
 class PredictionBox(ActivityBox[A]):
-    """Asks until it is locked; then shows what was locked, and after the run what it is told."""
+    """Prediction: editable until locked, with feedback after the run."""
 
     TITLE: ClassVar[str] = "Predict"
-    _unanswered = False
-    """Whether it was locked just now, and no run has answered it yet."""
+    _awaits_run = False
+    """Whether the prediction was locked just now, with no run since."""
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         answered = bool(response.mark and response.mark.feedback)
-        # A run that has just ended scrolls on to what belongs after it: its answer is to be seen first.
-        super().show(response, just_now=answered and self._unanswered)
-        self._unanswered = not answered and (just_now or self._unanswered)
+        # After a run the page scrolls to the text after it: the feedback must be seen first.
+        super().show(response, just_now=answered and self._awaits_run)
+        self._awaits_run = not answered and (just_now or self._awaits_run)
 
 
 class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
-    """The number is typed with its unit."""
+    """Prediction of a number with its unit."""
 
     LABEL: ClassVar[str] = "Your prediction "
 
     def __init__(self, activity: Predict) -> None:
         super().__init__(activity)
         self._doubted = ""
-        """What was asked about; Enter locks just that. Empty for nothing."""
+        """Doubtful input awaiting confirmation by Enter; empty for none."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask)
@@ -54,49 +53,53 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         self._doubted = ""
         super().show(response, just_now)
 
-    def told(self, response: MarkedResponse) -> Content:
+    def feedback(self, response: MarkedResponse) -> Content:
         if not isinstance(response.given, str) or not response.given:
-            return LEFT_OUT
+            return NO_PREDICTION
         written = self.activity.written(response.given)
         how = "locked; u takes it back" if response.can_withdraw else "locked"
         understood = self.activity.interpret(response.given)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
-        feedback = response.mark.feedback if response.mark else ""
-        return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
+        lesson_feedback = response.mark.feedback if response.mark else ""
+        return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
 
-    def enter(self) -> None:
-        """The run was asked for before the prediction."""
-        super().enter()
-        self.say(Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)"))
+    def demand_response(self) -> None:
+        """Demand a prediction before the run."""
+        super().demand_response()
+        self.show_feedback(
+            Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)")
+        )
 
-    def complain(self, reason: str) -> None:
-        super().enter()
-        super().complain(reason)
+    def show_error(self, reason: str) -> None:
+        super().demand_response()
+        super().show_error(reason)
 
-    def wonder(self, given: Given, doubt: str) -> None:
+    def ask_confirmation(self, given: Given, doubt: str) -> None:
         self._doubted = str(given)
-        super().enter()
-        self.say(Content.assemble(("? ", "$warning bold"), doubt, " Enter locks it as it is, Esc goes back."))
+        super().demand_response()
+        self.show_feedback(
+            Content.assemble(("? ", "$warning bold"), doubt, " Enter locks it as it is, Esc goes back.")
+        )
 
     def leave(self) -> None:
         if self._doubted:
-            self._forget()
+            self._clear_doubt()
         else:
             super().leave()
 
     def on_input_changed(self) -> None:
         super().on_input_changed()
-        # Of what was typed before Enter it may be told only now.
+        # The change may be that of text typed before Enter, reported only now.
         if self._doubted and self.query_one(Entry).value.strip() != self._doubted:
-            self._forget()
+            self._clear_doubt()
 
     def submit(self, text: str) -> None:
         if text:
             self.respond(text, sure=text == self._doubted)
         else:
-            self.enter()
+            self.demand_response()
 
-    def _forget(self) -> None:
+    def _clear_doubt(self) -> None:
         self._doubted = ""
-        self.say(Content(""))
+        self.show_feedback(Content(""))

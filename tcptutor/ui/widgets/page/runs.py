@@ -1,4 +1,4 @@
-"""The page's run beside the runs before it and beside another page's, in numbers: what the text says to compare."""
+"""Table of the page's run, earlier runs and another page's run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tcptutor.ui.live import EarlierRun
 
 HEAD = ("Your runs", "throughput", "RTT", "resent")
 SEVERAL = ("Jain", "CoV")
-"""Where a run has several flows: how equal these are, and how steady."""
+"""Additional columns for runs of several flows: fairness and steadiness."""
 NOT_YET = "not run yet"
 GAPS = (4, 2, 1)
-"""Blanks between two columns, as many as there is room for."""
+"""Blanks between columns, widest that fits."""
 
 
 class RunsTable(Static):
-    """Empty and away while there is nothing to compare with."""
+    """Table of runs, hidden while there is nothing to compare."""
 
     def __init__(self) -> None:
         super().__init__(id="runs", markup=False)
@@ -29,7 +29,7 @@ class RunsTable(Static):
         self._spread = ""
 
     def show(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
-        """A line for each run, the last one of which is on show, and one for their spread."""
+        """Show a row per run, the last one being on display, and a line about their spread."""
         self._rows, self._spread = rows, spread
         self.display = len(rows) > 1
         self._draw()
@@ -40,10 +40,10 @@ class RunsTable(Static):
     def _draw(self) -> None:
         if not self._rows:
             return
-        several = any(run and run.jain_index is not None for _, run in self._rows)
-        head = (*HEAD, *SEVERAL) if several else HEAD
+        has_flows = any(run and run.jain_index is not None for _, run in self._rows)
+        head = (*HEAD, *SEVERAL) if has_flows else HEAD
         cells = [head, *(_cells(*row)[: len(head)] for row in self._rows)]
-        # Words at the left, numbers at the right.
+        # Names left-aligned, figures right-aligned.
         width = max(len(name) for name, *_ in cells)
         cells = [(name.ljust(width), *numbers) for name, *numbers in cells]
         for gap in GAPS:

@@ -1,4 +1,4 @@
-"""The prediction of a shape: some small drawings to choose from, locked before the run and answered after it."""
+"""Box of a predicted shape: small drawings to choose from."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.choice import CHOSEN, FREE
 from tcptutor.ui.widgets.page.list_box import ListBox
-from tcptutor.ui.widgets.page.predict import LEFT_OUT, PredictionBox
+from tcptutor.ui.widgets.page.predict import NO_PREDICTION, PredictionBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 RIGHT = "✓"
 GAP = 3
-"""Columns between two drawings."""
+"""Columns between drawings."""
 
 
 class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
-    """A digit chooses, Enter locks. What the drawing at the cursor says stands in words under them all."""
+    """Prediction of a shape: a digit chooses, Enter locks; a caption describes the drawing at the cursor."""
 
     def __init__(self, activity: ShapePrediction) -> None:
         super().__init__(activity)
         self._chosen: int | None = None
-        self._told = False
-        """Whether the run has shown which is right."""
+        self._is_revealed = False
+        """Whether the run has revealed the right drawing."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.ask) + "  (a digit chooses, Enter locks it in)"
@@ -46,7 +46,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         ]
 
     def _sign(self, at: int) -> str:
-        if self._told and at == self.activity.right:
+        if self._is_revealed and at == self.activity.right:
             return RIGHT
         return CHOSEN if at == self._chosen else FREE
 
@@ -63,11 +63,11 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         event.stop()
         self.pick(event.number)
 
-    def enter(self) -> None:
-        """The run was asked for before the prediction."""
-        super().enter()
+    def demand_response(self) -> None:
+        """Demand a prediction before the run."""
+        super().demand_response()
         if not self.final:
-            self.say(Content("First your prediction. (x runs without one.)"))
+            self.show_feedback(Content("First your prediction. (x runs without one.)"))
 
     def pick(self, number: int) -> None:
         if not self.final and 1 <= number <= len(self.activity.shapes):
@@ -82,12 +82,12 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
 
     def submit(self) -> None:
         if self._chosen is None:
-            self.say(Content("Choose with a digit or with Space, then press Enter."))
+            self.show_feedback(Content("Choose with a digit or with Space, then press Enter."))
         else:
             self.respond((self._chosen,))
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        self._told = bool(response.mark and response.mark.feedback)
+        self._is_revealed = bool(response.mark and response.mark.feedback)
         super().show(response, just_now)
 
     @property
@@ -96,27 +96,27 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.final:
-            self.show_given(tuple(draft))
+            self.show_answer(tuple(draft))
 
-    def show_given(self, given: Given) -> None:
+    def show_answer(self, given: Given) -> None:
         self._chosen = next(
             (at for at in given if isinstance(at, int) and 0 <= at < len(self.activity.shapes)), None
         )
         self.draw()
 
-    def told(self, response: MarkedResponse) -> Content:
+    def feedback(self, response: MarkedResponse) -> Content:
         if self._chosen is None:
-            return LEFT_OUT
+            return NO_PREDICTION
         text = inline(self.activity.shapes[self._chosen].text)
         number = f"{self._chosen + 1}"
         how = "locked; u takes it back" if response.can_withdraw else "locked"
         locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
-        feedback = response.mark.feedback if response.mark else ""
-        return Content("\n").join([locked, *([paragraphs(feedback)] if feedback else [])])
+        lesson_feedback = response.mark.feedback if response.mark else ""
+        return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
 
 
 class Drawings(Widget):
-    """As many side by side as there is room for. A click chooses one."""
+    """Drawings side by side as far as they fit; a click chooses."""
 
     class Clicked(Message):
         def __init__(self, number: int) -> None:
@@ -131,7 +131,7 @@ class Drawings(Widget):
         self._cursor: int | None = None
 
     def show(self, signs: list[str], chosen: int | None, cursor: int | None) -> None:
-        """A sign for each; which is chosen, and where the cursor is, both from 0."""
+        """Show a sign per drawing, the chosen one and the cursor, both from 0."""
         self._signs, self._chosen, self._cursor = signs, chosen, cursor
         self.refresh()
 
@@ -145,12 +145,11 @@ class Drawings(Widget):
         self.post_message(self.Clicked(number))
 
     def _rows(self, room: int) -> list[Content]:
-        """All lines, as many columns wide."""
         width = max(len(row) for shape in self._shapes for row in ("› 1 ○", *shape.rows))
-        beside = side_by_side(len(self._shapes), width, room)
+        per_row = side_by_side(len(self._shapes), width, room)
         lines: list[Content] = []
-        for first in range(0, len(self._shapes), beside):
-            numbers = range(first, min(first + beside, len(self._shapes)))
+        for first in range(0, len(self._shapes), per_row):
+            numbers = range(first, min(first + per_row, len(self._shapes)))
             cards = [self._card(number, width) for number in numbers]
             height = max(map(len, cards))
             rows = zip(*(card + [Content(" " * width)] * (height - len(card)) for card in cards), strict=True)
@@ -158,7 +157,6 @@ class Drawings(Widget):
         return lines
 
     def _card(self, number: int, width: int) -> list[Content]:
-        """Its head and its rows, each of that width."""
         cursor = "›" if number == self._cursor else " "
         sign = self._signs[number]
         head = Content.assemble((cursor, "bold $primary"), f" {number + 1} ", (sign, "bold"))
@@ -169,7 +167,7 @@ class Drawings(Widget):
 
 
 def side_by_side(number: int, width: int, room: int) -> int:
-    """How many of `number` drawings, each `width` wide, stand side by side: four in pairs rather than three and one."""
+    """Return how many of `number` drawings of `width` columns share a row: four as two pairs, not three and one."""
     fit = max((room + GAP) // (width + GAP), 1)
     if fit >= number:
         return number

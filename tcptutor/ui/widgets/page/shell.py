@@ -1,4 +1,4 @@
-"""The page's goals: what is to be reached by hand, what the kernel says of each, and commands to begin with."""
+"""Box of goals reached by hand: their state according to the kernel, and commands to start with."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ REACHED, OPEN, LATER = "✓", "○", "·"
 
 
 def sign(goal: GoalState) -> str:
-    """One character that says how it stands."""
+    """Return the sign of a goal's state."""
     return REACHED if goal.ticked else OPEN if goal.due else LATER
 
 
 def near_misses(board: GoalBoard) -> list[Content]:
-    """What is nearly right of each goal, and what a message in a terminal means, a paragraph each."""
-    told = [
+    """Return a paragraph per near miss, and one about the last message printed in a terminal."""
+    feedback = [
         Content.assemble((f"{number} ", "bold"), inline(goal.near.text))
         for number, goal in enumerate(board.goals, start=1)
         if goal.near is not None
     ]
-    return [*told, inline(board.printed.text)] if board.printed is not None else told
+    return [*feedback, inline(board.printed.text)] if board.printed is not None else feedback
 
 
 class CommandLine(Static):
-    """A command as it is typed, after its host: "› s1  tc qdisc ..."."""
+    """Command of the page after its host: "› s1  tc qdisc ..."."""
 
     def __init__(self, command: ShownCommand, place: int) -> None:
         super().__init__(classes="command", markup=False)
         self._command, self._place = command, place
 
     class Clicked(Message):
-        """Its command is wanted."""
+        """The command was clicked."""
 
         def __init__(self, place: int) -> None:
             self.place = place
@@ -57,14 +57,14 @@ class CommandLine(Static):
         self.post_message(self.Clicked(self._place))
 
     def show(self, is_next: bool) -> None:
-        """Whether it is the one that the keys speak of."""
+        """Mark whether the keys act on this command."""
         mark = ("› " if is_next else "  ", "bold $primary")
         command = self._command
         self.update(Content.assemble(mark, (f"{command.host}  ", "$text-muted"), (command.run, "$accent")))
 
 
 class ShellBox(ActivityBox[ShellActivity], can_focus=True):
-    """Shows a board; whoever watches the session hands it down (`journal.watched.WatchedGoals`)."""
+    """Board of goals; the watcher of the session passes boards in (`journal.watched.WatchedGoals`)."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, priority=True, id="shell.up"),
@@ -76,7 +76,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def __init__(self, activity: ShellActivity) -> None:
         super().__init__(activity)
         self._next = 0
-        """Place of the command that the keys speak of."""
+        """Index of the command that the keys act on."""
         self._board = GoalBoard(
             goals=tuple(
                 GoalState(id=goal.id, text=goal.text, due=not activity.in_order or place == 0)
@@ -101,55 +101,54 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def on_mount(self) -> None:
         super().on_mount()
         self._draw()
-        self._point(0)
+        self._select(0)
 
     @property
     def command(self) -> ShownCommand | None:
-        """The command that the keys speak of; None after the last one, and for a page without any."""
+        """Command that the keys act on; None after the last one."""
         return next(iter(self.activity.commands[self._next :]), None)
 
     def next_command(self) -> None:
-        """Let the keys speak of the next command; after the last they speak of none."""
-        self._point(min(self._next + 1, len(self.activity.commands)))
+        """Advance to the next command; after the last, the keys act on none."""
+        self._select(min(self._next + 1, len(self.activity.commands)))
 
-    def next_open(self, state: SessionState | None) -> ShownCommand | None:
-        """Go past commands that `state` has no place for: another command did what they do. Return the next one."""
+    def next_applicable(self, state: SessionState | None) -> ShownCommand | None:
+        """Skip commands that `state` has made pointless, and return the next one."""
         while (command := self.command) is not None and is_taken(command.run, state):
             self.next_command()
         return self.command
 
     def on_command_line_clicked(self, event: CommandLine.Clicked) -> None:
         event.stop()
-        self._point(event.place)
+        self._select(event.place)
 
     def action_move(self, by: int) -> None:
         target = self._next + by
         if not 0 <= target < len(self.activity.commands):
             raise SkipAction  # the page scrolls instead
-        self._point(target)
+        self._select(target)
 
-    def _point(self, place: int) -> None:
+    def _select(self, place: int) -> None:
         self._next = place
         for at, line in enumerate(self.query(CommandLine)):
             line.show(at == place)
 
     def show_board(self, board: GoalBoard) -> None:
-        """How the goals stand now."""
         if board != self._board:
             self._board = board
             self._draw()
 
-    def show_given(self, given: Given) -> None:
-        """What was reached together before; a board that is told afterwards is of now."""
+    def show_answer(self, given: Given) -> None:
+        """Show the goals reached together earlier; later boards show the current state."""
         goals = (
             GoalState(id=goal.id, text=goal.text, ticked=place in given)
             for place, goal in enumerate(self.activity.goals)
         )
         self.show_board(GoalBoard(goals=tuple(goals)))
 
-    def told(self, response: MarkedResponse) -> Content:
+    def feedback(self, response: MarkedResponse) -> Content:
         if response.mark is None or not response.mark.correct:
-            return super().told(response)
+            return super().feedback(response)
         together = not any(goal.once for goal in self.activity.goals)
         how = "The kernel held all of it at one time." if together else "The kernel showed each of them."
         return Content.assemble(("✓ Reached. ", "$success bold"), how)
@@ -159,7 +158,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
             zip(self.query(EntryLine), self._board.goals, strict=True), start=1
         ):
             line.show(False, number, sign(goal), goal.text, goal.ticked)
-        near = self.query_one(".near", Static)
-        told = near_misses(self._board)
-        near.display = bool(told)
-        near.update(Content("\n").join(told))
+        near_text = self.query_one(".near", Static)
+        feedback = near_misses(self._board)
+        near_text.display = bool(feedback)
+        near_text.update(Content("\n").join(feedback))

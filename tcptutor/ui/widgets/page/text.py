@@ -1,4 +1,4 @@
-"""The texts of a box: what an entry was told, hints, what else can be done, and Markdown inside one line."""
+"""Texts of a box: feedback, hints, offered actions, inline Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STYLES = ("$accent", "bold", "italic")
 
 
 def inline(text: str) -> Content:
-    """`text` with `code`, **strong** and *stressed* turned into styles. All else stands as it is, brackets too."""
+    """Return `text` with `code`, **strong** and *emphasis* styled; everything else is literal, brackets too."""
     parts: list[Content] = []
     end = 0
     for match in _MARKS.finditer(text):
@@ -27,13 +27,13 @@ def inline(text: str) -> Content:
 
 
 def paragraphs(text: str) -> Content:
-    """Several lines of a TOML string as they are meant: single line breaks are blanks, empty lines part."""
+    """Reflow a TOML string: single line breaks become blanks, empty lines separate paragraphs."""
     blocks = re.split(r"\n\s*\n", text.strip())
     return Content("\n\n").join([inline(" ".join(block.split())) for block in blocks])
 
 
 class Feedback(Static):
-    """One paragraph under an entry: empty until there is something to say."""
+    """Paragraph under a response; hidden while empty."""
 
     def __init__(self) -> None:
         super().__init__(classes="line", markup=False)
@@ -45,7 +45,7 @@ class Feedback(Static):
 
 
 class Offers(Static):
-    """What can be done with an open entry: how it is answered, and the next hint. A click does it."""
+    """Actions available for an open activity: responding, the next hint; clickable."""
 
     class Chosen(Message):
         """An offer was clicked: "answer", "hint" or "again"."""
@@ -58,8 +58,8 @@ class Offers(Static):
         super().__init__(classes="offers", markup=False)
 
     def show(self, answer: str, hint: str, again: str = "") -> None:
-        """The words of each; an empty one is not offered."""
-        # The hint first, and so in its place when a click gives the focus and the other appears.
+        """Show the offers that have a text."""
+        # The hint comes first: it stays in place when a click moves the focus and adds the other.
         offers = [("hint", hint), ("answer", answer), ("again", again)]
         parts = [
             Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
@@ -74,7 +74,7 @@ class Offers(Static):
 
 
 class Hints(Static):
-    """The levels asked for so far; nothing when there are none."""
+    """Hints requested so far; hidden while there are none."""
 
     def __init__(self, hints: tuple[str, ...]) -> None:
         super().__init__(classes="hints", markup=False)
@@ -82,7 +82,7 @@ class Hints(Static):
         self.display = False
 
     def show(self, level: int) -> None:
-        """The first `level` hints."""
+        """Show the first `level` hints."""
         total = len(self.texts)
         shown = [
             Content.assemble((f"hint {number} of {total}: ", "bold"), paragraphs(text))

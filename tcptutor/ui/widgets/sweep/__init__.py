@@ -1,1 +1,1 @@
-"""The sweep's side of the screen: the curve, the table of its runs."""
+"""A sweep's panel: curve, and table of runs."""

@@ -1,4 +1,4 @@
-"""A moment of a sweep as lines of the screen, the chart first."""
+"""Layout of a sweep's panel, chart first."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, scene_of
 
 
-def picture(
+def render(
     live: LiveSweep,
     predict: Predict | None,
     guess: tuple[str, float] | None,
-    said: str,
+    message: str,
     width: int,
     height: int,
 ) -> list[Line]:
-    """Exactly the lines that there is room for. Called in a thread."""
+    """Return at most `height` lines; called in a thread."""
     scene = scene_of(live, predict, guess)
-    status = [Line.of((said, TEXT))] if said else list(_status(live, width))
-    knee = list(_knee(live, scene, predict, width))
+    status = [Line.of((message, TEXT))] if message else list(_status(live, width))
+    knee = list(_knee_lines(live, scene, predict, width))
     notes = [*_published(live, width), *_doubts(live, width)]
     setup = [_setup(live, width)]
-    least = plot.LEAST + 3
+    least = plot.MIN_HEIGHT + 3
     left = height - 1 - len(status)
     below: list[Line] = []
     for part in (knee, notes):
@@ -47,29 +47,29 @@ def picture(
     blank = [Line()] * gaps
     return [
         *above, *blank, *title,
-        *plot.drawn(scene, width, max(2, left - axis)), *blank,
+        *plot.render(scene, width, max(2, left - axis)), *blank,
         *status, *blank, *below,
     ][:height]  # fmt: skip
 
 
 def _setup(live: LiveSweep, width: int) -> Line:
-    """What all of its experiments have in common."""
+    """Return the settings that all experiments share."""
     first, *others = (words.experiment_line(each).split(" · ") for each in live.activity.experiments)
     common = [part for part in first if all(part in other for other in others)]
     while len(" · ".join(common)) > width and common:
         common.pop()
-    who = {words.flows_line(each) for each in live.activity.experiments}
-    right = Line.of((who.pop(), MUTED)) if len(who) == 1 else Line()
+    flow_texts = {words.flows_line(each) for each in live.activity.experiments}
+    right = Line.of((flow_texts.pop(), MUTED)) if len(flow_texts) == 1 else Line()
     return spread(Line.of((" · ".join(common), MUTED)), right, width)
 
 
 def progress(live: LiveSweep) -> str:
-    """ "3 of 8 runs"."""
+    """Return e.g. "3 of 8 runs"."""
     return f"{live.done} of {live.total} runs"
 
 
 def _status(live: LiveSweep, width: int) -> Iterator[Line]:
-    kept = f"{progress(live)} are kept"
+    saved = f"{progress(live)} are kept"
     if live.in_progress:
         at = ", ".join(live.activity.values[value] for value in sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
@@ -78,19 +78,19 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
             width
         )
     elif live.problem:
-        yield from paragraph("✗ ", BAD, f"{live.problem} ({kept}; r goes on)", width)
+        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; r goes on)", width)
     elif live.done < live.total:
-        yield from paragraph("✂ stopped: ", WARN, f"{kept}; r goes on.", width)
+        yield from paragraph("✂ stopped: ", WARN, f"{saved}; r goes on.", width)
     elif live.replayed:
         yield from paragraph("✓ ", GOOD, "played: not run now. r plays it again, v is the table.", width)
     else:
-        took = f" in {live.wall_s:.0f} s" if live.wall_s else ""
-        more = f"{_again(live)}, v is the table."
-        yield from paragraph("✓ ", GOOD, f"{live.total} runs{took}. {more}", width)
+        duration = f" in {live.wall_s:.0f} s" if live.wall_s else ""
+        following = f"{_repeat_key(live)}, v is the table."
+        yield from paragraph("✓ ", GOOD, f"{live.total} runs{duration}. {following}", width)
 
 
-def _again(live: LiveSweep) -> str:
-    """What r does; on the virtual clock runs without chance are equal."""
+def _repeat_key(live: LiveSweep) -> str:
+    """Return the effect of r; on the virtual clock, runs without chance are identical."""
     if live.suspect:
         return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs those again"
     if any(words.drawn_by_chance(each) for each in live.activity.experiments):
@@ -99,23 +99,23 @@ def _again(live: LiveSweep) -> str:
     return "r runs them again" + (" (nothing is by chance)" if exact else "")
 
 
-def _knee(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
-    """Where it is, by the runs, by the model, and by the student."""
+def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
+    """Yield the knee by the runs, by the model and by the student."""
     if predict is None or predict.of != "knee" or scene.knee is None:
         return
     values = live.activity.values
-    said = f"measured at {values[scene.knee]}"
+    message = f"measured at {values[scene.knee]}"
     if scene.expected_knee is not None:
-        said += f", by {scene.lines[0].name} at {values[scene.expected_knee]}"
+        message += f", by {scene.lines[0].name} at {values[scene.expected_knee]}"
     if scene.own is not None:
-        said += f", you {scene.own.text}"
+        message += f", you {scene.own.text}"
     share = units.percent(live.activity.share)
-    more = (
+    following = (
         "from there on it rises by more"
         if MEASURES[live.activity.measure].is_cost
         else "beyond it more adds less"
     )
-    yield from paragraph("knee: ", STRONG, f"{said} ({more} than {share})", width)
+    yield from paragraph("knee: ", STRONG, f"{message} ({following} than {share})", width)
 
 
 def _published(live: LiveSweep, width: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""The curve as lines: what was measured over models and published points, between axes, with each line's name."""
+"""Chart of a sweep: measurements over models and published points, between axes, with labels."""
 
 from __future__ import annotations
 
@@ -10,32 +10,36 @@ from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.sweep import labels
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
-LEAST = 6
-"""Lines of a chart in which a curve can be told from a line."""
+MIN_HEIGHT = 6
+"""Minimum lines of a chart in which the shape of a curve is visible."""
 
-POINT, SUSPECT, SPREAD, PUBLISHED, WORKING, OWN = "●", "○", "┃", "◇", "…", "╏"
+POINT, SUSPECT, SPREAD, PUBLISHED, WORKING, OWN_LINE = "●", "○", "┃", "◇", "…", "╏"
 KNEE, EXPECTED_KNEE = "▲", "△"
 _PATTERNS: dict[str, tuple[Pattern, str, str]] = {
     "link": (canvas.RULE, "limit", "┈┈"),
     "models": (canvas.DOTTED, "course", "⠢⠢"),
     "formula": (canvas.SOLID, "expected", "⠒⠒"),
 }
-"""Pattern, style and sample of each kind of line, from the lowest layer to the highest."""
+"""Pattern, style and sample of each kind of line, lowest layer first."""
 
 Cells = list[list[tuple[str, str] | None]]
 
 
-def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
-    """`height` lines of the chart, the axis with its values, and what limited each where that fits."""
+def render(scene: CurveScene, width: int, height: int) -> list[Line]:
+    """Return `height` lines of chart, the axis, and the causes of limitation where they fit."""
     across = axes.columns(width)
     cells = _cells(scene, across, height)
     ticks = labels.free_ticks(
         [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
     )
     frame = axes.frame(
-        across, height, tuple((tick.at, tick.drawn) for tick in ticks), _numbers(scene, height), True
+        across,
+        height,
+        tuple((tick.at, tick.centered_label) for tick in ticks),
+        _vertical_ticks(scene, height),
+        True,
     )
-    beside = _beside(scene, cells, height)
+    right_labels = _right_labels(scene, cells, height)
     lines = []
     for number, text in enumerate(frame):
         pieces: list[Piece] = [(text[: axes.GUTTER], "axis")]
@@ -45,42 +49,42 @@ def drawn(scene: CurveScene, width: int, height: int) -> list[Line]:
                 style = cell[1] if cell else style
                 pieces.append((cell[0] if cell else " ", style))
             line = Line.of(*pieces)
-            if number in beside:
-                column, label = beside[number]
+            if number in right_labels:
+                column, label = right_labels[number]
                 line = line.append_at(axes.GUTTER + column, label)
         else:
             line = Line.of(*pieces, (text[axes.GUTTER :], "axis"))
         lines.append(line)
     for tick in ticks:
-        if not tick.drawn.strip():
+        if not tick.centered_label.strip():
             start, whole = axes.GUTTER + tick.start, lines[-1]
             after = whole.part(start + len(tick.name), whole.width)
             lines[-1] = whole.append_at(start, Line.of((tick.name, "axis"))).append_at(
                 start + len(tick.name), after
             )
-    # The axis' name stands behind its values, where names of lines stand above.
+    # The axis' name is right of its values, like the labels of lines above.
     end = axes.GUTTER + across
-    spare = min(labels.INSIDE, end - len(lines[-1].text.rstrip()))
-    name = labels.shortened(scene.axis, axes.MARGIN - 1 + spare)
+    spare = min(labels.MAX_OVERHANG, end - len(lines[-1].text.rstrip()))
+    name = labels.shorten(scene.axis, axes.MARGIN - 1 + spare)
     column = end - labels.overhang(name)
     lines[-1] = lines[-1].append_at(column, Line.of((f" {name}", MUTED)))
-    return [*lines, *_knee(scene, across), *_limits(scene, across)]
+    return [*lines, *_knee_line(scene, across), *_limits_line(scene, across)]
 
 
 def title(scene: CurveScene, width: int, lines: int = 1) -> list[Line]:
-    """What the upright axis is, and which sign is which: as many as there is room for in so many lines."""
-    several = any(each and each[0] < each[2] for each in scene.measured)
+    """Return the quantity of the vertical axis and the legend, in at most `lines` lines."""
+    has_spread = any(each and each[0] < each[2] for each in scene.measured)
     parts: list[list[Piece]] = [
-        [(POINT, "point"), (" mean", TEXT)] if several else [(POINT, "point"), (" measured", TEXT)]
+        [(POINT, "point"), (" mean", TEXT)] if has_spread else [(POINT, "point"), (" measured", TEXT)]
     ]
     if scene.suspect:
         parts.append([(SUSPECT, MUTED), (" suspect", TEXT)])
-    if several:
+    if has_spread:
         parts.append([(SPREAD, "point"), (" spread", TEXT)])
     if scene.published:
         parts.append([(PUBLISHED, "published"), (" published", TEXT)])
     if scene.own:
-        parts.append([(OWN if scene.own.at is None else "━━", "you"), (" you", TEXT)])
+        parts.append([(OWN_LINE if scene.own.at is None else "━━", "you"), (" you", TEXT)])
     for line in scene.lines:
         _, style, sample = _PATTERNS[line.kind]
         parts.append([(sample, style), (f" {line.name}", TEXT)])
@@ -104,8 +108,8 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
         for line in scene.lines:
             if line.kind == kind:
                 layer = Layer(style, width, dots, pattern)
-                course = scene.course(line, 2 * across)
-                layer.line([(at * (width - 1), scene.height(value) * (dots - 1)) for at, value in course])
+                trajectory = scene.trajectory(line, 2 * across)
+                layer.line([(at * (width - 1), scene.height(value) * (dots - 1)) for at, value in trajectory])
                 layers.append(layer)
     cells = canvas.compose(layers, [], across, height)
     if scene.own is not None:
@@ -113,10 +117,10 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
     for at, value in scene.published:
         if value <= scene.top:
             cells[height - 1 - _row(value, scene, height)][_column(at, across)] = (PUBLISHED, "published")
-    for index, (at, found) in enumerate(zip(scene.places, scene.measured, strict=True)):
+    for index, (at, figures) in enumerate(zip(scene.places, scene.measured, strict=True)):
         column = _column(at, across)
-        if found is not None:
-            low, mean, high = (_row(min(value, scene.top), scene, height) for value in found)
+        if figures is not None:
+            low, mean, high = (_row(min(value, scene.top), scene, height) for value in figures)
             mark, style = (SUSPECT, MUTED) if index in scene.suspect else (POINT, "point")
             for row in range(low, high + 1):
                 cells[height - 1 - row][column] = (SPREAD, style)
@@ -128,7 +132,7 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
 
 
 def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None:
-    """Upright where a knee was predicted; level, around its value of the axis, where a value was."""
+    """Draw the student's prediction: vertical for a knee, horizontal around its place for a value."""
     own = scene.own
     assert own is not None
     if own.at is not None:
@@ -141,11 +145,11 @@ def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None
     elif own.knee is not None:
         column = _column(own.knee, across)
         for row in range(height):
-            cells[row][column] = (OWN, "you")
+            cells[row][column] = (OWN_LINE, "you")
 
 
 def _name_own(cells: Cells, scene: CurveScene, across: int) -> None:
-    """What was predicted stands beside the upright line, in the highest row that has room for it."""
+    """Label the vertical line of a prediction in the highest row with room."""
     own = scene.own
     if own is None or own.at is not None or own.knee is None:
         return
@@ -161,7 +165,7 @@ def _name_own(cells: Cells, scene: CurveScene, across: int) -> None:
 
 def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
     grid = Layer("grid", width, dots, canvas.SPARSE)
-    for row, _ in _numbers(scene, height):
+    for row, _ in _vertical_ticks(scene, height):
         if row:
             grid.span(0, row * canvas.DOWN, row * canvas.DOWN)
             for column in range(0, width, 4):
@@ -169,24 +173,24 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
     return grid
 
 
-def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int, Line]]:
-    """Names right of the chart, by line from the top: of the student's prediction, and of the lines at their ends.
+def _right_labels(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int, Line]]:
+    """Return labels right of the chart by line from the top, each with its first column.
 
-    Each with its column of the chart: one that is a little too long begins inside, where nothing is drawn.
+    Labels slightly too long start inside the chart, where nothing is drawn.
     """
-    wanted: list[tuple[int, tuple[str, ...], str]] = []
+    labels_wanted: list[tuple[int, tuple[str, ...], str]] = []
     if scene.own is not None and scene.own.at is not None:
         own = scene.own.text
-        wanted.append(
+        labels_wanted.append(
             (_row(min(scene.own.value, scene.top), scene, height), (f"you {own}", own, "you"), "you")
         )
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            name = labels.shortened(line.name, axes.MARGIN - 1)
-            wanted.append((_row(line.values[-1], scene, height), (name,), style))
+            name = labels.shorten(line.name, axes.MARGIN - 1)
+            labels_wanted.append((_row(line.values[-1], scene, height), (name,), style))
     taken: dict[int, tuple[int, Line]] = {}
-    for row, names, style in wanted:
+    for row, names, style in labels_wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
         lines = [height - 1 - at for at in near if abs(at - row) <= 2]
         free = [at for at in lines if at not in taken]
@@ -198,8 +202,8 @@ def _beside(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int
     return taken
 
 
-def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
-    """Where it is, by the runs and by the model."""
+def _knee_line(scene: CurveScene, across: int) -> Iterable[Line]:
+    """Yield the knee by the runs and by the model."""
     if scene.knee is None:
         return
     at = _column(scene.places[scene.knee], across)
@@ -219,23 +223,23 @@ def _knee(scene: CurveScene, across: int) -> Iterable[Line]:
     yield line
 
 
-def _limits(scene: CurveScene, across: int) -> Iterable[Line]:
-    """What limited the runs, under each value."""
+def _limits_line(scene: CurveScene, across: int) -> Iterable[Line]:
+    """Yield the causes that limited the runs, under their values."""
     if not any(scene.limits):
         return
     text = [" "] * (axes.GUTTER + across + 3)
-    said, end = "", axes.GUTTER - 1
+    previous, end = "", axes.GUTTER - 1
     for at, word in zip(scene.places, scene.limits, strict=True):
         start = axes.GUTTER + _column(at, across) - len(word) // 2
-        # A word that stands for several values in a row stands at the first of them that has room.
-        if word and word != said and end < start <= len(text) - len(word):
+        # A cause shared by consecutive values is written at the first of them with room.
+        if word and word != previous and end < start <= len(text) - len(word):
             text[start : start + len(word)] = word
-            said, end = word, start + len(word)
+            previous, end = word, start + len(word)
     line = "".join(text).rstrip()
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
 
 
-def _numbers(scene: CurveScene, height: int) -> axes.Ticks:
+def _vertical_ticks(scene: CurveScene, height: int) -> axes.Ticks:
     number = max(2, height // 3)
     values = (
         axes.ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
@@ -248,6 +252,6 @@ def _column(at: float, across: int) -> int:
 
 
 def _row(value: float, scene: CurveScene, height: int) -> int:
-    """The line of a value, from the bottom."""
+    """Return the line of a value, counted from the bottom."""
     dots = canvas.DOWN * height
     return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // canvas.DOWN))

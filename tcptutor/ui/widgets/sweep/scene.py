@@ -1,4 +1,4 @@
-"""What is to be drawn of a sweep, in places of the axis and numbers of one unit: no cells, no colours, no widgets."""
+"""Scene of a sweep to draw, in places of the axis and figures of a single unit."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from tcptutor.sweep.page import CurveLine, summaries
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up
 
-_ORIGIN = 0.35
-"""A linear axis whose first value is below so much of its last one begins at 0: what is proportional is then seen."""
-_DECADE = 10.0
-"""Values that span more than this are drawn in equal ratios where the level axis is: a power law is a straight line."""
-_NAMED_LINK = 1.6
-"""A link that carries more than so many times all else is not drawn: it would press the rest to the ground."""
+_ORIGIN_SHARE = 0.35
+"""A linear axis starts at 0 if its first value is below this share of the last: proportionality is then visible."""
+_LOG_RATIO = 10.0
+"""Ratio of values from which the vertical axis is logarithmic if the horizontal one is: power laws become straight."""
+_MAX_LINK_RATIO = 1.6
+"""A link that carries more than this multiple of everything else is not drawn: it would flatten the rest."""
 
 
 @dataclass(frozen=True)
 class OwnGuess:
-    """What the student predicted of the curve."""
+    """The student's prediction of the curve."""
 
     text: str
-    """As typed, with its unit."""
+    """As typed, with unit."""
     knee: float | None
-    """The place on the axis, 0 to 1; None where a value was predicted."""
+    """Predicted knee as a place on the axis, 0 to 1; None if a value was predicted."""
     at: float | None = None
-    """The place on the axis at which a value was predicted."""
+    """Place on the axis of a predicted value."""
     value: float = 0.0
     """In the unit of the chart."""
 
 
-class Places:
-    """Where on the axis a value stands: 0 at its left end, 1 at its right one."""
+class AxisPlaces:
+    """Mapping between values and places on the axis: 0 at its left end, 1 at its right one."""
 
     def __init__(self, spacing: str, xs: Sequence[float]) -> None:
         self._log = spacing == "log"
         scaled = [self._scaled(x) for x in xs]
         low, high = scaled[0], scaled[-1]
-        if spacing == "linear" and 0 <= low < _ORIGIN * high:
+        if spacing == "linear" and 0 <= low < _ORIGIN_SHARE * high:
             self._low, self._high = 0.0, high
         else:
             margin = 0.5 * (high - low) / max(1, len(xs) - 1) if spacing == "names" else 0.06 * (high - low)
             self._low, self._high = low - margin, high
-        # The last value is not on the edge: a point has room at both sides.
+        # The last value is not at the edge: its point has room on both sides.
         self._high += 0.04 * (self._high - self._low)
 
     def of(self, x: float) -> float | None:
-        """None for what is beside the axis."""
+        """Return the place of `x`; None outside the axis."""
         if self._log and x <= 0:
             return None
         at = (self._scaled(x) - self._low) / (self._high - self._low)
         return at if -1e-9 <= at <= 1 + 1e-9 else None
 
     def value(self, at: float) -> float:
-        """What stands at a place of the axis."""
+        """Return the value at a place."""
         scaled = self._low + at * (self._high - self._low)
         return math.exp(scaled) if self._log else scaled
 
@@ -71,55 +71,55 @@ class Places:
 
 @dataclass(frozen=True)
 class CurveScene:
-    """One moment of a sweep."""
+    """Moment of a sweep."""
 
     quantity: str
-    """Of the upright axis, with its unit."""
+    """Quantity of the vertical axis, with unit."""
     axis: str
-    """Of the level axis, with its unit."""
+    """Name of the horizontal axis, with unit."""
     top: float
     places: tuple[float, ...]
-    """Of the axis' values, 0 to 1."""
+    """Places of the axis' values, 0 to 1."""
     ticks: tuple[str, ...]
-    """What stands at each."""
+    """Label of each value."""
     measured: tuple[tuple[float, float, float] | None, ...]
-    """At each value the least, the mean and the greatest; None where nothing was measured yet."""
+    """Minimum, mean and maximum at each value; None without measurements."""
     working: frozenset[int]
     lines: tuple[CurveLine, ...]
     published: tuple[tuple[float, float], ...]
     """Place and value."""
     own: OwnGuess | None
     knee: int | None
-    """The index of the measured knee, once all is there."""
+    """Index of the measured knee, once the sweep is complete."""
     expected_knee: int | None
     limits: tuple[str, ...]
-    """What limited the runs at each value, in a word; empty where nothing was measured."""
-    spacing: Places
+    """Cause that limited the runs at each value, in a word; empty without measurements."""
+    spacing: AxisPlaces
     bottom: float = 0.0
-    """The lower end of the upright axis; above 0 equal heights are equal ratios."""
+    """Lower end of the vertical axis; above 0, the axis is logarithmic."""
     suspect: frozenset[int] = frozenset()
-    """The indexes of the values whose runs the lab doubts."""
+    """Indexes of the values with suspect runs."""
 
     def height(self, value: float) -> float:
-        """Return where on the upright axis a value stands: 0 at its lower end, 1 at its upper one."""
+        """Return the height of a value on the vertical axis, 0 to 1."""
         if not self.bottom:
             return value / self.top
         return math.log(max(value, self.bottom) / self.bottom) / math.log(self.top / self.bottom)
 
-    def course(self, line: CurveLine, steps: int) -> list[tuple[float, float]]:
-        """Places and values of a model's line, in some `steps` from left to right.
+    def trajectory(self, line: CurveLine, steps: int) -> list[tuple[float, float]]:
+        """Return places and values of a model's line, in about `steps` steps from left to right.
 
-        Between two values of the axis by the power that leads from one to the other: what is proportional to the axis,
-        or to its inverse, goes as it should.
+        Interpolates by a power law between values of the axis, exact for lines proportional to the axis or to
+        its inverse.
         """
         points = list(zip(self.places, line.values, strict=True))
-        found = points[:1]
+        curve = points[:1]
         for (at, y), (at2, y2) in pairwise(points):
             number = max(1, round((at2 - at) * steps))
             for step in range(1, number + 1):
                 here = at + (at2 - at) * step / number
-                found.append((here, self._between(at, y, at2, y2, here)))
-        return found
+                curve.append((here, self._between(at, y, at2, y2, here)))
+        return curve
 
     def _between(self, at: float, y: float, at2: float, y2: float, here: float) -> float:
         x, x2, x3 = map(self.spacing.value, (at, at2, here))
@@ -128,9 +128,9 @@ class CurveScene:
         return float(y * (x3 / x) ** (math.log(y2 / y) / math.log(x2 / x)))
 
 
-_FAR = 2.0
-"""Times the highest of the data up to which the axis makes room for a prediction."""
-_SHORT = {
+_AXIS_REACH = 2.0
+"""Predictions up to this multiple of the data extend the axis."""
+_CAUSE_WORDS = {
     "application": "program",
     "receive-window": "window",
     "send-buffer": "buffer",
@@ -141,39 +141,39 @@ _SHORT = {
 
 
 def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] | None) -> CurveScene:
-    """`guess` is the student's prediction as it is written, and in base units; None where none was made."""
+    """Return the scene to draw; `guess` is the student's prediction as typed and in base units."""
     sweep = live.activity
     measure = MEASURES[sweep.measure]
-    found = summaries(sweep, live.cells)
-    place = Places(sweep.spacing, sweep.xs)
-    beside = sweep.published.points() if sweep.published else []
-    published = [(at, y) for x, y in beside if (at := place.of(x)) is not None]
+    by_value = summaries(sweep, live.cells)
+    place = AxisPlaces(sweep.spacing, sweep.xs)
+    published_points = sweep.published.points() if sweep.published else []
+    published = [(at, y) for x, y in published_points if (at := place.of(x)) is not None]
     at_value = predict is not None and predict.of == "at" and guess is not None
     highest = max(
         [
-            *(max(live.measured[at]) for at, each in enumerate(found) if each),
+            *(max(live.measured[at]) for at, each in enumerate(by_value) if each),
             *(max(line.values) for line in live.models if line.kind == "formula"),
             *(y for _, y in published),
         ],
         default=0.0,
     )
-    if at_value and guess and (not highest or guess[1] <= _FAR * highest):
+    if at_value and guess and (not highest or guess[1] <= _AXIS_REACH * highest):
         highest = max(highest, guess[1])  # one further off is named at the chart's edge
     lines = [
         line
         for line in live.models
-        if line.kind == "formula" or not highest or max(line.values) <= _NAMED_LINK * highest
+        if line.kind == "formula" or not highest or max(line.values) <= _MAX_LINK_RATIO * highest
     ]
     highest = max([highest, *(max(line.values) for line in lines)], default=0.0) or 1.0
     scale, unit = _unit(measure.kind, highest)
     top = 1.0 if measure.kind == "number" and highest <= 1 else rounded_up(1.04 * highest / scale)
     lowest = [
-        *(min(live.measured[at]) for at, each in enumerate(found) if each),
+        *(min(live.measured[at]) for at, each in enumerate(by_value) if each),
         *(value for line in lines for value in line.values),
         *(y for _, y in published),
         *([guess[1]] if at_value and guess else []),
     ]
-    whole, wanted = live.complete, predict is not None and predict.of == "knee"
+    is_complete, asks_knee = live.complete, predict is not None and predict.of == "knee"
     return CurveScene(
         quantity=f"{measure.label}, {unit}" if unit else measure.label,
         axis=_axis(sweep.axis, _common_unit(sweep.values)),
@@ -181,7 +181,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         bottom=_bottom(sweep.spacing, [value / scale for value in lowest], top),
         places=tuple(at if (at := place.of(x)) is not None else 0.0 for x in sweep.xs),
         ticks=_ticks(sweep.values),
-        measured=tuple(_spread(live.measured[at], each, scale) for at, each in enumerate(found)),
+        measured=tuple(_spread(live.measured[at], each, scale) for at, each in enumerate(by_value)),
         suspect=frozenset(live.suspect),
         working=frozenset(live.working),
         lines=tuple(
@@ -190,7 +190,9 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         ),
         published=tuple((at, y / scale) for at, y in published),
         own=_guess(live, predict, guess, place, scale),
-        knee=_knee([each.mean if each else None for each in found], live) if whole and wanted else None,
+        knee=_knee([each.mean if each else None for each in by_value], live)
+        if is_complete and asks_knee
+        else None,
         expected_knee=_expected_knee(lines, live),
         limits=tuple(_limits(live, at) for at in range(len(sweep.values))),
         spacing=place,
@@ -198,20 +200,20 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
 
 
 def _bottom(spacing: str, values: Sequence[float], top: float) -> float:
-    """The lower end of an upright axis of equal ratios; 0 where the axis begins at 0."""
+    """Return the lower end of a logarithmic vertical axis; 0 for a linear one."""
     least = min(values, default=0.0)
-    if spacing != "log" or least <= 0 or top <= _DECADE * least:
+    if spacing != "log" or least <= 0 or top <= _LOG_RATIO * least:
         return 0.0
     return rounded_down(least / 1.04)
 
 
 def _knee(values: Sequence[float | None], live: LiveSweep) -> int | None:
-    """The index of the knee of the sound values."""
+    """Return the index of the knee among the values without suspect runs."""
     sweep, suspect = live.activity, live.suspect
-    sound = [(at, value) for at, value in enumerate(values) if value is not None and at not in suspect]
-    if sweep.spacing == "names" or None in values or not sound:
+    trusted = [(at, value) for at, value in enumerate(values) if value is not None and at not in suspect]
+    if sweep.spacing == "names" or None in values or not trusted:
         return None
-    return sound[knee([value for _, value in sound], sweep.share, MEASURES[sweep.measure].is_cost)][0]
+    return trusted[knee([value for _, value in trusted], sweep.share, MEASURES[sweep.measure].is_cost)][0]
 
 
 def _expected_knee(lines: Sequence[CurveLine], live: LiveSweep) -> int | None:
@@ -222,7 +224,7 @@ def _expected_knee(lines: Sequence[CurveLine], live: LiveSweep) -> int | None:
 
 
 def _guess(
-    live: LiveSweep, predict: Predict | None, guess: tuple[str, float] | None, place: Places, scale: float
+    live: LiveSweep, predict: Predict | None, guess: tuple[str, float] | None, place: AxisPlaces, scale: float
 ) -> OwnGuess | None:
     if predict is None or guess is None:
         return None
@@ -245,7 +247,7 @@ def _spread(
 
 def _limits(live: LiveSweep, at: int) -> str:
     causes = {cell.limited_by for cell in live.counted_cells(at)}
-    return "/".join(sorted(_SHORT.get(cause, cause) for cause in causes))
+    return "/".join(sorted(_CAUSE_WORDS.get(cause, cause) for cause in causes))
 
 
 def _unit(kind: str, highest: float) -> tuple[float, str]:
@@ -265,7 +267,7 @@ def _axis(name: str, unit: str) -> str:
 
 
 def _common_unit(values: Sequence[str]) -> str:
-    """The unit that all values have; empty where they differ or have none."""
+    """Return the unit shared by all values; empty if they differ or have none."""
     found = {_split(value)[1] for value in values if _split(value)[0] != "0"}
     return found.pop() if len(found) == 1 else ""
 
@@ -284,6 +286,6 @@ def _split(value: str) -> tuple[str, str]:
     return (digits, value[len(digits) :]) if digits.replace(".", "").isdigit() else (value, "")
 
 
-def written(value: float, kind: str) -> str:
-    """A figure with its unit, in three digits."""
+def format_figure(value: float, kind: str) -> str:
+    """Format a figure with its unit, in three digits."""
     return units.write(float(f"{value:.3g}"), kind)

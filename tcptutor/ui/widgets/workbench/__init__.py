@@ -1,1 +1,1 @@
-"""The student's own bench: its knobs, and what is to be expected of them."""
+"""The student's workbench: knobs, and the forecast for their settings."""

@@ -1,4 +1,4 @@
-"""The two sides of the bench: its knobs, and its chart, which shows what is expected until something was run."""
+"""Panels of the workbench: knobs, and a chart that shows the forecast until a run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tcptutor.ui.widgets.bench.line_panel import LinePanel
 from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
-from tcptutor.ui.widgets.workbench.knobs import KnobLine, across, down
-from tcptutor.ui.widgets.workbench.picture import picture
+from tcptutor.ui.widgets.workbench.knobs import KnobLine, lay_out_narrow, lay_out_wide
+from tcptutor.ui.widgets.workbench.picture import render
 from tcptutor.ui.workbench import Workbench
 
 
 class KnobPanel(LinePanel):
-    """The knobs of a bench; a click takes one in hand."""
+    """Knobs of a workbench; a click selects one."""
 
     def __init__(self, bench: Workbench, chosen: Callable[[str], None]) -> None:
         super().__init__()
@@ -30,8 +30,10 @@ class KnobPanel(LinePanel):
         if not self._bench.ready:
             return []
         stacked = self.screen.has_class("-wide")
-        self._rows = down(self._bench, width, height) if stacked else across(self._bench, width)
-        # As many lines each time: only cells that changed are then written.
+        self._rows = (
+            lay_out_narrow(self._bench, width, height) if stacked else lay_out_wide(self._bench, width)
+        )
+        # A constant number of lines: only changed cells are written.
         return [row.line for row in self._rows] + [Line()] * (height - len(self._rows))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -41,63 +43,65 @@ class KnobPanel(LinePanel):
 
 
 class WorkbenchPanel(RunPanel):
-    """A run's panel that may show a forecast in place of a run."""
+    """Panel of a run that can show a forecast instead."""
 
     def __init__(self) -> None:
         super().__init__()
         self._forecast: Forecast | None = None
-        self._beside: tuple[ComparisonRun, ...] = ()
-        self._stale = self._ahead = False
-        self._aside = ""
+        self._comparisons: tuple[ComparisonRun, ...] = ()
+        self._is_stale = self._shows_forecast = False
+        self._forecast_message = ""
 
     @property
-    def ahead(self) -> bool:
-        """Whether it shows what is expected, and no run."""
-        return self._ahead
+    def shows_forecast(self) -> bool:
+        """Whether the forecast is shown instead of a run."""
+        return self._shows_forecast
 
     @property
     def forecast(self) -> Forecast | None:
-        """What is expected, whether it is shown or not."""
+        """Latest forecast, shown or not."""
         return self._forecast
 
-    def look_ahead(self, forecast: Forecast | None, beside: tuple[ComparisonRun, ...], stale: bool) -> None:
-        """Show what is expected. None: what was expected before stays until there is something new."""
+    def show_forecast(
+        self, forecast: Forecast | None, comparisons: tuple[ComparisonRun, ...], is_stale: bool
+    ) -> None:
+        """Show the forecast; None keeps the previous one until there is a new one."""
         self._forecast = forecast or self._forecast
-        self._beside, self._stale, self._aside = beside, stale, ""
-        if not self._ahead:
-            self._ahead = True
+        self._comparisons, self._is_stale, self._forecast_message = comparisons, is_stale, ""
+        if not self._shows_forecast:
+            self._shows_forecast = True
             self._end_inspection()
             self.changed()
         self.draw()
 
-    def turn_on(self) -> bool:
-        """To the next view of the run; False after the last one."""
+    def next_view(self) -> bool:
+        """Show the next view of the run; return False after the last one."""
         self.turn()
         return self._view != "chart"
 
     def say(self, text: str) -> None:
-        self._aside = text
+        self._forecast_message = text
         super().say(text)
 
     def show(self, live: Live, own: OwnPrediction | None) -> None:
-        self._ahead, self._aside = False, ""
+        self._shows_forecast, self._forecast_message = False, ""
         super().show(live, own)
 
     @property
     def shown(self) -> Live | None:
-        return None if self._ahead else super().shown
+        return None if self._shows_forecast else super().shown
 
     @property
     def can_inspect(self) -> bool:
-        return not self._ahead and super().can_inspect
+        return not self._shows_forecast and super().can_inspect
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
-        if not self._ahead:
+        if not self._shows_forecast:
             return super().waiting(width, height)
-        return None if self._forecast else paragraph("", TEXT, self._aside, width)
+        return None if self._forecast else paragraph("", TEXT, self._forecast_message, width)
 
     def picture(self) -> Callable[[int, int], list[Line]]:
-        if not self._ahead:
+        if not self._shows_forecast:
             return super().picture()
         assert self._forecast is not None
-        return partial(picture, self._forecast, self._beside, self._stale, self._aside)
+        return partial(render, self._forecast, self._comparisons, self._is_stale, self._forecast_message)

@@ -1,6 +1,6 @@
-"""What is to be expected of the knobs as they stand: the window's course with its limits, which limit binds, the rest.
+"""Forecast for the current settings: expected trajectory of cwnd, limits, and models.
 
-Nothing in it was measured but the runs beside.
+Only the comparison runs were measured.
 """
 
 from __future__ import annotations
@@ -22,68 +22,74 @@ from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, para
 from tcptutor.ui.widgets.bench.references import axis_top, references
 from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, Scene
 
-_NOWHERE = Environment(backend="", clock="", kernel="")
-_STALE = "these settings cannot be run, so this is of the last ones that could"
+_NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
+_STALE_TEXT = "these settings cannot be run, so this is of the last ones that could"
 
 
-def picture(
+def render(
     forecast: Forecast,
-    beside: Sequence[ComparisonRun],
-    stale: bool,
-    said: str,
+    comparisons: Sequence[ComparisonRun],
+    is_stale: bool,
+    message: str,
     width: int,
     height: int,
 ) -> list[Line]:
-    """At most `height` lines; called in a thread. `stale`: whether the settings are others by now, which cannot be run.
+    """Return at most `height` lines; called in a thread.
 
-    `said` stands in place of how long it takes, which is told of what can be run.
+    Args:
+        forecast: Expectations of the models.
+        comparisons: Comparison runs.
+        is_stale: Whether the current settings cannot be run, so the forecast is of earlier ones.
+        message: Message in place of the duration of a run.
+        width: Columns.
+        height: Maximum lines.
     """
-    scene = scene_of_forecast(forecast, beside)
-    head = paragraph("✗ ", BAD, _STALE, width) if stale else []
+    scene = scene_of_forecast(forecast, comparisons)
+    head = paragraph("✗ ", BAD, _STALE_TEXT, width) if is_stale else []
     binding = list(_binding(forecast, width))
-    foot = paragraph("", TEXT, said or ("" if stale else _takes(forecast)), width)
+    foot = paragraph("", TEXT, message or ("" if is_stale else _duration(forecast)), width)
     others = [*_others(forecast, width)]
-    beside_lines = comparison_lines(beside, forecast.experiment, len(scene.curves), width)
+    comparisons_text = comparison_lines(comparisons, forecast.experiment, len(scene.curves), width)
     note = paragraph("", TEXT, forecast.expectation.note, width) if forecast.expectation.note else []
     left = height - len(head) - 1 - chart.MIN_HEIGHT - 1
-    taken: dict[str, list[Line]] = {}
-    # In the order of what they are worth.
+    shown: dict[str, list[Line]] = {}
+    # By importance.
     for name, lines in (
-        ("binding", binding[:1]), ("foot", foot), ("beside", beside_lines), ("binding", binding),
+        ("binding", binding[:1]), ("foot", foot), ("beside", comparisons_text), ("binding", binding),
         ("note", note), ("others", others), ("gap", [Line(), Line()]),
     ):  # fmt: skip
-        if (more := len(lines) - len(taken.get(name, ()))) <= left:
+        if (more := len(lines) - len(shown.get(name, ()))) <= left:
             left -= more
-            taken[name] = lines
-    gap = taken.get("gap", [])
-    rows = height - len(head) - 1 - sum(map(len, taken.values()))
+            shown[name] = lines
+    gap = shown.get("gap", [])
+    rows = height - len(head) - 1 - sum(map(len, shown.values()))
     lines = [
         *head,
         chart.title(scene, width),
         *chart.render(scene, width, max(1, rows - 1), False),
         *gap[:1],
-        *taken.get("binding", []),
-        *taken.get("note", []),
-        *taken.get("others", []),
-        *taken.get("beside", []),
+        *shown.get("binding", []),
+        *shown.get("note", []),
+        *shown.get("others", []),
+        *shown.get("beside", []),
         *gap[1:],
-        *taken.get("foot", []),
+        *shown.get("foot", []),
     ]
     return lines[:height]
 
 
-def scene_of_forecast(forecast: Forecast, beside: Sequence[ComparisonRun]) -> Scene:
-    """The chart of the expectation, with the curves of the runs beside."""
+def scene_of_forecast(forecast: Forecast, comparisons: Sequence[ComparisonRun]) -> Scene:
+    """Return the chart of the expectation, with the curves of the comparison runs."""
     experiment = forecast.experiment
     live = Live(
-        "", "", Run(id="", experiment=experiment, environment=_NOWHERE, started=""),
+        "", "", Run(id="", experiment=experiment, environment=_NO_ENVIRONMENT, started=""),
         expectation=forecast.expectation,
     )  # fmt: skip
     guides = [_as_forecast(guide, experiment.total_streams) for guide in references(live, None)]
-    course = next((guide for guide in guides if guide.kind == "forecast"), None)
-    curves = comparison_curves(beside, 0.0, experiment.seconds, 0)
+    trajectory = next((guide for guide in guides if guide.kind == "forecast"), None)
+    curves = comparison_curves(comparisons, 0.0, experiment.seconds, 0)
     warm = int(experiment.flows.warmup / experiment.seconds * STEPS)
-    measured = [*curves, *([_curve(course, experiment.seconds)] if course else [])]
+    measured = [*curves, *([_curve(trajectory, experiment.seconds)] if trajectory else [])]
     upper, peak = axis_top(measured, warm, guides)
     return Scene(
         seconds=experiment.seconds,
@@ -102,37 +108,40 @@ def scene_of_forecast(forecast: Forecast, beside: Sequence[ComparisonRun]) -> Sc
 
 
 def _as_forecast(guide: GuideLine, flows: int) -> GuideLine:
-    """The course is what is looked for here: a line, not loose dots behind something measured."""
+    """Return the expected trajectory as a continuous line: here it is no mere background."""
     if guide.kind != "course":
         return guide
     return replace(guide, kind="forecast", name=guide.name if flows == 1 else "expected course of a flow")
 
 
-def _curve(course: GuideLine, seconds: float) -> FlowCurve:
-    """The course by step, from which the axis takes its end."""
+def _curve(trajectory: GuideLine, seconds: float) -> FlowCurve:
+    """Return the trajectory by step, to scale the axis."""
     values = array("d", [float("nan")]) * STEPS
-    for t, value in course.points:
+    for t, value in trajectory.points:
         at = min(STEPS - 1, max(0, int(t / seconds * STEPS)))
         values[at] = value if not values[at] >= value else values[at]
     return FlowCurve("", values, values, values)
 
 
 def _binding(forecast: Forecast, width: int) -> Iterator[Line]:
-    """What is expected, what limits it, and by which formula."""
+    """Yield the expected throughput, its cause and formula."""
     expectation = forecast.expectation
-    one = expectation.binding
-    rate = f"{units.rate(one.throughput_bps)} {words.tolerance(one.tolerance)}"
+    prediction = expectation.binding
+    rate = f"{units.rate(prediction.throughput_bps)} {words.tolerance(prediction.tolerance)}"
     yield Line.of(
-        ("expected ", TEXT), (rate, STRONG), (", limited by ", TEXT), (CAUSE_NAMES[one.limited_by], STRONG)
+        ("expected ", TEXT),
+        (rate, STRONG),
+        (", limited by ", TEXT),
+        (CAUSE_NAMES[prediction.limited_by], STRONG),
     )
-    for line in words.wrapped(f"{one.label}: {one.formula}", width, "  "):
+    for line in words.wrapped(f"{prediction.label}: {prediction.formula}", width, "  "):
         yield Line.of((line, MUTED))
     if not expectation.trajectory:
         yield Line.of(("  no model here gives the window's course over time", MUTED))
 
 
 def _others(forecast: Forecast, width: int) -> Iterator[Line]:
-    """The other models, which allow more or are not believed here."""
+    """Yield the other models, which allow more or do not apply."""
     others = forecast.expectation.predictions[1:]
     if not others:
         return
@@ -144,8 +153,8 @@ def _others(forecast: Forecast, width: int) -> Iterator[Line]:
         yield Line.of((text[:width], TEXT))
 
 
-def _takes(forecast: Forecast) -> str:
-    """How long the run is, and how long it takes here."""
+def _duration(forecast: Forecast) -> str:
+    """Return how long the run is, and how long it takes here."""
     seconds = f"{forecast.experiment.seconds:g} s of lab time"
     if forecast.seconds is None:
         return f"r runs it: {seconds}."
