@@ -36,13 +36,7 @@ _RESERVED = f"{_FIRST_PORT}-{_FIRST_PORT + _PORTS_PER_RUN * _PORT_BLOCKS - 1}"
 class Agent:
     """Owner of the network; runs experiments one at a time.
 
-    Args:
-        channel: Source of requests and sink of events.
-        backend: Name of the backend, for the run's record.
-        clock: Name of the clock, for the run's record.
-        pairs: Pairs of hosts in the first network.
-        names: File for the hosts' names; None to publish none.
-        reseed: Called with each run's seed, to reseed the kernel's random numbers.
+    `names` publishes the hosts' names; `reseed` is called with each run's seed, for the kernel's random numbers.
     """
 
     def __init__(
@@ -146,7 +140,6 @@ class Agent:
             self.channel.send(Failed(str(error)))
 
     def _prepare(self, experiment: Experiment) -> Environment:
-        """Build the network that `experiment` needs. Raises KernelLacks or LabError."""
         self._require(experiment)
         if self.network.pairs != experiment.pairs:
             self.channel.send(Phase("network", "building the network"))

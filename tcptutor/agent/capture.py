@@ -36,16 +36,7 @@ _COUNTS = struct.Struct("=II")
 
 
 class _InterfaceCapture:
-    """Captured packets of an interface; `close` it.
-
-    Args:
-        interface: Where to capture.
-        size: Largest size of the ring, bytes.
-        snaplen: Bytes to keep of each packet.
-
-    Raises:
-        LabError: The kernel refuses.
-    """
+    """Captured packets of an interface, in a ring of at most `size` bytes; `close` it. Raises LabError."""
 
     def __init__(self, interface: Interface, size: int, snaplen: int) -> None:
         self.name = interface.name

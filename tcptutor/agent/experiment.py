@@ -79,7 +79,7 @@ def run(
     sample_hz: float = 100.0,
     environment: Environment | None = None,
 ) -> None:
-    """Run `experiment` and send its events up to Ended.
+    """Run `experiment` and send its events up to Ended. Raises LabError or KernelLacks.
 
     A Stop request ends the traffic early; Ended then reports the results so far with `complete` false.
 
@@ -90,10 +90,6 @@ def run(
         first_port: First of the flows' source ports.
         sample_hz: Samples per second of the lab's clock.
         environment: Record of the lab; None for the trial run that comes before it is known.
-
-    Raises:
-        LabError: The lab fails.
-        KernelLacks: The kernel misses a feature.
     """
     with set_up(network, experiment) as (setup, wanted):
         running = RunningTraffic(network, experiment, setup, wanted, first_port, channel, sample_hz)

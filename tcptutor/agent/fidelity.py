@@ -160,13 +160,7 @@ class FidelityChecks(Timeliness):
             )
 
     def _netem_drops(self, random: int, passed: int, most: int | None = None) -> None:
-        """Check that netem dropped the planned share of packets.
-
-        Args:
-            random: Random drops, lower bound.
-            passed: Packets that passed.
-            most: Random drops, upper bound; None for the lower bound.
-        """
+        """Check netem's random drops, `random` to `most` packets (None: exactly `random`) while others `passed`."""
         path = self.experiment.path
         self.checks["random drops"] = random
         loss = capacity.netem_drop_rate(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0

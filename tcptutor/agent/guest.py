@@ -28,35 +28,11 @@ from tcptutor.wire.deferred import DeferredChanges
 from tcptutor.wire.protocol import PORT_NAME, Event, Ready, Request
 from tcptutor.wire.ring import Ring, in_guest
 
-_MODULES = (
-    "veth",
-    "bridge",
-    "tcp_diag",
-    "inet_diag",
-    "sch_netem",
-    "sch_tbf",
-    "sch_fq",
-    "sch_fq_codel",
-    "sch_codel",
-    "sch_cake",
-    "sch_red",
-    "ifb",
-    "tcp_bbr",
-    "tcp_htcp",
-    "tcp_highspeed",
-    "tcp_bic",
-    "tcp_dctcp",
-    "tcp_vegas",
-    "tcp_westwood",
-    "tcp_illinois",
-    "tcp_scalable",
-    "tcp_hybla",
-    "tcp_veno",
-    "tcp_yeah",
-    "tcp_lp",
-    "tcp_nv",
-    "tcp_cdg",
-)
+_MODULES = """
+veth bridge tcp_diag inet_diag sch_netem sch_tbf sch_fq sch_fq_codel sch_codel sch_cake sch_red ifb tcp_bbr tcp_htcp
+tcp_highspeed tcp_bic tcp_dctcp tcp_vegas tcp_westwood tcp_illinois tcp_scalable tcp_hybla tcp_veno tcp_yeah tcp_lp
+tcp_nv tcp_cdg
+""".split()
 
 
 _IPV4 = Path("/proc/sys/net/ipv4")
@@ -83,7 +59,6 @@ def _allow_algorithms() -> None:
 
 
 def _free_memory() -> int:
-    """Return the unused memory, bytes."""
     return next(
         int(line.split()[1]) << 10
         for line in Path("/proc/meminfo").read_text().splitlines()
@@ -171,8 +146,6 @@ class _GuestChannel(Channel):
 
 
 class _SilentChannel(Channel):
-    """Channel that discards a run's events."""
-
     def send(self, event: Event) -> None:
         pass
 

@@ -24,16 +24,9 @@ _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
 
 def sysctl(host: Host, name: str, value: str | None = None) -> str:
-    """Read a sysctl on `host`, after writing `value` if one is given.
+    """Read the sysctl `name`, such as net.ipv4.tcp_rmem, on `host`, after writing `value` if one is given.
 
-    Args:
-        host: Host with the network namespace to use.
-        name: Full name, such as net.ipv4.tcp_rmem.
-        value: Value to write first.
-
-    Raises:
-        KernelLacks: The kernel has no sysctl of that name.
-        UsageError: The kernel refuses the value.
+    Raises KernelLacks for an unknown name, UsageError if the kernel refuses the value.
     """
     # /proc/thread-self/net, and so /proc/sys/net, follows the thread's namespace at the time of opening.
     path = Path("/proc/sys") / name.replace(".", "/")

@@ -30,8 +30,6 @@ dropped by a rule."""
 
 
 class _Pairs(Topo):  # type: ignore[misc]
-    """Topology for Mininet to build."""
-
     def build(self, pairs: int = 1) -> None:
         s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
         if pairs > 1:

@@ -112,7 +112,6 @@ class RunningTraffic:
             group.send()
 
     def _connect(self, now: list[Group]) -> None:
-        """Connect the groups `now` and wait until their flows are established. Raises LabError."""
         waits = traffic.waits(self.experiment, now)
         began = time.monotonic()
         pending = sorted(zip(waits, now, strict=True), key=lambda item: item[0])

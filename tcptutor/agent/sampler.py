@@ -87,15 +87,7 @@ class Timing:
 
 
 class _QueueCounter:
-    """Length of a queue, and its counters since construction; `close` it.
-
-    Args:
-        queue: Queue to ask for.
-        earlier: Counters of the queue that was in its place before.
-
-    Raises:
-        LabError: The queue is gone.
-    """
+    """Length and counters of a queue, continuing `earlier` counts; `close` it. Raises LabError if the queue is gone."""
 
     def __init__(self, queue: QueueLength, earlier: Length | None = None) -> None:
         self.close = queue.close
@@ -157,14 +149,9 @@ class UdpSource(Protocol):
 
 
 class Sampler:
-    """Takes the samples of a run and sends them in batches.
+    """Takes the samples of a run and sends them in batches. Owns its sockets and the trace; `close` it.
 
-    Owns its sockets and the trace; `close` it.
-
-    Args:
-        channel: Receiver of the samples.
-        sample_hz: Samples per second of the lab's clock.
-        queue_may_go: Whether the user may delete the bottleneck's queue during the run.
+    `queue_may_go` tolerates that a user deletes the bottleneck's queue during the run.
     """
 
     def __init__(self, channel: Channel, sample_hz: float, queue_may_go: bool = False) -> None:
@@ -250,7 +237,6 @@ class Sampler:
         self.began = self.due = at
 
     def _sample_flows(self, t: float) -> list[bytes]:
-        """Return the state of every existing flow, sorted by number, in the format of `wire.rows`."""
         states = [state for pair in self._pairs.values() for state in pair.sample(t)]
         states.sort()
         return [row for _, row in states]

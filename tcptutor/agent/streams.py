@@ -33,8 +33,6 @@ _DISCARD = socket.MSG_WAITALL | socket.MSG_TRUNC
 
 
 class _Stage(IntEnum):
-    """Progress of a flow."""
-
     NEW = 0
     CONNECTED = 1
     SENT = 2
@@ -42,12 +40,7 @@ class _Stage(IntEnum):
 
 
 class _Flow:
-    """Sending end of a connection, and the status that its thread shares with the agent.
-
-    Args:
-        end: Socket of the sender.
-        status: NUMBERS integers of shared memory.
-    """
+    """Sending end of a connection, and the status of its thread in shared memory."""
 
     NUMBERS = 2
     """Shared integers: the stage, and the errno of a failure or 0."""
@@ -178,7 +171,6 @@ class StreamGroup(Group):
         return new
 
     def _send(self, flow: _Flow) -> None:
-        """Run a sender's thread: connect and send when the gates open."""
         try:
             self._may_connect.wait()
             flow.socket.connect((self.receiver.address, self.port))
@@ -200,7 +192,6 @@ class StreamGroup(Group):
             left -= end.send(data[: min(left, len(data))])
 
     def _receive(self, listener: socket.socket) -> None:
-        """Run a receiver's thread: accept a connection and read everything."""
         with contextlib.suppress(OSError):
             end, _ = listener.accept()
             size = self.experiment.flows.length or len(_SINK)

@@ -118,7 +118,6 @@ def _remove(folder: Path) -> bool:
 
 
 def _define(event: str) -> None:
-    """Add or remove a dynamic event of the kernel. Raises OSError."""
     # Python's append mode seeks first, which the kernel refuses here.
     events = os.open(TRACEFS / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     try:

@@ -39,13 +39,9 @@ _ESTABLISHED = 1
 
 
 class Tracing:
-    """Trace of some flows, in its own instance of the kernel's trace buffers; `close` it.
+    """Trace of the flows with these numbers, in its own instance of the kernel's trace buffers; `close` it.
 
-    Args:
-        flows: Flow numbers by address.
-
-    Raises:
-        KernelLacks: The tracepoint cannot be used, with the reason.
+    Raises KernelLacks, with the reason, where the tracepoint cannot be used.
     """
 
     def __init__(self, flows: dict[Address, int]) -> None:

@@ -21,11 +21,7 @@ _SETUP_ROUND_TRIPS = 6
 def groups(network: Network, experiment: Experiment, first_port: int, process: FlowProcess) -> list[Group]:
     """Group the flows with equal settings: TCP flows by all their settings, UDP flows by their pair.
 
-    Args:
-        network: Running network.
-        experiment: Description of the flows.
-        first_port: First of the flows' source ports.
-        process: Process for the ends of the TCP flows; the caller starts and stops it.
+    The TCP flows' ends go into `process`, which the caller starts and stops. Source ports begin at `first_port`.
     """
     members: dict[tuple[int, bool, str, float], list[int]] = {}
     for flow in range(experiment.total_streams):

@@ -66,7 +66,6 @@ def _short_buffer(network: Network, experiment: Experiment) -> None:
 
 
 def _change_shaper(network: Network, experiment: Experiment, **settings: int) -> None:
-    """Change settings of the tbf on the forward path."""
     chain = plan.chain(plan.forward(experiment.path), experiment.hosts.mtu, experiment.seed)
     changed = tuple(
         replace(qdisc, settings=qdisc.settings | settings) if qdisc.kind == "tbf" else qdisc

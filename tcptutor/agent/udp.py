@@ -19,8 +19,6 @@ from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, udp_sample
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """Report of a server without `--json-stream`."""
-
     intervals: list[StreamInterval] = []
     end: EndOfTest = EndOfTest()
 

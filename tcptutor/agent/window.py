@@ -38,15 +38,9 @@ def _drain(listener: socket.socket, done: threading.Event, buffers: list[int]) -
 
 
 def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> float:
-    """Measure the settled advertised window as a share of the receive buffer, 0 to 1.
+    """Measure the settled advertised window as a share of the receive buffer, 0 to 1. Raises LabError.
 
-    Args:
-        sender: Host that sends.
-        receiver: Host that advertises the window.
-        mss: Largest segment, bytes: the smaller it is, the less of a buffer is payload. None for the default.
-
-    Raises:
-        LabError: The transfer does not work.
+    The share depends on the segments, at most `mss` bytes: the smaller they are, the less of a buffer is payload.
     """
     _fix_buffer(receiver, _BUFFER)
     done, buffers = threading.Event(), list[int]()
@@ -97,7 +91,6 @@ def _settled_window(sender: Host, client: socket.socket) -> int:
 
 
 def _fix_buffer(receiver: Host, size: int) -> None:
-    """Fix the receive buffers of new connections at `size` bytes, without autotuning."""
     sysctl(receiver, "net.ipv4.tcp_moderate_rcvbuf", "0")
     sysctl(receiver, "net.ipv4.tcp_rmem", f"4096 {size} {max(size, 6 << 20)}")
 

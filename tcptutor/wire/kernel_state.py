@@ -79,4 +79,3 @@ class SessionState(msgspec.Struct, frozen=True, tag="seen"):
     path: Path | None = None
     """Current path with all properties; a run's `experiment.path` is the path at its start."""
     hosts: tuple[HostState, ...] = ()
-    """Hosts, then switches."""

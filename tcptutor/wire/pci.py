@@ -8,12 +8,7 @@ from pathlib import Path
 
 
 def find(vendor: str, device: str) -> Path | None:
-    """Enable the first such device and return its folder in /sys; None if the machine has none.
-
-    Args:
-        vendor: PCI vendor as /sys prints it, such as "0x1af4".
-        device: PCI device in the same notation.
-    """
+    """Enable the first device of these ids (as in /sys, "0x1af4"), and return its folder; None without the device."""
     for folder in sorted(Path("/sys/bus/pci/devices").glob("*")):
         if (_text(folder / "vendor"), _text(folder / "device")) == (vendor, device):
             (folder / "enable").write_text("1")

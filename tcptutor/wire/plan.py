@@ -58,7 +58,7 @@ def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: in
         mtu: Bytes of the largest IP packet.
         seed: Seed of netem's random numbers.
         always_netem: Whether a later change needs a netem that is in place from the start.
-        packet: Bytes of the IP packets that this direction mostly carries, if not `mtu`.
+        packet: Bytes of the smallest IP packets that keep coming, if not `mtu`.
     """
     frame = mtu + ETHERNET_HEADER
     smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _MIN_FRAME))

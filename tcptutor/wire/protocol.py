@@ -27,7 +27,6 @@ from tcptutor.wire.kernel_state import SessionState
 VERSION = 5
 """Version in Hello, RunExperiment, OpenSession and Ready; all other messages follow these."""
 PORT_NAME = "tcptutor"
-"""Name of the guest's virtio port for the protocol."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
@@ -158,7 +157,6 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     acks: tuple[AckSample, ...] = ()
     """Records of the tcp_probe tracepoint, if the run asked for `acks`."""
     senders: tuple[SenderSample, ...] = ()
-    """Queues of the sending hosts' interfaces at some of the same instants."""
     udp: tuple[UdpSample, ...] = ()
     resent: tuple[ResentSample, ...] = ()
     """Retransmissions that the tracepoint recorded, if the run asked for `acks`."""
@@ -169,7 +167,6 @@ class RawSamples(msgspec.Struct, frozen=True, tag="taken"):
 
     t: float
     rows: bytes
-    """Rows in the format of `wire.rows`."""
     queue: tuple[QueueSample, ...] = ()
     acks: tuple[AckSample, ...] = ()
     senders: tuple[SenderSample, ...] = ()
@@ -214,7 +211,6 @@ class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
     command: str
     """Line as typed, truncated if very long."""
     status: int
-    """Exit code."""
 
 
 class RunDetected(msgspec.Struct, frozen=True, tag="found"):

@@ -9,7 +9,6 @@ LAYOUT = struct.Struct("=8B 24I 4Q 6I 4Q 2I 2Q 4I 2I 2H I")
 """Fields up to total_rto_time; an older kernel sends fewer, and the rest reads as zero."""
 COUNTER = struct.Struct("=Q")
 BYTES_ACKED, BYTES_RECEIVED = struct.calcsize("=8B 24I 2Q"), struct.calcsize("=8B 24I 3Q")
-"""Offsets of these counters."""
 
 FIELDS: tuple[str, ...] = tuple(
     """
@@ -26,6 +25,5 @@ FIELDS: tuple[str, ...] = tuple(
 """Fields in order, as linux/tcp.h names them (without tcpi_); `app_limited` is a byte of two bit fields."""
 
 AT: dict[str, int] = {name: index for index, name in enumerate(FIELDS)}
-"""Index of each field in a TcpInfo."""
 
 TcpInfo: TypeAlias = tuple[int, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.agent.session.tallies import SettledCount
+from tcptutor.agent.session.observers import SettledCount
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.agent.session import tallies
+from tcptutor.agent.session import observers
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import AgentDied, LabError
@@ -75,7 +75,7 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         await do("s1 ip link set s1-eth2 up", "interface(lab, 's1-eth2').up")
         assert host(lab, "h2").filtered == 0
         await do("h2 iptables -A INPUT -p icmp -j DROP; ping -c 2 -i 0.2 -W 0.3 h2; true",
-                 "host(lab, 'h2').filtered == 2", within=0.5 + tallies._IN_TRANSIT)  # fmt: skip
+                 "host(lab, 'h2').filtered == 2", within=0.5 + observers._IN_TRANSIT)  # fmt: skip
 
 
 async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, build: Build) -> None:

@@ -108,13 +108,11 @@ class NetlinkSocket:
         return SEQUENCE.pack(self._sequence)
 
     def _ask(self, request: bytes) -> bytes:
-        """Send `request` and return the sequence number that its answer carries."""
         stamp = self._stamp()
         self._send(request[:SEQUENCE_AT] + stamp + request[SEQUENCE_END:])
         return stamp
 
     def _answer(self, stamp: bytes, longest: int) -> bytes:
-        """Return the next datagram with this sequence number. Raises LabError after a timeout."""
         return self._answers(stamp, longest, 1)[0]
 
     def _answers(self, stamp: bytes, longest: int, count: int) -> list[bytes]:
@@ -135,11 +133,8 @@ class NetlinkSocket:
     def _all(self, request: bytes) -> list[bytes]:
         """Return the messages of a complete answer: a dump's entries, or none for an acknowledgment.
 
-        Repeats a dump during which the table changed.
-
-        Raises:
-            NetlinkError: The kernel refuses.
-            LabError: The kernel does not answer, or every dump is interrupted.
+        Repeats a dump during which the table changed. Raises NetlinkError if the kernel refuses, LabError without an
+        answer or if every dump is interrupted.
         """
         for _ in range(_DUMP_ATTEMPTS):
             messages, is_consistent = self._dump(request)
@@ -154,9 +149,7 @@ class NetlinkSocket:
     def _acknowledged(self, parts: list[bytes]) -> None:
         """Send several requests as a single message, given the parts around their sequence numbers.
 
-        The last request asks for an acknowledgment.
-
-        Raises NetlinkError for the first refused request, LabError without an answer.
+        The last request asks for an acknowledgment. Raises NetlinkError for the first refused request, else LabError.
         """
         stamp = self._stamp()
         self._send(stamp.join(parts))

@@ -53,7 +53,6 @@ def _number(kind: int, value: int) -> bytes:
 
 
 def _expression(name: bytes, *attributes: bytes) -> bytes:
-    """Return an element of a rule's list of expressions."""
     return _attribute(1, [_attribute(1, name + b"\0"), _attribute(2, attributes)])
 
 

@@ -206,12 +206,7 @@ class LinkNotifications(Notifications):
 
 
 class QueueLength(Reader, Route):
-    """Length of a discipline of `interface`, by a request that touches no other discipline.
-
-    Args:
-        interface: Interface of the discipline.
-        handle: Handle of the discipline; None for the root at the time of each request.
-    """
+    """Length of a discipline, requested without touching others; without a handle, of the current root discipline."""
 
     def __init__(self, interface: Interface, handle: int | None = None) -> None:
         super().__init__(interface.pid)

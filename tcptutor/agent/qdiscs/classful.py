@@ -77,7 +77,6 @@ DISCIPLINES: dict[str, Reader] = {
     "htb": htb, "hfsc": hfsc, "prio": prio, "ets": ets, "drr": no_default, "qfq": no_default, "cbs": cbs,
     "pfifo": fifo, "bfifo": fifo, "pfifo_head_drop": fifo, "pfifo_fast": prio,
 }  # fmt: skip
-"""Decoders of a discipline's options, by kind."""
 
 
 def htb_class(options: bytes) -> Settings:
@@ -101,4 +100,3 @@ def hfsc_class(options: bytes) -> Settings:
 CLASSES: dict[str, Reader] = {
     "htb": htb_class, "hfsc": hfsc_class, "prio": no_default, "ets": no_default, "drr": no_default, "qfq": no_default,
 }  # fmt: skip
-"""Decoders of a class's options, by kind."""

@@ -17,7 +17,6 @@ _AGENT_MEMORY = 24 << 20
 """Bytes reserved for the agent. Without a bound of their own for the shells, the kernel would reclaim the pages of all
 programs, read them again and again, and stall for minutes."""
 _INTERVAL = 1.0
-"""Time between two checks, s."""
 _MAX_REFUSALS = 4
 """Checks in a row with refused processes that indicate an endless loop."""
 _OVERRUN = f"the shells started more than {PROCESSES} processes and went on: the lab has ended, open it again"
@@ -66,6 +65,5 @@ class Bounds:
 
 
 def _available() -> int:
-    """Return the available memory, bytes."""
     (line,) = (line for line in _MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
     return int(line.split()[1]) << 10

@@ -77,7 +77,6 @@ class _Sizes:
 
     def __init__(self, host: Host) -> None:
         self.payloads: list[int] = []
-        """Payloads, bytes."""
         with network_of(host.pid):
             self._socket: socket.socket | None = socket.socket(
                 socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, socket.htons(_ETH_P_ALL)
@@ -118,7 +117,6 @@ class DetectedUdpFlow:
     pair: int
     flows: int
     sent_before: int
-    """Datagrams that the sender had sent before."""
     before: _Counted
     """Counters of the receiver before the flow."""
     sizes: _Sizes
@@ -141,7 +139,6 @@ class Datagrams:
         """Counters while no host had a UDP socket."""
         self._sizes: dict[str, _Sizes] = {}
         self.flows: list[DetectedUdpFlow] = []
-        """Flows of the current run."""
         self._path = NetworkPath()
 
     def close(self) -> None:

@@ -34,14 +34,7 @@ _GREETING = 16384
 class DetectedRun:
     """Run from its first flow to the end of its last. Owns its sockets; `finish` closes them.
 
-    Args:
-        network: Running network.
-        state: State of the kernel.
-        channel: Receiver of the events.
-        starts: First TCP flows.
-        datagrams: UDP flows. At least a flow of either kind must exist.
-        environment: Description of the lab.
-        sample_hz: Samples per second of the lab's clock.
+    It has to begin with a TCP flow in `starts` or a UDP flow in `datagrams`.
     """
 
     def __init__(

@@ -23,7 +23,6 @@ class FlowStart(NamedTuple):
     sender: Host
     receiver: Host
     algorithm: str
-    """Congestion control of the sender."""
 
 
 class Finder:

@@ -55,7 +55,6 @@ _PRIORITY = -10
 
 @contextlib.contextmanager
 def _raised_priority() -> Iterator[None]:
-    """Raise the agent's priority above that of the programs that share its processor."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     try:

@@ -36,7 +36,6 @@ _report() {
 PS0='${PS1:$((_typed=1,0)):0}'
 PROMPT_COMMAND=_report
 """
-"""Commands for a shell's startup file."""
 
 
 class Commands:

@@ -49,7 +49,6 @@ class Effect(NamedTuple):
     """Discipline of its queue in terms of `spec.Path.qdisc`; empty without a queue of its own."""
     ecn: bool = False
     netem: Mapping[str, Any] = {}
-    """netem's settings."""
     unread: str = ""
     """Part of the stage that the agent cannot decode."""
     is_direct: bool = False
@@ -218,7 +217,6 @@ _READERS: dict[str, Callable[[QdiscState], Effect]] = {
     **dict.fromkeys((*_MANAGED, "pfifo", "pfifo_head_drop"), _packets),
     **dict.fromkeys(("pfifo_fast", "mq"), lambda _: Effect()),
 }
-"""Decoders of disciplines without classes, by kind."""
 
 
 def _effect(qdisc: QdiscState) -> Effect:

@@ -16,10 +16,8 @@ from tcptutor.agent.netlink import ROOT, ClassState, QdiscState, Route, TrafficC
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.session.classify import Ends
 from tcptutor.agent.session.directions import Hop, PathDirection, combine
-from tcptutor.agent.session.links import Links
+from tcptutor.agent.session.observers import REPORTED, Links, Sysctls, Tallies
 from tcptutor.agent.session.stages import CLASSFUL, HOOKS, PathStage, Tree, arriving, stages
-from tcptutor.agent.session.sysctls import REPORTED, Sysctls
-from tcptutor.agent.session.tallies import Tallies
 from tcptutor.spec import Change, Experiment, Path
 from tcptutor.wire.kernel_state import HostState, QdiscSettings, SessionState, SysctlChange
 
@@ -63,14 +61,12 @@ class KernelState:
         self._namespaces = {host.name: host.name for host in network.hosts} | dict.fromkeys(
             switches, switches[0]
         )
-        """Names of the namespaces of hosts and switches."""
         self._links = Links(self._interfaces)
         self._tallies = Tallies({host.name: host.pid for host in network.hosts})
         self._trees: dict[Interface, Tree] = {}
         self.counted: Counted = {}
         """Disciplines of every interface, as of the last `count` or the last change of a discipline."""
         self._directions: list[tuple[PathDirection, PathDirection]] = []
-        """Forward and reverse direction of each pair."""
         self._poll_qdiscs()
         self._first_paths = [_path(*directions) for directions in self._directions]
         self._first_maxrates = {host.name: self._maxrate(host) for host in network.hosts}
@@ -128,7 +124,6 @@ class KernelState:
         }
 
     def _tree(self, pid: int | None, index: int, qdiscs: list[QdiscState]) -> Tree:
-        """Return the disciplines of an interface with their classes and filters."""
         kinds, traffic = {qdisc.kind for qdisc in qdiscs}, self._traffic[pid]
         classes = traffic.classes(index) if kinds & set(CLASSFUL) else []
         parents = [qdisc.handle for qdisc in qdiscs if qdisc.kind in CLASSFUL]

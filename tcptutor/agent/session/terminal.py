@@ -61,17 +61,9 @@ def _prepare_shell() -> None:
 
 
 class PseudoTerminal:
-    """Pseudo-terminal with a shell; `close` hangs up.
+    """Pseudo-terminal with a shell, which reports its commands on `report_fd`; `close` hangs up.
 
-    Args:
-        network: Running network.
-        request: Host, number and size.
-        home: Home folder.
-        report_fd: Pipe for the shell's reports of commands.
-
-    Raises:
-        UsageError: The host does not exist.
-        LabError: The shell does not start.
+    Raises UsageError for an unknown host, LabError if the shell does not start.
     """
 
     def __init__(self, network: Network, request: OpenTerminal, home: Path, report_fd: int) -> None:
