@@ -23,8 +23,8 @@ from tcptutor.course.model import Course, Module
 from tcptutor.course.page_selection import pages
 from tcptutor.exchange import plot
 from tcptutor.exchange.drawing import can_draw, install_command
-from tcptutor.grading.banks.gift import gift
-from tcptutor.grading.banks.items import Bank, bank
+from tcptutor.grading.banks.gift import format_gift
+from tcptutor.grading.banks.items import Bank, build_bank
 from tcptutor.grading.banks.pages import PANELS, RecordedPages
 from tcptutor.grading.banks.qti import write_qti
 from tcptutor.run import Run
@@ -61,7 +61,7 @@ def write_bank(request: BankRequest) -> int:
         raise UsageError(f"no question{where} can be exported{_left_out(questions)}: choose another page")
     report: Callable[[str], None] = remark
     if request.output is None:
-        print_lines(gift(questions).split("\n")[:-1])
+        print_lines(format_gift(questions).split("\n")[:-1])
     else:
         with atomic(Path(request.output), "give another place with -o") as temporary:
             temporary.write_bytes(_encoded(questions, request.kind))
@@ -98,10 +98,10 @@ def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
         for step in module.steps
     )
     if not charts:
-        return bank(course.title, modules, RecordedPages(None), variants)
+        return build_bank(course.title, modules, RecordedPages(None), variants)
     if not can_draw():
         remark(f"charts are left out, as matplotlib is missing: run {install_command()}")
-        return bank(course.title, modules, RecordedPages(None), variants)
+        return build_bank(course.title, modules, RecordedPages(None), variants)
     with Bar("charts", charts) as bar:
 
         def draw(run: Run) -> bytes:
@@ -109,7 +109,7 @@ def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
             bar.advance(run.experiment.name)
             return drawn
 
-        return bank(course.title, modules, RecordedPages(draw), variants)
+        return build_bank(course.title, modules, RecordedPages(draw), variants)
 
 
 def drawn_chart(run: Run) -> bytes:
@@ -131,7 +131,7 @@ def drawn_chart(run: Run) -> bytes:
 
 def _encoded(questions: Bank, kind: str) -> bytes:
     if kind == "gift":
-        return gift(questions).encode()
+        return format_gift(questions).encode()
     out = io.BytesIO()
     write_qti(questions, out)
     return out.getvalue()
@@ -146,8 +146,8 @@ def _summary(questions: Bank, output: str | None) -> list[str]:
 
 
 def _left_out(questions: Bank) -> str:
-    return f" ({'; '.join(_reasons(questions))})" if questions.left_out else ""
+    return f" ({'; '.join(_reasons(questions))})" if questions.omitted else ""
 
 
 def _reasons(questions: Bank) -> list[str]:
-    return [f"{count(number, 'question')} {reason}" for reason, number in questions.left_out.items()]
+    return [f"{count(number, 'question')} {reason}" for reason, number in questions.omitted.items()]

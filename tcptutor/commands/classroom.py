@@ -13,11 +13,10 @@ from tcptutor.commands.grade import exit_code, grade_all, hand_ins, read_course_
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_targets
 from tcptutor.grading import web
-from tcptutor.grading.anonymous import anonymous, anonymous_files
-from tcptutor.grading.batch import Asked
-from tcptutor.grading.formats import formatted
-from tcptutor.grading.survey import Survey, survey
-from tcptutor.grading.views import TableView, views
+from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.formats import format_grades
+from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
+from tcptutor.grading.views import TableView
 
 
 class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,15 +45,15 @@ def show_class(request: ClassRequest) -> int:
     code, _ = read_course_key(request.key)
     targets = [Path(name) for name in (request.csv, request.html) if name is not None]
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
-    basis = Asked.of(request.lessons, code, request.modules)
+    basis = GradingBasis.from_options(request.lessons, code, request.modules)
     graded = grade_all(paths, basis, request.jobs, request.cluster)
     named = survey(graded, basis.course)
-    shown = anonymous(named) if request.anonymous else named
+    shown = anonymize(named) if request.anonymous else named
     if request.csv is not None:
-        rows = anonymous_files(graded, named) if request.anonymous else graded
-        _write(Path(request.csv), formatted(rows, "csv"))
+        rows = anonymize_files(graded, named) if request.anonymous else graded
+        _write(Path(request.csv), format_grades(rows, "csv"))
     if request.html is not None:
-        _write(Path(request.html), web.page(shown))
+        _write(Path(request.html), web.class_page(shown))
     if request.as_json:
         print_json(msgspec.to_builtins(shown))
     elif targets:
@@ -76,7 +75,7 @@ def _write(target: Path, text: str) -> None:
 
 def _lines(shown: Survey) -> Iterator[str]:
     yield toned(shown.title, "title")
-    for view in views(shown):
+    for view in table_views(shown):
         yield ""
         yield from _table(view)
 

@@ -8,7 +8,7 @@ from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_targets
-from tcptutor.grading.evidence.keys import course_code, new_key, read_key, student_name, write_key
+from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
 
 
 def make_key(target: str) -> int:
@@ -34,7 +34,7 @@ def print_code(target: str) -> int:
 
 def enrol(code: str, student: str) -> int:
     """Enrol a student and return the exit code. Raises UsageError for an invalid code or student, JournalError."""
-    course, name = course_code(code), student_name(student)
+    course, name = parse_course_code(code), parse_student_name(student)
     with open_journal() as journal:
         if (before := journal.record.enrolment) and (before.course, before.student) == (course, name):
             print_lines([f"you are already enrolled in the course {course} as {name}"])

@@ -16,13 +16,12 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, toned, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.grading import batch, session
-from tcptutor.grading.batch import Asked
+from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.hand_in import SUFFIX
-from tcptutor.grading.evidence.keys import CourseKey, course_code, read_key
-from tcptutor.grading.formats import formatted, modules
-from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
-from tcptutor.grading.reruns import Reruns, chosen
-from tcptutor.grading.students import replaced
+from tcptutor.grading.evidence.keys import CourseKey, parse_course_code, read_key
+from tcptutor.grading.formats import format_grades, modules
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.reruns import Reruns, parse_choice
 
 _SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
 
@@ -53,8 +52,8 @@ def grade_files(request: GradeRequest) -> int:
     if request.output is not None:
         check_targets([Path(request.output)], paths, replace=request.replace)
     code, key = read_course_key(request.key)
-    choice = chosen(request.rerun, request.audit, key)
-    basis = Asked.of(request.lessons, code, request.modules)
+    choice = parse_choice(request.rerun, request.audit, key)
+    basis = GradingBasis.from_options(request.lessons, code, request.modules)
     graded = grade_all(paths, basis, request.jobs, request.cluster)
     if choice is not None:
         reruns = Reruns(choice, basis.course, request.jobs, request.cluster)
@@ -83,7 +82,7 @@ def _print_grades(graded: Sequence[GradedFile], request: GradeRequest) -> None:
         ]
         text = "\n".join([*map(click.unstyle, shown), ""])
     else:
-        text = formatted(graded, request.kind)
+        text = format_grades(graded, request.kind)
     if request.output is None:
         print_lines(text.splitlines())
         return
@@ -94,7 +93,7 @@ def _print_grades(graded: Sequence[GradedFile], request: GradeRequest) -> None:
 
 def hand_ins(names: Sequence[str]) -> list[Path]:
     """Return the named hand-ins and those in named folders. Raises UsageError if there are none."""
-    paths = batch.hand_ins([Path(name) for name in names])
+    paths = batch.find_hand_ins([Path(name) for name in names])
     if not paths:
         raise UsageError(f"no hand-ins in {', '.join(names)}: their names end in {SUFFIX}")
     return paths
@@ -106,7 +105,7 @@ def read_course_key(given: str | None) -> tuple[str, CourseKey | None]:
         return "", None
     # Try the code first: a student's folder could contain a file with the code as its name.
     with contextlib.suppress(UsageError):
-        return course_code(given), None
+        return parse_course_code(given), None
     path = Path(given)
     if not path.exists():
         raise UsageError(
@@ -116,14 +115,16 @@ def read_course_key(given: str | None) -> tuple[str, CourseKey | None]:
     return key.code, key
 
 
-def grade_all(paths: Sequence[Path], basis: Asked, jobs: int | None, cluster: str | None) -> list[GradedFile]:
+def grade_all(
+    paths: Sequence[Path], basis: GradingBasis, jobs: int | None, cluster: str | None
+) -> list[GradedFile]:
     """Grade with a progress bar and warn of failures. Raises the errors of `grading.session.grade_all`."""
     with Bar("hand-ins", len(paths)) as bar:
         graded = session.grade_all(paths, basis, jobs, cluster, bar.advance)
     for each in graded:
         if each.grade is None:
             warn(each.problem)
-    for line in replaced(graded):
+    for line in superseded_lines(graded):
         warn(line)
     if session.none_counts(graded):
         warn(f"no hand-in belongs to the course {basis.code}: check the key")
@@ -132,8 +133,8 @@ def grade_all(paths: Sequence[Path], basis: Asked, jobs: int | None, cluster: st
 
 def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
     who = result.student or graded.file
-    if graded.instead:
-        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.instead} is newer"
+    if graded.superseded_by:
+        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.superseded_by} is newer"
         return
     yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {100 * result.share:.0f} %"
     if result.refused:

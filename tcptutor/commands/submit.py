@@ -17,7 +17,7 @@ from tcptutor.course.loader import read_course
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
 from tcptutor.course.page_record import moment
-from tcptutor.grading.evidence.collect import Collected, collect
+from tcptutor.grading.evidence.collect import HandInContents, collect
 from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in
 
 _MAX_PAGES = 5
@@ -79,7 +79,7 @@ def _deadline(marks: MarkScheme) -> Iterator[str]:
     yield f"  the deadline {verb} {local}{granted}: {late}"
 
 
-def _missing(collected: Collected, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _missing(collected: HandInContents, course: Course, left: Mapping[str, Sequence[str]]) -> Iterator[str]:
     manifest = collected.manifest
     if manifest.student:
         yield f"{manifest.student} in the course {manifest.course}"

@@ -1,4 +1,4 @@
-"""What was given to a question or a prediction, as it is marked now: for whoever reads it beside the marks."""
+"""A student's answers and predictions as they are marked now, to be read next to the marks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import PageTimeline
 from tcptutor.grading.grade import GivenAnswer
 
-_LONGEST = 200
-"""Characters of what was typed that are told."""
+_MOST_CHARACTERS = 200
+"""Characters of a typed answer that are shown."""
 
 
-def answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterator[GivenAnswer]:
-    """In their order; none of what is neither asked nor predicted."""
+def given_answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterator[GivenAnswer]:
+    """Yield the answers to a question or prediction in order; none for other activities."""
     if not isinstance(activity, Question | Predict | ShapePrediction):
         return
-    for given in page.of(activity.id):
+    for given in page.responses_to(activity.id):
         answer, draw = given.response.given, given.response.draw
         context = MarkContext()
         if isinstance(activity, Question) and activity.against_run:
@@ -37,7 +37,7 @@ def answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterat
             mark = posed.mark(answer, context)
         yield GivenAnswer(
             at=given.at,
-            text=_told(posed, answer),
+            text=_answer_text(posed, answer),
             correct=mark.correct,
             feedback=mark.feedback if mark.correct is False else "",
             value=mark.value,
@@ -45,10 +45,10 @@ def answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterat
         )
 
 
-def _told(activity: Activity, given: Given) -> str:
-    """What was given, for who reads it beside the marks."""
+def _answer_text(activity: Activity, given: Given) -> str:
+    """Return the chosen texts, or the beginning of a typed text."""
     if isinstance(given, str):
-        return given[:_LONGEST]
+        return given[:_MOST_CHARACTERS]
     texts: tuple[str, ...] = ()
     match activity:
         case ChoiceQuestion():

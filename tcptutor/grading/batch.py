@@ -1,4 +1,4 @@
-"""Many hand-ins graded side by side, each in a process that none of the others can be hurt by."""
+"""Grading of many hand-ins in parallel, in separate processes, so that a bad one cannot hurt the others."""
 
 from __future__ import annotations
 
@@ -18,94 +18,106 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.loader import load
 from tcptutor.course.model import Course
 from tcptutor.grading.cache import GradeCache
-from tcptutor.grading.evidence.hand_in import SUFFIX, opened_hand_in
+from tcptutor.grading.evidence.hand_in import SUFFIX, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 
 
-class Asked(NamedTuple):
-    """What hand-ins are graded by."""
+class GradingBasis(NamedTuple):
+    """The lessons, course code and modules to grade by."""
 
     lessons: Path
     code: str = ""
-    """Of the course whose students alone are graded; empty for all."""
+    """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
-    """Ids of the modules that count; all without any."""
+    """Ids of the modules that count; empty for all."""
 
     @classmethod
-    def of(cls, lessons: Path | str | None, code: str = "", modules: tuple[str, ...] = ()) -> Asked:
-        """lessons: their folder; empty for those that ship with tcptutor."""
+    def from_options(
+        cls, lessons: Path | str | None, code: str = "", modules: tuple[str, ...] = ()
+    ) -> GradingBasis:
+        """Return the basis for command line options; `lessons` None or empty means the shipped ones."""
         return cls(Path(lessons) if lessons else places.lessons(), code, modules)
 
     @property
-    def shipped(self) -> bool:
-        """Whether the lessons are those that ship with tcptutor."""
+    def is_shipped(self) -> bool:
+        """Return whether the lessons are those that ship with tcptutor."""
         return self.lessons == places.lessons()
 
     @property
     def course(self) -> Course:
-        """Read from the lessons. Raises ContentError where they cannot be read whole: a page that is left out would
-        cost marks; and UsageError for a module that is not there.
+        """Load the course from the lessons.
+
+        Raises:
+            ContentError: A page cannot be read; leaving it out would cost marks.
+            UsageError: A module does not exist.
         """
         return load(self.lessons).select(self.modules)
 
 
 Result = tuple[Grade | None, str]
 """A grade, or why there is none, one line."""
-_FEW = 4
-"""Hand-ins from which on processes are started for them: a start takes longer than grading some."""
+_MIN_PARALLEL = 4
+"""Hand-ins from which processes are worth starting: a start takes longer than grading some."""
 
 
-def hand_ins(names: Sequence[Path]) -> list[Path]:
-    """The files, and in the place of each folder all hand-ins in it, whatever is around them."""
+def find_hand_ins(paths: Sequence[Path]) -> list[Path]:
+    """Return the given files, and all hand-ins in the given folders."""
     found = []
-    for name in names:
-        found += sorted(name.rglob(f"*{SUFFIX}")) if name.is_dir() else [name]
+    for path in paths:
+        found += sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
     return list(dict.fromkeys(found))
 
 
-def graded(paths: Sequence[Path], asked: Asked, jobs: int | None = None) -> Iterator[tuple[int, GradedFile]]:
-    """The number of each hand-in with what became of it, in the order in which they end. Raises as `Asked.course`."""
-    grader = _Grader(asked)
-    called = names(paths)
+def grade_files(
+    paths: Sequence[Path], basis: GradingBasis, jobs: int | None = None
+) -> Iterator[tuple[int, GradedFile]]:
+    """Yield the number of each hand-in with its result, in the order in which they finish.
+
+    Raises:
+        ContentError: A page cannot be read.
+        UsageError: A module does not exist.
+    """
+    grader = _Grader(basis)
+    called = display_names(paths)
     processes = min(jobs or len(os.sched_getaffinity(0)), len(paths))
-    if processes < 2 or len(paths) < _FEW:
+    if processes < 2 or len(paths) < _MIN_PARALLEL:
         results: Iterator[tuple[int, Result]] = ((at, grader.result(path)) for at, path in enumerate(paths))
     else:
-        results = _side_by_side(paths, asked, processes)
+        results = _in_parallel(paths, basis, processes)
     for number, (found, problem) in results:
         yield number, GradedFile(called[number], found, problem)
     grader.cache.prune()
 
 
-def names(paths: Sequence[Path]) -> list[str]:
-    """What each is called: its name, with the folders that tell it from the others."""
+def display_names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each path, with enough folders to distinguish files of one name."""
     if len({path.name for path in paths}) == len(paths):
         return [path.name for path in paths]
-    whole = [path.absolute() for path in paths]
-    above = os.path.commonpath([path.parent for path in whole])
-    return [str(path.relative_to(above)) for path in whole]
+    absolute = [path.absolute() for path in paths]
+    root = os.path.commonpath([path.parent for path in absolute])
+    return [str(path.relative_to(root)) for path in absolute]
 
 
 class _Grader:
-    """Grades one after the other, and puts what came out into the cache."""
+    """Grades hand-ins one by one, and stores the grades in the cache."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._course, self._code = asked.course, asked.code
+    def __init__(self, basis: GradingBasis) -> None:
+        self._course, self._code = basis.course, basis.code
         self.cache = GradeCache(self._course, self._code)
 
     def result(self, path: Path) -> Result:
-        """Never raises TutorError."""
+        """Return the grade, or why there is none. Never raises TutorError."""
         try:
             key = self.cache.key(path)
             found = self.cache.get(key)
         except OSError:
-            key, found = "", None  # it is told below why
+            key, found = "", None  # opening the hand-in below reports the error
         if found is not None:
             return found, ""
         try:
-            with opened_hand_in(path) as hand_in:
-                found = grade(hand_in, self._course, self._code)
+            with open_hand_in(path) as hand_in:
+                found = grade_hand_in(hand_in, self._course, self._code)
         except TutorError as error:
             return None, str(error)
         if key:
@@ -113,18 +125,18 @@ class _Grader:
         return found, ""
 
 
-def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterator[tuple[int, Result]]:
+def _in_parallel(paths: Sequence[Path], basis: GradingBasis, processes: int) -> Iterator[tuple[int, Result]]:
     left = list(enumerate(paths))
     while left:
-        # A process that was killed takes its pool with it: what had not ended goes to another one, alone if need be.
+        # A killed process takes its pool with it: unfinished hand-ins go to a new pool, one at a time if need be.
         ended: set[int] = set()
-        with _pool(asked, processes) as pool:
+        with _pool(basis, processes) as pool:
             try:
-                for number, one in _results(pool, left):
+                for number, result in _results(pool, left):
                     ended.add(number)
-                    yield number, one
+                    yield number, result
             except (GeneratorExit, KeyboardInterrupt):
-                # Nobody waits any more: what they are at is begun anew another time.
+                # The caller has stopped waiting: unfinished hand-ins are graded another time.
                 for process in multiprocessing.active_children():
                     process.terminate()
                 raise
@@ -137,38 +149,38 @@ def _side_by_side(paths: Sequence[Path], asked: Asked, processes: int) -> Iterat
         left = [each for each in left if each[0] not in ended]
 
 
-def _pool(asked: Asked, processes: int) -> ProcessPoolExecutor:
-    # Not forked: this program has threads by now.
+def _pool(basis: GradingBasis, processes: int) -> ProcessPoolExecutor:
+    # Spawn, not fork: this program has threads by now.
     return ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(asked,)
+        processes, multiprocessing.get_context("spawn"), initializer=_start_worker, initargs=(basis,)
     )
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A ^C comes at the end of the block: a process that is half started would end with a traceback of its own."""
+def _deferred_interrupt() -> Iterator[None]:
+    """Defer a ^C to the end of the block: a half-started process would end with its own traceback."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
+        signal.signal(signal.SIGINT, handler)
+    if received:
         signal.raise_signal(signal.SIGINT)
 
 
 def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, Result]]:
-    """A few at a time: what waits takes memory."""
+    """Grade in the pool, a few at a time: waiting tasks take memory."""
     waiting: dict[Future[Result], int] = {}
     todo = iter(left)
     most = 2 * (os.cpu_count() or 1) + 2
     while True:
         for number, path in todo:
-            with _undisturbed():
-                waiting[pool.submit(_of_course, path)] = number
+            with _deferred_interrupt():
+                waiting[pool.submit(_grade_in_worker, path)] = number
             if len(waiting) >= most:
                 break
         if not waiting:
@@ -178,25 +190,25 @@ def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Ite
             yield waiting.pop(future), future.result()
 
 
-class _Begun:
-    """What a process was begun with."""
+class _Worker:
+    """State of a worker process."""
 
     grader: _Grader
 
 
-def _begin(asked: Asked) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for the program that waits for us
+def _start_worker(basis: GradingBasis) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles ^C
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _Begun.grader = _Grader(asked)
+    _Worker.grader = _Grader(basis)
 
 
 def _end_with_parent() -> None:
-    """Leave when the program that grades has ended in whatever way, also by SIGKILL: nobody asks for more then."""
+    """Exit when the parent has ended in any way, also by SIGKILL: its results would go nowhere."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _of_course(path: Path) -> Result:
-    return _Begun.grader.result(path)
+def _grade_in_worker(path: Path) -> Result:
+    return _Worker.grader.result(path)

@@ -1,6 +1,6 @@
-"""Grades that need not be worked out again: of equal hand-ins, by equal lessons and an equal tcptutor.
+"""Cache of grades, by hand-in, lessons and tcptutor version.
 
-So a folder that was graded in part goes on where it ended. Marks are personal: the files are their owner's alone.
+A partly graded folder continues where it stopped. Marks are personal: only the owner can read the files.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ _decoder = msgspec.json.Decoder(Grade)
 
 
 class GradeCache:
-    """Those of one course, in a folder."""
+    """The grades of one course, in a folder."""
 
     def __init__(self, course: Course, code: str, folder: Path | None = None) -> None:
-        """code: of the course whose students alone are graded; empty for all."""
-        asked = msgspec.json.encode(
+        """Open the cache; `code` restricts grading to one course's students, empty for all."""
+        basis = msgspec.json.encode(
             [_program(), code, lesson_hashes(course), [each.id for each in course.modules], course.marks],
             order="deterministic",
         )
-        self._asked = hashlib.sha256(asked).digest()
+        self._basis = hashlib.sha256(basis).digest()
         self._folder = folder or places.cache() / "grades"
 
     def key(self, hand_in: Path) -> str:
-        """Equal for equal hand-ins. Raises OSError where it cannot be read, or is larger than any."""
+        """Return the key of a hand-in. Raises OSError for an unreadable file, and above MOST_BYTES."""
         with files.open_regular(hand_in) as content:
             if os.fstat(content.fileno()).st_size > MOST_BYTES:
                 raise OSError(errno.EFBIG, "larger than any hand-in")
             found = hashlib.file_digest(content, "sha256")
-        return hashlib.sha256(self._asked + found.digest()).hexdigest()[:32]
+        return hashlib.sha256(self._basis + found.digest()).hexdigest()[:32]
 
     def get(self, key: str) -> Grade | None:
-        """None for one that is not there, or damaged."""
+        """Return the stored grade; None where it is missing or damaged."""
         try:
             return _decoder.decode(files.read_plain(self._file(key), _MOST))
         except (OSError, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, grade: Grade) -> None:
-        """Where it cannot be written it is worked out again another time."""
-        with contextlib.suppress(TutorError), files.atomic(self._file(key), private=True) as beside:
-            beside.write_bytes(msgspec.json.encode(grade))
+        """Store a grade, if the folder can be written."""
+        with contextlib.suppress(TutorError), files.atomic(self._file(key), private=True) as temporary:
+            temporary.write_bytes(msgspec.json.encode(grade))
 
     def prune(self) -> None:
-        """Remove what nobody has asked for in a long time."""
+        """Remove grades that have not been used for 60 days."""
         oldest = time.time() - _UNUSED_DAYS * 86400
         for file in self._folder.glob("*.json"):
             with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ class GradeCache:
 
 @cache
 def _program() -> str:
-    """A digest of all that marks: another edition may mark otherwise."""
+    """Return a digest of tcptutor's source: another version may mark differently."""
     found = hashlib.sha256()
     root = Path(tcptutor.__file__).parent
     for file in sorted(root.rglob("*.py")):

@@ -1,16 +1,16 @@
 """Grades in the formats that courses' own systems read.
 
-json          all of it, for programs
+json          every field, for programs
 csv, moodle, canvas, nbgrader
-              a row a student, see gradebooks
+              a row per student, see gradebooks
 gradescope    results.json (https://gradescope-autograders.readthedocs.io, "Autograder Specifications")
 classroom50   result.json (https://github.com/foundation50/classroom50/wiki/Advanced-Autograding, "The `result.json`
-              contract"); marks are whole numbers there: hundredths of ours
-lti           score objects of LTI 1.3 (1EdTech, "Assignment and Grade Services", 3.4), one a student
+              contract"); marks are whole numbers: hundredths of ours
+lti           score objects of LTI 1.3 (1EdTech, "Assignment and Grade Services", 3.4), one per student
 prairielearn  results.json (https://prairielearn.readthedocs.io, "External grading")
-junit         XML as build servers read it: a suite a module, a case an activity; of several hand-ins a suite each has
+junit         XML as build servers read it: a suite per module and hand-in, a case per activity
 github-classroom
-              what its reporter takes, before base64 (https://github.com/classroom-resources/autograding-grading-reporter,
+              its reporter's input, before base64 (https://github.com/classroom-resources/autograding-grading-reporter,
               https://github.com/classroom-resources/autograding-command-grader); GitHub Classroom ended in 2026
 """
 
@@ -28,61 +28,64 @@ import msgspec
 
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
-from tcptutor.grading.gradebooks import GRADEBOOKS, modules, number
+from tcptutor.grading.gradebooks import GRADEBOOKS, format_number, modules
 
-__all__ = ["FORMATS", "formatted", "modules"]
+__all__ = ["FORMATS", "format_grades", "modules"]
 
 _DIGITS = 4
 _HUNDREDTHS = 100
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def formatted(graded: Sequence[GradedFile], kind: str) -> str:
-    """In that format, one of FORMATS. Raises UsageError for several of a format that holds one, and TutorError for one
-    of these that could not be graded.
+def format_grades(graded: Sequence[GradedFile], kind: str) -> str:
+    """Return the grades in a format of FORMATS.
+
+    Raises:
+        UsageError: Several hand-ins were given for a format that holds one.
+        TutorError: The only hand-in could not be graded.
     """
-    # Bytes of a file's name that are no UTF-8 become escapes, as which JSON reads them too.
-    return _text(graded, kind).encode(errors="backslashreplace").decode()
+    # Bytes of a file's name that are not UTF-8 become escapes, which JSON can read too.
+    return _render(graded, kind).encode(errors="backslashreplace").decode()
 
 
-def _text(graded: Sequence[GradedFile], kind: str) -> str:
-    if kind in _OF_ALL:
-        return _OF_ALL[kind](graded)
+def _render(graded: Sequence[GradedFile], kind: str) -> str:
+    if kind in _FOR_MANY:
+        return _FOR_MANY[kind](graded)
     if len(graded) != 1:
-        raise UsageError(f"{kind} holds the result of one hand-in: give one, or take csv or json")
+        raise UsageError(f"{kind} holds the result of one hand-in: give one, or use csv or json")
     (only,) = graded
     if only.grade is None:
         raise TutorError(only.problem)
-    return _OF_ONE[kind](only.grade)
+    return _FOR_ONE[kind](only.grade)
 
 
 def _document(graded: GradedFile) -> dict[str, Any]:
     if graded.grade is None:
         return {"file": graded.file, "problem": graded.problem}
     grade = graded.grade
-    whole = msgspec.to_builtins(grade)
+    fields = msgspec.to_builtins(grade)
     return {
         "file": graded.file,
-        "instead": graded.instead,
+        "instead": graded.superseded_by,
         "total": round(grade.total, _DIGITS),
         "of": round(grade.of, _DIGITS),
-        **whole,
+        **fields,
     }
 
 
 def _json(graded: Sequence[GradedFile]) -> str:
-    return _written({"hand_ins": [_document(each) for each in graded]})
+    return _to_json({"hand_ins": [_document(each) for each in graded]})
 
 
 def _gradescope(grade: Grade) -> str:
     tests = [
         {
-            "name": _name(mark),
+            "name": _test_name(mark),
             "number": f"{number}",
             "score": _points(grade, mark),
             "max_score": 0.0 if mark.outcome == "inconclusive" else mark.of,
             "status": "passed" if mark.outcome == "full" else "failed",
-            "output": _told(mark),
+            "output": _outcome_text(mark),
             "output_format": "text",
             "tags": [mark.module, mark.kind],
             "visibility": "visible",
@@ -90,7 +93,7 @@ def _gradescope(grade: Grade) -> str:
         }
         for number, mark in enumerate(grade.marks, 1)
     ]
-    return _written(
+    return _to_json(
         {
             "score": round(grade.total, _DIGITS),
             "output": _summary(grade),
@@ -104,22 +107,22 @@ def _gradescope(grade: Grade) -> str:
 
 
 def _classroom50(grade: Grade) -> str:
-    """What the runner knows of the submission stands in its environment; it sees to the rest."""
+    """Return result.json; the runner provides the submission's metadata in environment variables."""
     counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
     scores = [round(_HUNDREDTHS * _points(grade, mark)) for mark in counted]
-    most = [round(_HUNDREDTHS * mark.of) for mark in counted]
+    max_scores = [round(_HUNDREDTHS * mark.of) for mark in counted]
     tests = [
         {
-            "test-name": _name(mark),
+            "test-name": _test_name(mark),
             "passed": not _failed(grade, mark),
             "score": score,
             "max-score": of,
-            "reason": _why(grade, mark),
+            "reason": _failure_reason(grade, mark),
         }
-        for mark, score, of in zip(counted, scores, most, strict=True)
+        for mark, score, of in zip(counted, scores, max_scores, strict=True)
     ]
     commit = os.environ.get("COMMIT_URL", "")
-    return _written(
+    return _to_json(
         {
             "schema": "classroom50/result/v1",
             "classroom": os.environ.get("CLASSROOM", ""),
@@ -132,16 +135,16 @@ def _classroom50(grade: Grade) -> str:
             "review": os.environ.get("REVIEW_URL") or commit,
             "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "score": sum(scores),
-            "max-score": sum(most),
+            "max-score": sum(max_scores),
             "tests": tests,
         }
     )
 
 
 def _lti(graded: Sequence[GradedFile]) -> str:
-    """A score that a teacher should look at is not final."""
+    """Return the scores; one with remarks for the teacher is not final."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return _written(
+    return _to_json(
         [
             {
                 "userId": grade.student,
@@ -152,7 +155,7 @@ def _lti(graded: Sequence[GradedFile]) -> str:
                 "activityProgress": "Completed",
                 "gradingProgress": "PendingManual" if grade.refused or grade.remarks else "FullyGraded",
             }
-            for grade in (each.grade for each in graded if not each.instead)
+            for grade in (each.grade for each in graded if not each.superseded_by)
             if grade is not None
         ]
     )
@@ -161,16 +164,16 @@ def _lti(graded: Sequence[GradedFile]) -> str:
 def _prairielearn(grade: Grade) -> str:
     tests = [
         {
-            "name": _name(mark),
+            "name": _test_name(mark),
             "description": f"{mark.title}: {mark.kind}",
             "points": _points(grade, mark),
             "max_points": mark.of,
-            "message": _told(mark),
+            "message": _outcome_text(mark),
         }
         for mark in grade.marks
         if mark.outcome != "inconclusive"
     ]
-    return _written(
+    return _to_json(
         {
             "gradable": not grade.refused,
             "score": round(grade.share, _DIGITS),
@@ -183,26 +186,27 @@ def _prairielearn(grade: Grade) -> str:
 
 
 def _github_classroom(grade: Grade) -> str:
-    """Short: it becomes one variable of an environment, which may have 128 KiB. The reporter shows messages of errors
-    alone.
+    """Return a compact result: it becomes an environment variable, at max_scores 128 KiB.
+
+    The reporter shows only messages of errors.
     """
     counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
     tests = [
-        _reported(_name(mark), "fail", _points(grade, mark), mark.outcome)
+        _github_test(_test_name(mark), "fail", _points(grade, mark), mark.outcome)
         if _failed(grade, mark)
-        else _reported(_name(mark), "pass", _points(grade, mark))
+        else _github_test(_test_name(mark), "pass", _points(grade, mark))
         for mark in counted
     ]
     status = "fail" if any(_failed(grade, mark) for mark in counted) else "pass"
     if grade.refused:
         status = "error"
-        tests.insert(0, _reported("hand-in", status, 0.0, grade.refused))
-    whole = {"version": 1, "status": status, "max_score": round(grade.of, _DIGITS), "tests": tests}
-    return json.dumps(whole, allow_nan=False, separators=(",", ":")) + "\n"
+        tests.insert(0, _github_test("hand-in", status, 0.0, grade.refused))
+    document = {"version": 1, "status": status, "max_score": round(grade.of, _DIGITS), "tests": tests}
+    return json.dumps(document, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def _reported(name: str, status: str, score: float, message: str | None = None) -> dict[str, Any]:
-    """A test as the graders of GitHub Classroom report it."""
+def _github_test(name: str, status: str, score: float, message: str | None = None) -> dict[str, Any]:
+    """Return a test as the graders of GitHub Classroom report it."""
     return {
         "name": name,
         "status": status,
@@ -232,7 +236,7 @@ def _junit(graded: Sequence[GradedFile]) -> str:
 
 
 def _suites(root: ET.Element, grade: Grade, within: str) -> None:
-    """Those of a hand-in's modules; `within`: its name, where there are others."""
+    """Add a suite for each module of a hand-in; `within` is the hand-in's name where there are several."""
     suites: dict[str, list[ActivityMark]] = {}
     for mark in grade.marks:
         suites.setdefault(mark.module, []).append(mark)
@@ -248,7 +252,7 @@ def _suites(root: ET.Element, grade: Grade, within: str) -> None:
             if mark.outcome == "inconclusive":
                 ET.SubElement(case, "skipped", message=_xml(mark.reason))
             elif _failed(grade, mark):
-                ET.SubElement(case, "failure", message=_xml(_why(grade, mark)), type=mark.outcome)
+                ET.SubElement(case, "failure", message=_xml(_failure_reason(grade, mark)), type=mark.outcome)
 
 
 def _counts(tests: int, *, failures: int = 0, errors: int = 0, skipped: int = 0) -> dict[str, str]:
@@ -257,7 +261,7 @@ def _counts(tests: int, *, failures: int = 0, errors: int = 0, skipped: int = 0)
 
 
 def _xml(text: str) -> str:
-    """What is no character of XML 1.0 as an escape: the name of a file may have such."""
+    """Escape characters that XML 1.0 does not allow, as in a file's name."""
     return _NO_XML.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
@@ -269,39 +273,38 @@ def _points(grade: Grade, mark: ActivityMark) -> float:
     return 0.0 if grade.refused or mark.outcome == "inconclusive" else round(mark.marks, _DIGITS)
 
 
-def _name(mark: ActivityMark) -> str:
+def _test_name(mark: ActivityMark) -> str:
     return f"{mark.module}/{mark.page}: {mark.activity}"
 
 
-def _told(mark: ActivityMark) -> str:
+def _outcome_text(mark: ActivityMark) -> str:
     return f"{mark.outcome}: {mark.reason}" if mark.reason else mark.outcome
 
 
-def _why(grade: Grade, mark: ActivityMark) -> str:
-    """As _told; of a hand-in that does not count, why it does not."""
-    return grade.refused or _told(mark)
+def _failure_reason(grade: Grade, mark: ActivityMark) -> str:
+    """Return the reason of a lost mark, or why the whole hand-in does not count."""
+    return grade.refused or _outcome_text(mark)
 
 
 def _summary(grade: Grade) -> str:
-    lines = [f"{number(grade.total)} of {number(grade.of)} marks"]
+    lines = [f"{format_number(grade.total)} of {format_number(grade.of)} marks"]
     return "\n".join([*lines, *filter(None, [grade.refused]), *grade.remarks])
 
 
-def _written(whole: object) -> str:
-    return json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+def _to_json(document: object) -> str:
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-_OF_ALL: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {
+_FOR_MANY: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {
     "json": _json,
     **GRADEBOOKS,
     "lti": _lti,
     "junit": _junit,
 }
-_OF_ONE: Mapping[str, Callable[[Grade], str]] = {
+_FOR_ONE: Mapping[str, Callable[[Grade], str]] = {
     "gradescope": _gradescope,
     "classroom50": _classroom50,
     "prairielearn": _prairielearn,
     "github-classroom": _github_classroom,
 }
-FORMATS = (*_OF_ALL, *_OF_ONE)
-"""Their names."""
+FORMATS = (*_FOR_MANY, *_FOR_ONE)

@@ -1,99 +1,137 @@
-"""What a hand-in is worth, and why."""
+"""The marks of a hand-in, and their reasons."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from tcptutor.course.page_record import moment
+
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
-"""none: done, and not right. missing: not done. refused: done, and its evidence does not hold. inconclusive: the lab
-does not stand for the run; it costs nothing."""
+"""How an activity was done.
+
+none: done, but wrong. missing: not done. refused: done, but its evidence does not hold. inconclusive: the lab doubts
+the run; it costs no marks.
+"""
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One response to an activity, as it is marked now."""
+    """A response to an activity, as it is marked now."""
 
     at: str
-    """Wall-clock time, ISO 8601 with zone, as the student's computer had it."""
+    """Wall-clock time of the student's computer, ISO 8601 with zone."""
     text: str
-    """What was chosen, in the lesson's words, or what was typed."""
+    """The chosen texts of the lesson, or the typed text."""
     correct: bool | None
-    """None where nothing is right or wrong, and for what does not count."""
+    """None for an activity without a right answer, and for a response that does not count."""
     feedback: str = ""
-    """What the page tells of it when it is wrong."""
+    """The page's feedback on a wrong answer."""
     value: float | None = None
-    """Of a prediction, in its base unit."""
+    """Value of a prediction, in its base unit."""
     drawn: bool = False
-    """Whether it was asked with numbers of the student's own."""
+    """True for a question with the student's own numbers."""
 
 
 class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one activity of one page."""
+    """The mark of one activity."""
 
     module: str
     page: str
     title: str
-    """Of the page."""
+    """Title of the page."""
     activity: str
-    """Its id."""
+    """Id of the activity."""
     kind: str
-    """The table of the lesson file that it is: question, predict, experiment ..."""
+    """Its table in the lesson file: question, predict, experiment ..."""
     marks: float
     of: float
     outcome: Outcome
     reason: str = ""
     """One sentence; empty for full marks."""
     events: tuple[int, ...] = ()
-    """Serials of the journal's events that it was given by."""
+    """Serials of the journal's events that the mark is based on."""
     runs: tuple[str, ...] = ()
-    """Ids of the runs that it was given by."""
+    """Ids of the runs that the mark is based on."""
     answers: tuple[GivenAnswer, ...] = ()
-    """In their order, of a question or a prediction."""
+    """All responses to a question or prediction, in order."""
     measured: float | None = None
-    """What was predicted, as the first run after it measured it, in the base unit."""
+    """The predicted quantity, as the first run after the prediction measured it, in the base unit."""
 
 
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a whole hand-in."""
+    """The marks of a hand-in."""
 
     student: str
-    """As the course names its students; empty for who was not enrolled."""
+    """The student's name in the course; empty without an enrolment."""
     course: str
     title: str
     made: str
     marks: tuple[ActivityMark, ...]
     remarks: tuple[str, ...] = ()
-    """What whoever grades should know, a sentence each."""
+    """Remarks for the grader, a sentence each."""
     refused: str = ""
-    """Why none of it counts; empty when it does."""
+    """Why the hand-in does not count; empty when it does."""
     samples: dict[str, str] = {}
-    """By the id of each run with a seed of the student's own, a digest of its samples: equal for equal runs, whoever
-    made them."""
+    """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests."""
 
     @property
     def total(self) -> float:
-        """Marks that were reached."""
+        """Return the marks reached."""
         return 0.0 if self.refused else sum(mark.marks for mark in self.marks)
 
     @property
     def of(self) -> float:
-        """Marks that could be reached: what is inconclusive costs nothing."""
+        """Return the marks that could be reached, without inconclusive activities."""
         return sum(mark.of for mark in self.marks if mark.outcome != "inconclusive")
 
     @property
     def share(self) -> float:
-        """0 to 1."""
+        """Return the share of the marks reached, 0 to 1."""
         return self.total / self.of if self.of else 0.0
 
 
 class GradedFile(NamedTuple):
-    """A hand-in that was graded, or that could not be."""
+    """A hand-in with its grade, or the reason why it has none."""
 
     file: str
     """Its name, without its folder."""
     grade: Grade | None
     problem: str = ""
     """Why there is no grade, one line."""
-    instead: str = ""
-    """Which hand-in of the same student counts in its place; empty where it counts itself."""
+    superseded_by: str = ""
+    """Name of the student's later hand-in, which counts; empty where this one counts."""
+
+
+def mark_superseded(graded: Sequence[GradedFile]) -> list[GradedFile]:
+    """Set `superseded_by` on all but the latest hand-in of each student; of equal times the last one counts."""
+    latest: dict[tuple[str, str], tuple[datetime, str]] = {}
+    for each in graded:
+        if each.grade is not None and (student := _student_key(each.grade)):
+            made = moment(each.grade.made) or _BEFORE_ALL
+            if student not in latest or made >= latest[student][0]:
+                latest[student] = made, each.file
+    files = {student: file for student, (_, file) in latest.items()}
+    found = []
+    for each in graded:
+        student = _student_key(each.grade) if each.grade is not None else None
+        file = files[student] if student is not None else each.file
+        found.append(each if file == each.file else each._replace(superseded_by=file))
+    return found
+
+
+def superseded_lines(graded: Sequence[GradedFile]) -> Iterator[str]:
+    """Yield a line for each hand-in that does not count because of a later one."""
+    for each in graded:
+        if each.superseded_by and each.grade is not None:
+            yield f"{each.file} does not count: {each.superseded_by}, also of {each.grade.student}, is later"
+
+
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
+
+def _student_key(grade: Grade) -> tuple[str, str] | None:
+    """Return course and student; None without an enrolment, and for a hand-in that does not count."""
+    return (grade.course, grade.student) if grade.student and not grade.refused else None

@@ -1,12 +1,12 @@
-"""Grades as tables, a row a student, for the gradebooks of courses' systems.
+"""Grades as tables, a row per student, for the gradebooks of courses' systems.
 
-csv        all of it: marks, and a column a module
-moodle     what Moodle imports (https://docs.moodle.org/en/Grade_import): an identifier, a grade, its feedback
-canvas     what Canvas imports (`lib/gradebook_importer.rb` of instructure/canvas-lms): its columns for students, then
+csv        all marks, and a column per module
+moodle     Moodle's import (https://docs.moodle.org/en/Grade_import): an identifier, a grade, its feedback
+canvas     Canvas' import (`lib/gradebook_importer.rb` of instructure/canvas-lms): its columns for students, then
            the assignment, and a row of points possible
 nbgrader   the columns that `nbgrader export` writes (`nbgrader/plugins/export.py` of jupyter/nbgrader)
 
-Moodle and Canvas have one most for all, while inconclusive marks are left out of a student's: they get percent.
+Moodle and Canvas have one maximum for all students, while inconclusive marks lower a student's: they get percent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def modules(grade: Grade) -> dict[str, tuple[float, float]]:
-    """Marks reached, and to be reached, in each module."""
+    """Return the marks reached, and the marks possible, in each module."""
     found: dict[str, tuple[float, float]] = {}
     for mark in grade.marks:
         reached, of = found.get(mark.module, (0.0, 0.0))
@@ -33,53 +33,54 @@ def modules(grade: Grade) -> dict[str, tuple[float, float]]:
     return found
 
 
-def number(value: float) -> str:
-    """With two digits at most."""
+def format_number(value: float) -> str:
+    """Format a value with at most two decimals."""
     return f"{round(value, 2):g}"
 
 
 def table(graded: Sequence[GradedFile]) -> str:
-    """Everything, also those that could not be graded."""
+    """Return all hand-ins, including those without a grade."""
     names = list(dict.fromkeys(name for each in graded if each.grade for name in modules(each.grade)))
     rows = [["student", "file", "score", "max_score", "percent", *names, "remarks"]]
-    for file, grade, problem, instead in graded:
-        if instead:
+    for file, grade, problem, superseded_by in graded:
+        if superseded_by:
             continue
         if grade is None:
             rows.append(["", file, "", "", "", *("" for _ in names), problem])
             continue
         of_module = modules(grade)
-        cells = [number(of_module[name][0]) if name in of_module else "" for name in names]
-        total = [number(grade.total), number(grade.of), number(100 * grade.share)]
+        cells = [format_number(of_module[name][0]) if name in of_module else "" for name in names]
+        total = [format_number(grade.total), format_number(grade.of), format_number(100 * grade.share)]
         rows.append([grade.student, file, *total, *cells, _remarks(grade)])
-    return _written(rows)
+    return _to_csv(rows)
 
 
 def moodle(graded: Sequence[GradedFile]) -> str:
-    """The teacher says at the import which column is which: their names are those that Moodle exports."""
-    grades = list(_of_students(graded))
+    """Return Moodle's table, with the column names of its own exports; the teacher maps them at the import."""
+    grades = list(_counted(graded))
     by_mail = bool(grades) and all("@" in grade.student for grade in grades)
     title = _title(grades)
     head = ["Email address" if by_mail else "ID number", title, f"Feedback: {title}"]
-    return _written(
-        [head, *([grade.student, number(100 * grade.share), _feedback(grade)] for grade in grades)]
+    return _to_csv(
+        [head, *([grade.student, format_number(100 * grade.share), _feedback(grade)] for grade in grades)]
     )
 
 
 def canvas(graded: Sequence[GradedFile]) -> str:
-    """Canvas finds a student by the SIS ID or, where it knows none such, by the login: a course enrols by either."""
-    grades = list(_of_students(graded))
-    who = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-    # Exported with these blanks before it, so that it comes first when the rows are sorted.
+    """Return Canvas' table, with the student in SIS ID and login: a course enrols by either."""
+    grades = list(_counted(graded))
+    columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    # Canvas exports this label with leading blanks, so that it sorts first.
     possible = ["    Points Possible", "", "", "", "", "100"]
     rows = [
-        [grade.student, "", grade.student, grade.student, "", number(100 * grade.share)] for grade in grades
+        [grade.student, "", grade.student, grade.student, "", format_number(100 * grade.share)]
+        for grade in grades
     ]
-    return _written([[*who, _title(grades)], possible, *rows])
+    return _to_csv([[*columns, _title(grades)], possible, *rows])
 
 
 def nbgrader(graded: Sequence[GradedFile]) -> str:
-    """What is left of marks that came late is in them already: there is no penalty beside them."""
+    """Return nbgrader's table; late penalties are part of the score, so their column is 0."""
     head = "assignment duedate timestamp student_id last_name first_name email"
     marks = "raw_score late_submission_penalty score max_score"
     rows = [
@@ -91,20 +92,22 @@ def nbgrader(graded: Sequence[GradedFile]) -> str:
             "",
             "",
             grade.student if "@" in grade.student else "",
-            number(grade.total),
+            format_number(grade.total),
             "0.0",
-            number(grade.total),
-            number(grade.of),
+            format_number(grade.total),
+            format_number(grade.of),
         ]
-        for grade in _of_students(graded)
+        for grade in _counted(graded)
     ]
-    return _written([[*head.split(), *marks.split()], *rows])
+    return _to_csv([[*head.split(), *marks.split()], *rows])
 
 
-def _of_students(graded: Sequence[GradedFile]) -> Iterator[Grade]:
-    """A gradebook has no row for what was not graded, for who was not enrolled, nor a second one for a student."""
+def _counted(graded: Sequence[GradedFile]) -> Iterator[Grade]:
+    """Yield the grades that count and have a student."""
     return (
-        each.grade for each in graded if each.grade is not None and each.grade.student and not each.instead
+        each.grade
+        for each in graded
+        if each.grade is not None and each.grade.student and not each.superseded_by
     )
 
 
@@ -117,24 +120,26 @@ def _remarks(grade: Grade) -> str:
 
 
 def _feedback(grade: Grade) -> str:
-    return "; ".join(filter(None, [f"{number(grade.total)} of {number(grade.of)} marks", _remarks(grade)]))
+    return "; ".join(
+        filter(None, [f"{format_number(grade.total)} of {format_number(grade.of)} marks", _remarks(grade)])
+    )
 
 
 def _time(text: str) -> str:
-    """As nbgrader has times, without a zone, in UTC; empty for what is none."""
+    """Return the time as nbgrader writes it: UTC without a zone; empty for an invalid one."""
     with suppress(ValueError, OverflowError):
         return str(datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None))
     return ""
 
 
-def _written(rows: Iterable[Sequence[str]]) -> str:
+def _to_csv(rows: Iterable[Sequence[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(map(_plain, rows))
+    csv.writer(text, lineterminator="\n").writerows(map(_escape_formulas, rows))
     return text.getvalue()
 
 
-def _plain(cells: Sequence[str]) -> list[str]:
-    """A spreadsheet takes a cell that begins so for a formula, whoever wrote it."""
+def _escape_formulas(cells: Sequence[str]) -> list[str]:
+    """Escape cells that a spreadsheet would take for a formula."""
     return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
 
 

@@ -1,4 +1,4 @@
-"""Hand-ins graded on the workers of a Dask cluster. A worker writes nothing of them to a disk."""
+"""Grading of hand-ins on the workers of a Dask cluster. A worker writes nothing about them to disk."""
 
 from __future__ import annotations
 
@@ -14,43 +14,47 @@ from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.files import read_plain
 from tcptutor.course.model import Course
 from tcptutor.fleet.cluster import Cluster
-from tcptutor.grading.batch import Asked, Result
+from tcptutor.grading.batch import GradingBasis, Result
 from tcptutor.grading.cache import GradeCache
-from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, opened_hand_in
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, open_hand_in
 from tcptutor.grading.grade import Grade
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker is asked."""
+    """A request to a worker."""
 
     name: str
     content: bytes
     lessons: str
-    """The folder; empty for those that ship with tcptutor."""
+    """The folder; empty for the shipped lessons."""
     digest: str
-    """Of the lessons where the question comes from."""
+    """Digest of the caller's lessons."""
     code: str
     modules: tuple[str, ...]
 
 
 class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker answers."""
+    """A worker's answer."""
 
     grade: Grade | None = None
     problem: str = ""
     """Why there is no grade, one line."""
 
 
-async def graded(
-    paths: Sequence[Path], asked: Asked, address: str
+async def grade_on_cluster(
+    paths: Sequence[Path], basis: GradingBasis, address: str
 ) -> AsyncGenerator[tuple[int, Result], None]:
-    """The number of each hand-in with its grade, or why there is none, in the order in which they end.
+    """Yield the number of each hand-in with its grade, or why there is none, in order of completion.
 
-    Raises as `Asked.course`, LabUnavailable where no scheduler answers, and LabError when it goes away.
+    Raises:
+        ContentError: A page cannot be read.
+        UsageError: A module does not exist.
+        LabUnavailable: No scheduler answers.
+        LabError: The scheduler went away.
     """
-    course = asked.course
-    cache, digest = GradeCache(course, asked.code), _digest(course)
+    course = basis.course
+    cache, digest = GradeCache(course, basis.code), _digest(course)
     keys: dict[int, str] = {}
     todo: list[int] = []
     for number, path in enumerate(paths):
@@ -67,11 +71,11 @@ async def graded(
 
     def calls() -> Iterator[bytes]:
         for number in todo:
-            yield _written(paths[number], asked, digest)
+            yield _encode_call(paths[number], basis, digest)
 
     async with (
         Cluster(address) as workers,
-        aclosing(workers.calls(calls(), grade_there, RemoteResult)) as results,
+        aclosing(workers.calls(calls(), grade_on_worker, RemoteResult)) as results,
     ):
         async for at, result in results:
             number = todo[at]
@@ -85,44 +89,44 @@ async def graded(
     cache.prune()
 
 
-def _written(path: Path, asked: Asked, digest: str) -> bytes:
+def _encode_call(path: Path, basis: GradingBasis, digest: str) -> bytes:
     try:
         content = read_plain(path, MOST_BYTES)
     except OSError:
-        content = b""  # said by who reads it
+        content = b""  # reading the hand-in on the worker reports the error
     return msgspec.msgpack.encode(
         _Call(
             name=str(path),
             content=content,
-            lessons="" if asked.shipped else str(asked.lessons.absolute()),
+            lessons="" if basis.is_shipped else str(basis.lessons.absolute()),
             digest=digest,
-            code=asked.code,
-            modules=asked.modules,
+            code=basis.code,
+            modules=basis.modules,
         )
     )
 
 
-def grade_there(argument: bytes) -> RemoteResult:
-    """What a worker does. Raises TutorError where its lessons are others."""
+def grade_on_worker(argument: bytes) -> RemoteResult:
+    """Grade a hand-in on a worker. Raises TutorError where the worker's lessons differ from the caller's."""
     call = msgspec.msgpack.decode(argument, type=_Call)
     course = _course(call.lessons, call.modules, call.digest)
     if _digest(course) != call.digest:
         raise TutorError(
-            "the lessons there are others than here: use the same version, and --lessons that all can read"
+            "the worker's lessons differ from yours: use the same version, and --lessons that all can read"
         )
     try:
-        with opened_hand_in(Path(call.name), call.content) as hand_in:
-            return RemoteResult(grade=grade(hand_in, course, call.code))
+        with open_hand_in(Path(call.name), call.content) as hand_in:
+            return RemoteResult(grade=grade_hand_in(hand_in, course, call.code))
     except TutorError as error:
         return RemoteResult(problem=str(error))
 
 
 @lru_cache(maxsize=2)
 def _course(lessons: str, modules: tuple[str, ...], _digest: str) -> Course:
-    """Read once for each digest that is asked for: lessons may be edited while a worker lives."""
-    return Asked.of(lessons, "", modules).course
+    """Load the course once per digest: lessons may be edited while a worker lives."""
+    return GradingBasis.from_options(lessons, "", modules).course
 
 
 def _digest(course: Course) -> str:
-    told = msgspec.json.encode([lesson_hashes(course), course.marks], order="deterministic")
-    return hashlib.sha256(told).hexdigest()
+    content = msgspec.json.encode([lesson_hashes(course), course.marks], order="deterministic")
+    return hashlib.sha256(content).hexdigest()

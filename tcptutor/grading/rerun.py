@@ -1,7 +1,7 @@
-"""Runs of a hand-in made again, on the virtual clock of the guest that is here, and what that says of them.
+"""Comparison of a hand-in's run with repetitions on the virtual clock of this machine's guest.
 
-Where the lab is of the same parts, an honest run comes out equal to the byte. Where it is not, or the run was made in
-real time, it is one draw of many: it has to lie where runs with other seeds say that nearly all lie.
+In a lab of the same parts an honest run comes out equal to the byte. In another lab, or in real time, a run is one
+draw of many: it has to lie within the range of runs with other seeds.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from tcptutor.course import personal
 from tcptutor.course.model import Course
 from tcptutor.course.personal import SEEDS
 from tcptutor.fleet.place import Place, expected_seconds
+from tcptutor.grading.evidence.honesty import settings_problem
 from tcptutor.grading.grade import ActivityMark, Grade
-from tcptutor.grading.settings import settings_problem
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, check
 from tcptutor.sweep.confidence import t_quantile
 
 DRAWS = 4
-"""Runs with other seeds that a run of another lab is compared with."""
+"""Runs with other seeds to compare a run of another lab with."""
 _LEVEL = 0.9999
-"""The share of honest runs that lie within chance."""
-_LEAST = 0.02
-"""Relative: what two labs may differ by where chance has no part."""
+"""Share of honest runs that lie within chance."""
+_MIN_DIFFERENCE = 0.02
+"""Relative difference that two labs may show without any chance."""
 
-_LONGEST = 600.0
+_MOST_SECONDS = 600.0
 """Seconds that a run may be expected to take; the longest of the shipped course takes 90."""
 
 
 class Repetition(NamedTuple):
-    """What came of a run that was made again."""
+    """Result of repeating a run."""
 
     run: str
     verdict: Literal["equal", "chance", "different", "failed"]
-    """equal: to the byte. chance: within what other seeds give."""
+    """equal: to the byte. chance: within the range of other seeds."""
     reason: str = ""
 
 
-def is_of_lab(run: Run, here: Mapping[str, str]) -> bool:
-    """Whether it can come out equal to the byte in the lab made of these parts: it is of the same, and repeats."""
+def is_repeatable(run: Run, here: Mapping[str, str]) -> bool:
+    """Return whether the run can come out equal to the byte in a lab of the parts `here`."""
     where = run.environment
     mark = lab_parts.fingerprint(where.lab)
     return bool(mark) and mark == where.snapshot == lab_parts.fingerprint(here)
 
 
 def experiments(run: Run, exactly: bool) -> list[Experiment]:
-    """What has to be run again for it: the same, or with other seeds where it cannot be `exactly` the same."""
+    """Return the experiments that repeat the run: the same, or DRAWS with other seeds if not `exactly`."""
     if exactly:
         return [run.experiment]
     seed = run.experiment.seed
@@ -62,9 +62,9 @@ def experiments(run: Run, exactly: bool) -> list[Experiment]:
 
 
 def refusal(run: Run, grade: Grade, course: Course) -> str:
-    """Return why the hand-in's run is not made again; empty where it may be.
+    """Return why the hand-in's run is not repeated; empty where it may be.
 
-    Whoever wrote the hand-in chose the experiment in it. Only a page's own experiment is made again, with the seed of
+    The author of the hand-in chose the experiment in it. Only a page's own experiment is repeated, with the seed of
     the run, and only one that takes no longer than a course's experiments do.
     """
     pages = {(mark.module, mark.page) for mark in grade.marks if run.id in mark.runs}
@@ -75,36 +75,36 @@ def refusal(run: Run, grade: Grade, course: Course) -> str:
         if (module.id, step.id) in pages
     ]
     own = personal.identity(grade.course, grade.student) if grade.course else ""
-    # Before enrolling a student has the page as everybody has it.
+    # Before enrolling, a student has the shared page.
     problems = [
-        settings_problem(step.for_student(module, whose), run.experiment)
+        settings_problem(step.for_student(module, identity), run.experiment)
         for module, step in steps
-        for whose in dict.fromkeys(("", own))
+        for identity in dict.fromkeys(("", own))
     ]
     if all(problems):
-        return next(iter(problems), "no page of the course has it")
+        return next(iter(problems), "no page of the course has this experiment")
     try:
         check(run.experiment)
     except UsageError as error:
         return str(error)
     seconds = expected_seconds([run.experiment], Place("guest", "virtual", 1, ""))
-    return f"it would take {units.seconds(seconds)}" if seconds > _LONGEST else ""
+    return f"it would take {units.seconds(seconds)}" if seconds > _MOST_SECONDS else ""
 
 
-def compared(run: Run, again: Sequence[Run], exactly: bool) -> Repetition:
-    """The run beside those that were made again for it."""
+def compare(run: Run, again: Sequence[Run], exactly: bool) -> Repetition:
+    """Compare the run with its repetitions."""
     return _equal(run, again[0]) if exactly else _within_chance(run, again)
 
 
 def _equal(run: Run, again: Run) -> Repetition:
     shared = shared_history(run, again)
     if shared.differs_at is not None:
-        reason = f"made again it is another one from {shared.differs_at:.4g} s on ({shared.first_difference})"
+        reason = f"made again it differs from {shared.differs_at:.4g} s on ({shared.first_difference})"
         return Repetition(run.id, "different", reason)
     if run.flows != again.flows:
         return Repetition(run.id, "different", "made again its flows have other figures")
     if run.fidelity.status != again.fidelity.status:
-        reason = f"made again it is {again.fidelity.status}, and not {run.fidelity.status}"
+        reason = f"made again it is {again.fidelity.status}, not {run.fidelity.status}"
         return Repetition(run.id, "different", reason)
     return Repetition(run.id, "equal")
 
@@ -113,7 +113,7 @@ def _within_chance(run: Run, again: Sequence[Run]) -> Repetition:
     values = [total_throughput(each) for each in again]
     mean = statistics.fmean(values)
     spread = statistics.stdev(values) * (1 + 1 / len(values)) ** 0.5
-    allowed = max(_LEAST * mean, t_quantile(len(values) - 1, _LEVEL) * spread)
+    allowed = max(_MIN_DIFFERENCE * mean, t_quantile(len(values) - 1, _LEVEL) * spread)
     measured = total_throughput(run)
     if abs(measured - mean) <= allowed:
         return Repetition(run.id, "chance", "made in another lab: it agrees with this one's within chance")
@@ -124,15 +124,15 @@ def _within_chance(run: Run, again: Sequence[Run]) -> Repetition:
     return Repetition(run.id, "different", reason)
 
 
-def wanted(grade: Grade) -> list[str]:
-    """Ids of the runs that marks were given by."""
+def marked_runs(grade: Grade) -> list[str]:
+    """Return the ids of the runs that marks are based on."""
     return list(dict.fromkeys(id for mark in grade.marks if mark.marks for id in mark.runs))
 
 
-def applied(grade: Grade, found: Sequence[Repetition]) -> Grade:
-    """The grade with what was found of its runs: marks by one that is another when it is made again are refused."""
+def apply_repetitions(grade: Grade, found: Sequence[Repetition]) -> Grade:
+    """Return the grade with remarks on the repetitions; marks based on a different run are refused."""
     wrong = {each.run: each.reason for each in found if each.verdict == "different"}
-    remarks = [*grade.remarks, *_told(found)]
+    remarks = [*grade.remarks, *_remarks(found)]
     marks = tuple(_refused(mark, wrong) for mark in grade.marks)
     return msgspec.structs.replace(grade, marks=marks, remarks=tuple(remarks))
 
@@ -146,7 +146,7 @@ def _refused(mark: ActivityMark, wrong: Mapping[str, str]) -> ActivityMark:
     )
 
 
-def _told(found: Sequence[Repetition]) -> list[str]:
+def _remarks(found: Sequence[Repetition]) -> list[str]:
     if not found:
         return []
     counted = [
@@ -154,8 +154,8 @@ def _told(found: Sequence[Repetition]) -> list[str]:
         for verdict, what in (
             ("equal", "equal to the byte"),
             ("chance", "within chance"),
-            ("different", "another one"),
-            ("failed", "could not be made"),
+            ("different", "different"),
+            ("failed", "failed"),
         )
         if (number := sum(each.verdict == verdict for each in found))
     ]

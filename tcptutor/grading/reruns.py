@@ -1,4 +1,4 @@
-"""Repeated runs of many hand-ins: which to repeat (`--rerun`, `--audit`), their experiments, and what they show."""
+"""Repeated runs of many hand-ins: the choice (`--rerun`, `--audit`), their experiments, and the comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tcptutor.fleet import place
 from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.fleet.place import Place
 from tcptutor.grading import rerun
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import CourseKey
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.rerun import Repetition
@@ -25,26 +25,28 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 Choice = Callable[[Grade], list[str]]
-"""The ids of the runs of a hand-in that are made again."""
+"""Returns the ids of the runs of a hand-in to repeat."""
 
 
-def chosen(asked: str | None, audit: str | None, key: CourseKey | None) -> Choice | None:
-    """What `--rerun` or `--audit` means; None where neither was asked for. Raises UsageError."""
-    if asked is not None and audit is not None:
-        raise UsageError("--rerun and --audit each say which runs to make again: give one of them")
+def parse_choice(rerun_option: str | None, audit: str | None, key: CourseKey | None) -> Choice | None:
+    """Parse `--rerun` or `--audit`; None where neither is given. Raises UsageError."""
+    if rerun_option is not None and audit is not None:
+        raise UsageError("--rerun and --audit each choose the runs to repeat: give one of them")
     if audit is not None:
         return _audit(audit, key)
-    if asked is None:
+    if rerun_option is None:
         return None
-    if asked.lower() == "all":
-        return rerun.wanted
-    if asked.lower() == "failed":
+    if rerun_option.lower() == "all":
+        return rerun.marked_runs
+    if rerun_option.lower() == "failed":
         return _failed
-    if not asked.isdecimal() or not 0 < int(asked) < 10**6:
-        raise UsageError(f"--rerun {quoted(asked)}: give all, failed, or how many runs of each hand-in")
-    number = int(asked)
+    if not rerun_option.isdecimal() or not 0 < int(rerun_option) < 10**6:
+        raise UsageError(
+            f"--rerun {quoted(rerun_option)}: give all, failed, or how many runs of each hand-in"
+        )
+    number = int(rerun_option)
     lot = key.lot if key else lambda _: secrets.randbelow(1 << 30)
-    return lambda grade: sorted(rerun.wanted(grade), key=lot)[:number]
+    return lambda grade: sorted(rerun.marked_runs(grade), key=lot)[:number]
 
 
 def _audit(audit: str, key: CourseKey | None) -> Choice:
@@ -56,37 +58,45 @@ def _audit(audit: str, key: CourseKey | None) -> Choice:
         raise UsageError(f"--audit: {error}") from error
     if not 0 < share <= 1:
         raise UsageError(f"--audit {quoted(audit)} is out of bounds: above 0 to 100 %")
-    return lambda grade: [id for id in rerun.wanted(grade) if key.lot(id) < share]
+    return lambda grade: [id for id in rerun.marked_runs(grade) if key.lot(id) < share]
 
 
 def _failed(grade: Grade) -> list[str]:
-    """Runs that gave no marks, though they are there."""
+    """Return the ids of runs that gave no marks."""
     return list(dict.fromkeys(id for mark in grade.marks if not mark.marks for id in mark.runs))
 
 
 class _Plan(NamedTuple):
-    """How one run of a hand-in is repeated."""
+    """Plan for repeating one run of a hand-in."""
 
     exactly: bool
-    """Whether it has to come out equal to the byte."""
+    """True where the repetition has to come out equal to the byte."""
     experiments: tuple[Experiment, ...] = ()
     problem: str = ""
     """Why it cannot be repeated; empty where it can."""
 
 
 class Reruns:
-    """Repeats the chosen runs of all hand-ins: `plan`, `run`, `compare`. No experiment runs twice."""
+    """Repeats the parse_choice runs of all hand-ins: `plan`, `run`, `compare`. No experiment runs twice."""
 
     def __init__(self, choice: Choice, course: Course, jobs: int | None, cluster: str | None = None) -> None:
-        """course: whose experiments are made again. cluster: the address of the Dask scheduler whose workers make them.
-        Raises LabUnavailable where there is no guest here.
+        """Choose the course's experiments and the place to run them.
+
+        Args:
+            choice: Selects the runs of a hand-in.
+            course: The course with the experiments.
+            jobs: Runs at a time; None for the default.
+            cluster: Address of the Dask scheduler whose workers run them; None for this machine.
+
+        Raises:
+            LabUnavailable: This machine has no guest.
         """
         self._choice, self._course, self._jobs, self._cluster = choice, course, jobs, cluster
         self._cache = RunCache()
         self._failed: dict[str, str] = {}
-        """Why a run could not be made, by its key."""
+        """Why a run failed, by its key."""
         self._plans: list[dict[str, _Plan]] = []
-        """Of each hand-in, by the ids of its runs."""
+        """One dictionary per hand-in, by the ids of its runs."""
 
     def plan(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[Experiment]:
         """Choose the runs to repeat and return the experiments that no cache holds, each once."""
@@ -127,48 +137,49 @@ class Reruns:
             raise stopped
 
     def compare(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
-        """Return the grades with what the repeated runs showed."""
+        """Return the grades, changed by the results of the repetitions."""
         found = [
-            each if each.grade is None else each._replace(grade=self._applied(path, each.grade, plans))
+            each if each.grade is None else each._replace(grade=self._apply(path, each.grade, plans))
             for path, each, plans in zip(paths, graded, self._plans, strict=True)
         ]
         self._cache.prune()
         return found
 
     def _plans_of(self, path: Path, grade: Grade) -> dict[str, _Plan]:
-        """By the runs' ids."""
-        return {id: self._of_run(run, grade) for id, run in _runs(path, self._choice(grade))}
+        return {id: self._plan_for(run, grade) for id, run in _runs(path, self._choice(grade))}
 
-    def _of_run(self, run: Run, grade: Grade) -> _Plan:
+    def _plan_for(self, run: Run, grade: Grade) -> _Plan:
         if problem := rerun.refusal(run, grade, self._course):
             return _Plan(exactly=False, problem=problem)
         try:
-            exactly = rerun.is_of_lab(run, self._cache.lab_of(run.experiment))
+            exactly = rerun.is_repeatable(run, self._cache.lab_of(run.experiment))
         except TutorError as error:
             return _Plan(exactly=False, problem=str(error))
         return _Plan(exactly, tuple(rerun.experiments(run, exactly)))
 
-    def _applied(self, path: Path, grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
-        return rerun.applied(grade, [self._compared(run, plans[id]) for id, run in _runs(path, plans)])
+    def _apply(self, path: Path, grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
+        return rerun.apply_repetitions(
+            grade, [self._compare(run, plans[id]) for id, run in _runs(path, plans)]
+        )
 
-    def _compared(self, run: Run, plan: _Plan) -> Repetition:
+    def _compare(self, run: Run, plan: _Plan) -> Repetition:
         if plan.problem:
             return Repetition(run.id, "failed", plan.problem)
         again = []
         for experiment in plan.experiments:
             made = self._cache.get(experiment)
             if made is None:
-                reason = self._failed.get(self._cache.key(experiment), "it is not there")
+                reason = self._failed.get(self._cache.key(experiment), "the repeated run is missing")
                 return Repetition(run.id, "failed", reason)
             again.append(made)
-        return rerun.compared(run, again, plan.exactly)
+        return rerun.compare(run, again, plan.exactly)
 
 
 def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:
-    """Those of the hand-in's runs that can be read, by id; what is wrong with another is told where it is marked."""
+    """Yield the readable runs among `ids`; marking reports the others."""
     if not ids:
         return
-    with opened_hand_in(path) as hand_in:
+    with open_hand_in(path) as hand_in:
         for id in ids:
             try:
                 run, _ = hand_in.run(id)

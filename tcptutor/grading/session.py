@@ -1,4 +1,4 @@
-"""The hand-ins of a class graded together, on this machine's cores or on a Dask cluster."""
+"""Grades the hand-ins of a class together, on this machine's cores or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from tcptutor.backends.ending import run_until_signal, terminate_like_ctrl_c
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.grading import batch
-from tcptutor.grading.batch import Asked
-from tcptutor.grading.grade import GradedFile
-from tcptutor.grading.students import one_each
+from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.grade import GradedFile, mark_superseded
 
 
 def grade_all(
     paths: Sequence[Path],
-    basis: Asked,
+    basis: GradingBasis,
     jobs: int | None,
     cluster: str | None,
     on_graded: Callable[[str], None],
@@ -40,42 +39,42 @@ def grade_all(
     """
     if cluster is not None and jobs is not None:
         raise UsageError(
-            "--cluster: each worker grades as many at a time as it has threads: leave --jobs out"
+            "--cluster: each worker grades as many hand-ins at a time as it has threads: leave --jobs out"
         )
     found: dict[int, GradedFile] = {}
 
-    def take(number: int, one: GradedFile) -> None:
-        found[number] = one
-        on_graded(one.file)
+    def take(number: int, result: GradedFile) -> None:
+        found[number] = result
+        on_graded(result.file)
 
     if cluster is None:
         with terminate_like_ctrl_c():
-            for number, one in batch.graded(paths, basis, jobs):
-                take(number, one)
+            for number, result in batch.grade_files(paths, basis, jobs):
+                take(number, result)
     else:
         stopped = run_until_signal(_on_cluster(paths, basis, cluster, take))
         if stopped is not None:
             raise stopped
-    return one_each([found[number] for number in range(len(paths))])
+    return mark_superseded([found[number] for number in range(len(paths))])
 
 
 def none_counts(graded: Sequence[GradedFile]) -> bool:
-    """Return whether several were read and all are of another course: the key is then more likely wrong than they."""
+    """Return whether all of several hand-ins are of another course, which suggests a wrong key."""
     read = [each.grade for each in graded if each.grade is not None]
     return len(read) > 1 and all(grade.refused for grade in read)
 
 
 async def _on_cluster(
-    paths: Sequence[Path], basis: Asked, cluster: str, take: Callable[[int, GradedFile], None]
+    paths: Sequence[Path], basis: GradingBasis, cluster: str, take: Callable[[int, GradedFile], None]
 ) -> TutorError | None:
-    # Only with a cluster: Dask takes its time.
+    # Imported only with a cluster: Dask is slow to import.
     from tcptutor.grading import remote  # noqa: PLC0415
 
-    called = batch.names(paths)
+    names = batch.display_names(paths)
     try:
-        async with aclosing(remote.graded(paths, basis, cluster)) as results:
+        async with aclosing(remote.grade_on_cluster(paths, basis, cluster)) as results:
             async for number, (grade, problem) in results:
-                take(number, GradedFile(called[number], grade, problem))
+                take(number, GradedFile(names[number], grade, problem))
     except asyncio.CancelledError:
         return LabError("stopped: the same command goes on with what was graded")
     return None

@@ -1,6 +1,6 @@
-"""What a class did: marks by page, what was answered wrongly and why, predictions beside measurements.
+"""The results of a class: marks by page, common wrong answers and their reasons, predictions and measurements.
 
-Told of those hand-ins that count. Nothing in it judges a student: it is there for whoever teaches.
+Only hand-ins that count are included. A survey judges no student: it is for the teacher.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.measures import expected
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
-from tcptutor.grading.similar import Similar, similar_pairs
-from tcptutor.grading.students import replaced
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.similar import SimilarPair, similar_pairs
 
-_FEW = 8
-"""Students below which nothing is told of how well a question tells them apart."""
+_MIN_STUDENTS = 8
+"""Fewest students for which the discrimination of a question is reported."""
 _WEAK = 0.2
-"""Correlation below which a question does not."""
-_SURE = 1.96
-"""Standard deviations within which 95 % lie."""
-_ALL = 1 - 1e-9
+"""Correlation below which a question discriminates poorly."""
+_TWO_SIGMA = 1.96
+"""Standard deviations that contain 95 % of a normal distribution."""
+_MAX_CORRELATION = 1 - 1e-9
 _MOST_WRONG = 3
-"""Wrong answers that are told of a question."""
+"""Wrong answers that are reported per question."""
 
 Place = tuple[str, str]
 """Module and page."""
@@ -39,24 +39,24 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     """A hand-in."""
 
     student: str
-    """As the course names them; empty for who is not enrolled."""
+    """The student's name in the course; empty without an enrolment."""
     file: str
     number: int
-    """From 1, in the place of a name."""
+    """From 1; replaces the name in anonymous tables."""
     total: float
     of: float
     done: int
-    """Activities that gave marks, or could not for no fault of the student's."""
+    """Activities with marks, and inconclusive ones."""
     activities: int
     refused: str = ""
-    """Why none of it counts; empty when it does."""
+    """Why the hand-in does not count; empty when it does."""
     doubts: int = 0
-    """Marks whose evidence does not hold."""
+    """Number of marks whose evidence does not hold."""
     remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """The student's name, or the file's."""
         return self.student or self.file
 
 
@@ -67,19 +67,19 @@ class PageRow(msgspec.Struct, frozen=True, kw_only=True):
     page: str
     title: str
     done: int
-    """Students who did something of it."""
+    """Number of students who did at least one activity."""
     students: int
     mean: float
-    """Of the share of its marks, 0 to 1."""
+    """Mean share of its marks, 0 to 1."""
 
 
 class WrongAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One that was given as the first."""
+    """A wrong first answer to a question."""
 
     text: str
-    """What was chosen; empty where each student is asked with other numbers."""
+    """The answer; empty where each student has other numbers."""
     feedback: str
-    """What the page tells of it: the misconception."""
+    """The page's feedback: the misconception."""
     students: int
 
 
@@ -91,74 +91,75 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     activity: str
     ask: str
     answered: int
-    """Students."""
+    """Number of students."""
     right_first: int
-    """Of them, those whose first answer was right."""
+    """Number of students whose first answer was right."""
     wrong: tuple[WrongAnswer, ...]
-    """The commonest first."""
+    """The most common first."""
     discrimination: float | None
-    """Correlation of a right first answer with the share of all other marks; None where it cannot be told."""
+    """Correlation of a right first answer with the share of all other marks; None where it is unknown."""
 
     @property
     def discrimination_at_most(self) -> float | None:
-        """Where it lies below with 97.5 %, by Fisher's transformation; None where it cannot be told."""
+        """Return the upper 97.5 % confidence bound of the discrimination, by Fisher's transformation."""
         if self.discrimination is None:
             return None
         return math.tanh(
-            math.atanh(max(-_ALL, min(self.discrimination, _ALL))) + _SURE / math.sqrt(self.answered - 3)
+            math.atanh(max(-_MAX_CORRELATION, min(self.discrimination, _MAX_CORRELATION)))
+            + _TWO_SIGMA / math.sqrt(self.answered - 3)
         )
 
     @property
     def is_weak(self) -> bool:
-        """Whether it is known that it does not tell who knows more from who knows less."""
+        """Return whether the question certainly fails to separate strong students from weak ones."""
         most = self.discrimination_at_most
         return most is not None and most < _WEAK
 
 
 class PredictionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What was predicted on a page, and measured; all numbers in the base unit."""
+    """Predictions and measurements of a page, in the base unit."""
 
     module: str
     page: str
     unit: units.Kind
     predicted: tuple[float, ...]
-    """Rising."""
+    """In ascending order."""
     left_out: int
-    """Students who ran without one."""
+    """Students who ran without a prediction."""
     measured: tuple[float, ...]
-    """Rising; by the students' own runs."""
+    """Results of the students' own runs, in ascending order."""
     model: float | None
-    """What the models say; None where none speaks of it, and where students have settings of their own."""
+    """The models' value; None where none applies, and where students have settings of their own."""
     ratios: tuple[float, ...] = ()
-    """Each student's prediction over what their own run measured, or over the model without one; rising."""
+    """Each student's prediction over the measurement of their own run, or over the model; ascending."""
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a class."""
+    """The results of a class."""
 
     title: str
     students: tuple[StudentRow, ...]
     """By name."""
     pages: tuple[PageRow, ...]
-    """Those that somebody did something of."""
+    """Pages at least one student worked on."""
     questions: tuple[QuestionRow, ...]
     predictions: tuple[PredictionRow, ...]
-    similar: tuple[Similar, ...]
+    similar: tuple[SimilarPair, ...]
     problems: tuple[str, ...]
-    """Hand-ins that could not be graded, a line each."""
+    """A line per hand-in that could not be graded."""
     replaced: tuple[str, ...] = ()
-    """Hand-ins that do not count because the student has a later one, a line each."""
+    """A line per hand-in that does not count because the student has a later one."""
 
     @property
     def weak(self) -> tuple[QuestionRow, ...]:
-        """Questions that do not discriminate, the least first."""
+        """Return the questions that discriminate poorly, the worst first."""
         found = [each for each in self.questions if each.is_weak]
         return tuple(sorted(found, key=lambda each: each.discrimination or 0.0))
 
 
 def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
-    """Of those hand-ins, in that course."""
-    found = [(each.file, each.grade) for each in graded if each.grade is not None and not each.instead]
+    """Summarize the hand-ins of a class for a course."""
+    found = [(each.file, each.grade) for each in graded if each.grade is not None and not each.superseded_by]
     found.sort(key=lambda each: (each[1].student or each[0], each[0]))
     counted = [grade for _, grade in found if not grade.refused]
     by_activity = _by_activity(counted)
@@ -170,8 +171,46 @@ def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
         predictions=tuple(_predictions(course, by_activity)),
         similar=tuple(similar_pairs([each for each in found if not each[1].refused])),
         problems=tuple(each.problem for each in graded if each.grade is None),
-        replaced=tuple(replaced(graded)),
+        replaced=tuple(superseded_lines(graded)),
     )
+
+
+def anonymize(survey: Survey) -> Survey:
+    """Return the survey with numbers in place of students' and files' names."""
+    names = {row.name: _number_name(row.number) for row in reversed(survey.students)}
+    return replace(
+        survey,
+        students=tuple(
+            replace(row, student=_number_name(row.number), file="", remarks=_without_names(row.remarks))
+            for row in survey.students
+        ),
+        similar=tuple(replace(pair, one=names[pair.one], other=names[pair.other]) for pair in survey.similar),
+        problems=tuple(_NO_GRADE for _ in survey.problems),
+        replaced=tuple("a student has a later hand-in, which counts" for _ in survey.replaced),
+    )
+
+
+def anonymize_files(graded: Sequence[GradedFile], survey: Survey) -> list[GradedFile]:
+    """Return the hand-ins of the survey, with its numbers in place of names."""
+    by_file = {each.file: each.grade for each in graded if each.grade is not None}
+    hidden = []
+    for row in survey.students:
+        grade = by_file[row.file]
+        remarks = _without_names(grade.remarks)
+        hidden.append(GradedFile("", replace(grade, student=_number_name(row.number), remarks=remarks)))
+    return hidden + [GradedFile("", None, _NO_GRADE) for _ in survey.problems]
+
+
+_NO_GRADE = "a file cannot be graded"
+
+
+def _number_name(number: int) -> str:
+    return f"student {number}"
+
+
+def _without_names(remarks: Sequence[str]) -> tuple[str, ...]:
+    # Text after a colon comes from the hand-in, and may contain a name.
+    return tuple(remark.partition(": ")[0] for remark in remarks)
 
 
 def _student(number: int, file: str, grade: Grade) -> StudentRow:
@@ -225,7 +264,7 @@ def _pages(course: Course, grades: Sequence[Grade]) -> Iterator[PageRow]:
 
 
 def _share(marks: Iterable[ActivityMark]) -> float | None:
-    """Of the marks that could be reached; None where there are none."""
+    """Return the share of the marks possible; None where no mark is possible."""
     counted = [mark for mark in marks if mark.outcome != "inconclusive"]
     of = sum(mark.of for mark in counted)
     return sum(mark.marks for mark in counted) / of if of else None
@@ -270,12 +309,12 @@ def _questions(
 
 
 def _correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    if len(one) < _FEW:
+    if len(one) < _MIN_STUDENTS:
         return None
     try:
         return statistics.correlation(one, other)
     except statistics.StatisticsError:
-        return None  # all have the same
+        return None  # one of the variables is constant
 
 
 def _predictions(

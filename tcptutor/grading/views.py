@@ -1,4 +1,4 @@
-"""A survey as tables of text: what the screen, the printed report and the page of a class show."""
+"""A survey as tables of text, for the screen, the printed report and the HTML page of a class."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tcptutor.base import units
-from tcptutor.grading.similar import Similar
+from tcptutor.grading.similar import SimilarPair
 from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, StudentRow, Survey
 
 _STEPS = " ▁▂▃▄▅▆▇█"
-_BAR = 10
-"""Characters of a whole bar."""
+_BAR_WIDTH = 10
+"""Characters of a full bar."""
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)
-"""Between them lie the bins of predictions, as multiples of what was measured; the one in the middle is right."""
-_TEXT = 60
-"""Characters of a question, or of an answer, in a table."""
+"""Bounds between the bins of predictions over measurements; the middle bin is right."""
+_TEXT_WIDTH = 60
+"""Characters of a question or answer in a table."""
 
 
 _Place = Callable[[PageRow | QuestionRow | PredictionRow], str]
-"""Names the page of a row."""
+"""Returns the name of a row's page."""
 
 
 class TableView(NamedTuple):
-    """One table."""
+    """A table."""
 
     id: str
     title: str
     head: tuple[str, ...]
     right: tuple[bool, ...]
-    """Columns of numbers."""
+    """True for columns of numbers."""
     rows: tuple[tuple[str, ...], ...]
     details: tuple[tuple[str, ...], ...]
-    """Of each row what it has no room for, a line each."""
+    """Further text of each row, line by line."""
     notes: tuple[str, ...] = ()
-    """What to know of it, a sentence each; of an empty table why it is empty."""
+    """Sentences about the table; in an empty one, why it is empty."""
 
 
-def views(found: Survey) -> tuple[TableView, ...]:
-    """All of them."""
-    alone = len({row.module for row in found.pages}) < 2
+def table_views(found: Survey) -> tuple[TableView, ...]:
+    """Return all tables of a survey."""
+    single_module = len({row.module for row in found.pages}) < 2
 
     def place(row: PageRow | QuestionRow | PredictionRow) -> str:
-        return row.page if alone else f"{row.module}/{row.page}"
+        return row.page if single_module else f"{row.module}/{row.page}"
 
     return (
         _students(found),
@@ -113,7 +113,7 @@ def _questions(found: Survey, place: _Place) -> TableView:
         (row for row in found.questions if row.answered), key=lambda row: row.right_first / row.answered
     )
     notes = tuple(
-        f"{place(row)} {row.activity} does not tell who knows more from who knows less:"
+        f"{place(row)} {row.activity} does not separate strong students from weak ones:"
         f" r = {row.discrimination:.2f}, with 97.5 % below {row.discrimination_at_most:.2f}"
         for row in found.weak
     )
@@ -123,7 +123,7 @@ def _questions(found: Survey, place: _Place) -> TableView:
         ("question", "right at once", "", "commonest wrong answer", "why it is given"),
         (False, True, True, False, False),
         tuple(_question(row, place) for row in rows),
-        tuple(tuple(_asked(row)) for row in rows),
+        tuple(tuple(_question_details(row)) for row in rows),
         notes if rows else ("no question was answered",),
     )
 
@@ -132,8 +132,8 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
     commonest = next(iter(row.wrong), None)
     answer, why = "", ""
     if commonest is not None:
-        answer = f"{commonest.students} × {short(commonest.text or 'a number')}"
-        why = short(commonest.feedback)
+        answer = f"{commonest.students} × {shorten(commonest.text or 'a number')}"
+        why = shorten(commonest.feedback)
     return (
         f"{place(row)} {row.activity}",
         f"{row.right_first} of {row.answered}",
@@ -143,7 +143,7 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
     )
 
 
-def _asked(row: QuestionRow) -> Iterator[str]:
+def _question_details(row: QuestionRow) -> Iterator[str]:
     yield " ".join(row.ask.split())
     for wrong in row.wrong:
         answer = f"“{' '.join(wrong.text.split())}”" if wrong.text else "a number"
@@ -159,7 +159,7 @@ def _predictions(found: Survey, place: _Place) -> TableView:
         ("page", "predicted", "measured", "model", "÷8  as measured  ×8", "left out"),
         (False, True, True, True, False, True),
         tuple(_prediction(row, place) for row in found.predictions),
-        tuple((_told(row),) for row in found.predictions),
+        tuple((_ratio_summary(row),) for row in found.predictions),
         (
             "Medians of the class; the row of bars counts predictions as multiples of what each student measured.",
         )
@@ -169,21 +169,21 @@ def _predictions(found: Survey, place: _Place) -> TableView:
 
 
 def _prediction(row: PredictionRow, place: _Place) -> tuple[str, ...]:
-    def told(numbers: Sequence[float]) -> str:
+    def median_text(numbers: Sequence[float]) -> str:
         return _quantity(statistics.median(numbers), row.unit) if numbers else "-"
 
     return (
         place(row),
-        told(row.predicted),
-        told(row.measured),
+        median_text(row.predicted),
+        median_text(row.measured),
         "-" if row.model is None else _quantity(row.model, row.unit),
-        spread(row),
+        ratio_bars(row),
         str(row.left_out or ""),
     )
 
 
-def _told(row: PredictionRow) -> str:
-    found = counts(row)
+def _ratio_summary(row: PredictionRow) -> str:
+    found = ratio_counts(row)
     if not found:
         return ""
     middle = len(found) // 2
@@ -194,12 +194,12 @@ def _similar(found: Survey) -> TableView:
     return TableView(
         "similar",
         "Alike",
-        ("one", "other", "what is alike"),
+        ("one", "other", "similarities"),
         (False, False, False),
-        tuple((pair.one, pair.other, next(alike(pair))) for pair in found.similar),
-        tuple(tuple(alike(pair)) for pair in found.similar),
+        tuple((pair.one, pair.other, next(similarities(pair))) for pair in found.similar),
+        tuple(tuple(similarities(pair)) for pair in found.similar),
         (
-            "A fact about two files, and no verdict: who learned together shares mistakes as well.",
+            "A fact about two files, not a verdict: students who learned together share mistakes as well.",
             "p is the probability of as many equal wrong answers, each given as often as the class gives it.",
         )
         if found.similar
@@ -207,8 +207,8 @@ def _similar(found: Survey) -> TableView:
     )
 
 
-def alike(pair: Similar) -> Iterator[str]:
-    """What two hand-ins have in common, a clause each."""
+def similarities(pair: SimilarPair) -> Iterator[str]:
+    """Yield the similarities of two hand-ins, a clause each."""
     if pair.runs:
         runs = "run has" if len(pair.runs) == 1 else "runs have"
         yield f"{len(pair.runs)} {runs} the same samples: {', '.join(pair.runs[:3])}"
@@ -222,14 +222,14 @@ def alike(pair: Similar) -> Iterator[str]:
 
 
 def bar(share: float) -> str:
-    """A share as a bar of blocks."""
-    eighths = round(max(0.0, min(1.0, share)) * _BAR * 8)
+    """Render a share as a bar of blocks."""
+    eighths = round(max(0.0, min(1.0, share)) * _BAR_WIDTH * 8)
     full, part = divmod(eighths, 8)
     return "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
 
 
-def counts(row: PredictionRow) -> list[int]:
-    """Predictions in bins, as multiples of what was measured; none without any."""
+def ratio_counts(row: PredictionRow) -> list[int]:
+    """Count the predictions in bins of their ratio to the measurement; empty without predictions."""
     if not row.ratios:
         return []
     found = [0] * (len(_FACTORS) + 1)
@@ -238,17 +238,17 @@ def counts(row: PredictionRow) -> list[int]:
     return found
 
 
-def spread(row: PredictionRow) -> str:
-    """`counts`, as a row of bars."""
-    found = counts(row)
+def ratio_bars(row: PredictionRow) -> str:
+    """Render the ratio_counts of `ratio_counts` as a row of bars."""
+    found = ratio_counts(row)
     most = max(found, default=0)
     return "".join(_STEPS[math.ceil(8 * each / most)] * 2 for each in found) if most else ""
 
 
-def short(text: str) -> str:
-    """The beginning of it, on one line."""
+def shorten(text: str) -> str:
+    """Return the beginning of the text, on one line."""
     words = " ".join(text.split())
-    return words if len(words) <= _TEXT else f"{words[: _TEXT - 1].rstrip()}…"
+    return words if len(words) <= _TEXT_WIDTH else f"{words[: _TEXT_WIDTH - 1].rstrip()}…"
 
 
 def _percent(share: float) -> str:

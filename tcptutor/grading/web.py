@@ -1,4 +1,4 @@
-"""A class on one page of HTML: it needs no other file, no script and no network."""
+"""A survey as one page of HTML, without other files, scripts or network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from tcptutor.grading.survey import PredictionRow, Survey
-from tcptutor.grading.views import TableView, counts, views
+from tcptutor.grading.views import TableView, ratio_counts, table_views
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --paper: #fcfcfa; --line: #d8d8d2; --mark: #2f6f9f; }
@@ -27,16 +27,16 @@ svg rect { fill: var(--mark) }
 """
 _BARS = frozenset("█▏▎▍▌▋▊▉")
 _WIDTH, _HEIGHT = 14, 28
-"""Of a bar of a prediction's bins, pixels."""
+"""Size of a bar in the chart of predictions, pixels."""
 
 
-def page(found: Survey) -> str:
-    """The whole page."""
-    return "\n".join(_page(found)) + "\n"
+def class_page(found: Survey) -> str:
+    """Return the HTML page of a class."""
+    return "\n".join(_lines(found)) + "\n"
 
 
-def _page(found: Survey) -> Iterator[str]:
-    tables = views(found)
+def _lines(found: Survey) -> Iterator[str]:
+    tables = table_views(found)
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -75,9 +75,9 @@ def _cell(text: str, right: bool) -> str:
     return f"<td{f' class={kind}' if kind else ''}>{escape(text)}</td>"
 
 
-def _bins(row: PredictionRow, told: Sequence[str]) -> str:
-    """Predictions as multiples of what was measured, as a small chart, which is also `told` in words."""
-    found = counts(row)
+def _bins(row: PredictionRow, description: Sequence[str]) -> str:
+    """Return a small chart of predictions over measurements; `description` is its text for screen readers."""
+    found = ratio_counts(row)
     if not found:
         return ""
     most = max(found) or 1
@@ -86,7 +86,7 @@ def _bins(row: PredictionRow, told: Sequence[str]) -> str:
         f' width="{_WIDTH - 2}" height="{_HEIGHT * each / most:.1f}"/>'
         for at, each in enumerate(found)
     )
-    words = escape(" ".join(told))
+    words = escape(" ".join(description))
     return (
         f'<svg role="img" aria-label="{words}" width="{len(found) * _WIDTH}" height="{_HEIGHT}">'
         f"<title>{words}</title>{bars}</svg>"

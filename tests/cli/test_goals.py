@@ -14,9 +14,9 @@ import pytest
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.timeline import timeline
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import GoalFile, open_pages
 from tests import patience
@@ -185,8 +185,8 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
     # Handed in, the session alone says that they were.
     hand_in = without_state / "x.tcphandin"
     assert here("submit", "-o", str(hand_in)).returncode == 0
-    with opened_hand_in(hand_in) as opened:
-        found = grade(opened, load(EXAMPLES))
+    with open_hand_in(hand_in) as opened:
+        found = grade_hand_in(opened, load(EXAMPLES))
         (session,) = timeline(opened.events).page("by-hand", "two-algorithms").sessions
         assert len(opened.run_ids) >= 2
     (mark,) = (mark for mark in found.marks if (mark.page, mark.kind) == ("two-algorithms", "shell"))

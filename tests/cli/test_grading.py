@@ -98,8 +98,8 @@ def test_who_hands_in_is_told_the_deadline_in_its_own_time(
         (["course-key", f"{KEY.code[:-1]}7", "--code"], "is neither a course code, like"),
         (["bank"], "missing option '--format'. Choose from: gift, qti"),
         (["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"], "is mistyped"),
-        (["enrol", "ABCD", "ada"], "'ABCD' is no course's code: it looks like ABCD-EFGH-2345-WXQG"),
-        (["enrol", KEY.code, " "], "' ' cannot be a student"),
+        (["enrol", "ABCD", "ada"], "'ABCD' is not a course code: it looks like ABCD-EFGH-2345-WXQG"),
+        (["enrol", KEY.code, " "], "' ' is not a student name"),
         (["grade", "none.tcphandin"], "no hand-in none.tcphandin: `tcptutor submit` writes one"),
         (["grade", "x", "--key", "nonsense"], "'nonsense' is neither a course code"),
         (

@@ -15,8 +15,8 @@ from tcptutor.base.errors import ContentError
 from tcptutor.course import load, personal
 from tcptutor.course.model import Step
 from tcptutor.course.page_selection import pages
-from tcptutor.grading.evidence.hand_in import opened_hand_in
-from tcptutor.grading.marking import grade
+from tcptutor.grading.evidence.hand_in import open_hand_in
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.run import Run
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
@@ -165,8 +165,8 @@ def test_a_run_with_another_student_s_settings_is_refused(lessons: Path, tmp_pat
         other = structs.replace(course, modules=(structs.replace(module, steps=steps),))
         one = Doer(other, tmp_path / f"{number}", right, _adas, student="ada", code=KEY.code)
         one.does("small/ran")
-        with opened_hand_in(one.hands_in()) as hand_in:
-            found = grade(hand_in, course, KEY.code)
+        with open_hand_in(one.hands_in()) as hand_in:
+            found = grade_hand_in(hand_in, course, KEY.code)
         one.journal.close()
         mark = next(mark for mark in found.marks if mark.activity == "experiment")
         outcomes.append(mark.reason)

@@ -15,10 +15,10 @@ import pytest
 
 from tcptutor.course import personal
 from tcptutor.course.page_record import Response
-from tcptutor.grading.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
+from tcptutor.grading.evidence.hand_in import HandInManifest, open_hand_in, write_hand_in
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.grading.grade import Grade
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.journal.events import (
     Enrolled,
     Hinted,
@@ -44,7 +44,7 @@ class Forger:
 
     def __init__(self, file: Path, folder: Path) -> None:
         self.folder = folder
-        with opened_hand_in(file) as hand_in:
+        with open_hand_in(file) as hand_in:
             self.manifest: HandInManifest = hand_in.manifest
             self.stored: list[StoredEvent] = list(hand_in.events)
             self.runs = {id: hand_in.run(id)[0] for id in hand_in.run_ids}
@@ -90,8 +90,8 @@ class Forger:
 
 
 def _grade(file: Path) -> Grade:
-    with opened_hand_in(file) as hand_in:
-        return grade(hand_in, course(), KEY.code)
+    with open_hand_in(file) as hand_in:
+        return grade_hand_in(hand_in, course(), KEY.code)
 
 
 def _outcome(found: Grade, activity: str) -> tuple[str, str]:
@@ -239,13 +239,13 @@ def _of_another_page(forger: Forger) -> Path:
 
 
 REFUSED_RUNS: dict[Callable[[Forger], Path], str] = {
-    _samples: "is not the one that was kept when it ended",
+    _samples: "was changed after the run",
     _samples_and_digest: "is not what its samples give",
     _figures: "its throughput is not what its samples give",
-    _lossless: "its sender was in recovery, and sent nothing again",
+    _lossless: "its sender was in recovery, but retransmitted nothing",
     _short_path: "its smallest RTT is 10 ms on a path of 20 ms",
-    _counters_back: "its busy go down",
-    _at_one_time: "two of its samples are of one time, 1 s",
+    _counters_back: "its busy decrease",
+    _at_one_time: "two of its samples have the same time, 1 s",
     _too_much: "were carried, more than the",
     _settings: "the run has other settings than the page's",
     _recording: "was not made in a lab: it is a replay run",
@@ -393,7 +393,7 @@ def test_numbers_that_were_not_drawn_for_the_student_are_refused(
 def test_an_answer_of_another_student_is_to_other_numbers(tmp_path: Path) -> None:
     drawn = {}
     for name in ("ada", "bob"):
-        with opened_hand_in(handed_in(name, tmp_path / name)) as hand_in:
+        with open_hand_in(handed_in(name, tmp_path / name)) as hand_in:
             page = timeline(hand_in.events).page("small", "asked")
         drawn[name] = page.of("how-much")[0].response
     assert drawn["ada"].draw != drawn["bob"].draw
@@ -479,7 +479,7 @@ def test_events_of_no_kind_change_nothing_and_are_told(forger: Forger) -> None:
     forger.stored.append(StoredEvent(last.serial + 1, data, link(last.hash, data)))
     found = _grade(forger.file(stored=forger.stored))
     assert found.total == 19
-    assert found.remarks == ("1 of its events are of a newer tcptutor, or none of ours",)
+    assert found.remarks == ("1 of its events are of a newer tcptutor, or invalid",)
 
 
 def test_runs_until_a_seed_is_kind_are_within_the_students_own(forger: Forger) -> None:

@@ -27,7 +27,7 @@ from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activity import Question
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.grading.banks import markup
-from tcptutor.grading.banks.gift import gift
+from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import (
     BY_HAND,
     NOT_RECORDED,
@@ -37,8 +37,8 @@ from tcptutor.grading.banks.items import (
     BankItem,
     BankNumber,
     BankOrder,
-    bank,
-    variants,
+    build_bank,
+    draw_variants,
 )
 from tcptutor.grading.banks.pages import RecordedPages
 from tcptutor.grading.banks.qti import write_qti
@@ -60,7 +60,7 @@ def course() -> Course:
 @cache
 def whole() -> Bank:
     """That of all of the course, with a chart that takes no time to draw."""
-    return bank(course().title, course().modules, RecordedPages(lambda _: CHART), VARIANTS)
+    return build_bank(course().title, course().modules, RecordedPages(lambda _: CHART), VARIANTS)
 
 
 class Asked(NamedTuple):
@@ -81,7 +81,7 @@ def asked() -> tuple[Asked, ...]:
     found = []
     for group in (group for module in whole().modules for group in module.groups):
         question = questions[group.id]
-        posed = list(variants(group.id, question, VARIANTS)) if question.draw_numbers("") else [question]
+        posed = list(draw_variants(group.id, question, VARIANTS)) if question.draw_numbers("") else [question]
         assert len(posed) == len(group.items)
         found += [
             Asked(item, each)
@@ -93,7 +93,7 @@ def asked() -> tuple[Asked, ...]:
 
 @cache
 def read_gift() -> tuple[GiftQuestion, ...]:
-    return tuple(gift_reader.questions(gift(whole())))
+    return tuple(gift_reader.questions(format_gift(whole())))
 
 
 def package(of: Bank) -> bytes:
@@ -143,7 +143,7 @@ def small(*questions: Question) -> Bank:
     module = Module(
         id="small", number=1, title=ODD, objectives=(), minutes=1, sources=(), steps=[step], experiments={}
     )
-    return bank("Small", [module], RecordedPages(None), VARIANTS)
+    return build_bank("Small", [module], RecordedPages(None), VARIANTS)
 
 
 # What is asked
@@ -161,7 +161,7 @@ def test_every_question_is_in_the_bank_or_told_to_be_left_out() -> None:
         question for step, question in questions if step.shell is not None and question.kind != "read-off"
     ]
     assert own and by_hand
-    assert whole().left_out == {OWN_RUN: len(own), BY_HAND: len(by_hand)}
+    assert whole().omitted == {OWN_RUN: len(own), BY_HAND: len(by_hand)}
     assert whole().questions + len(own) + len(by_hand) == len(questions)
 
 
@@ -191,8 +191,8 @@ def test_no_more_draws_than_toursare() -> None:
 
 
 def test_the_same_draws_each_time() -> None:
-    assert bank(course().title, course().modules[:1], RecordedPages(None), VARIANTS).modules == (
-        bank(course().title, course().modules[:1], RecordedPages(None), VARIANTS).modules
+    assert build_bank(course().title, course().modules[:1], RecordedPages(None), VARIANTS).modules == (
+        build_bank(course().title, course().modules[:1], RecordedPages(None), VARIANTS).modules
     )
 
 
@@ -213,14 +213,14 @@ def test_what_is_asked_about_a_run_shows_it() -> None:
 
 
 def test_a_run_that_is_not_recorded_is_not_asked_about(tmp_path: Path) -> None:
-    made = bank("T", course().modules, RecordedPages(None, tmp_path), VARIANTS)
+    made = build_bank("T", course().modules, RecordedPages(None, tmp_path), VARIANTS)
     about = sum(
         bool(question.about_run and not question.against_run)
         for module in course().modules
         for step in module.steps
         for question in step.activities_of(Question)
     )
-    assert made.left_out[NOT_RECORDED] == about > 50
+    assert made.omitted[NOT_RECORDED] == about > 50
     assert made.questions == whole().questions - about
 
 
@@ -235,7 +235,7 @@ def test_a_page_tells_what_its_run_measured() -> None:
     assert rows[""] == ["Two ways to stop", "The first second"]
     assert "algorithm cubic" in rows["set to"][0] and "algorithm reno" in rows["set to"][1]
     (flow,) = load_run(places.assets() / "recorded/congestion-algorithms/hystart.tcprun").flows
-    assert rows["sent again"][0] == f"{flow.retransmits}" != "0"
+    assert rows["retransmitted"][0] == f"{flow.retransmits}" != "0"
 
 
 def test_a_page_of_a_sweep_tells_its_points_and_those_that_were_published() -> None:
@@ -276,7 +276,7 @@ def test_gift_gives_back_every_question() -> None:
         assert back.feedback.startswith(item.explanation.strip())
         match item.answers:
             case BankChoices() as choices:
-                assert back.kind == ("multianswer" if choices.several else "multichoice")
+                assert back.kind == ("multianswer" if choices.is_multiple else "multichoice")
                 assert [(each.text, each.feedback) for each in back.answers] == [
                     (choice.text, choice.feedback) for choice in choices.choices
                 ]
@@ -316,7 +316,7 @@ def test_moodle_knows_the_shares(right: int) -> None:
     choices = tuple(
         Alternative(text=f"{number}", correct=number < right, feedback="So it is.") for number in range(10)
     )
-    (back,) = gift_reader.questions(gift(small(MultipleChoice(id="q", ask="?", choices=choices))))
+    (back,) = gift_reader.questions(format_gift(small(MultipleChoice(id="q", ask="?", choices=choices))))
     assert sum(each.fraction for each in back.answers) == pytest.approx(0, abs=1e-6)
 
 
@@ -409,7 +409,7 @@ def test_qti_gives_back_every_question() -> None:
         match item.answers:
             case BankChoices() as choices:
                 assert meta["question_type"] == (
-                    "multiple_answers_question" if choices.several else "multiple_choice_question"
+                    "multiple_answers_question" if choices.is_multiple else "multiple_choice_question"
                 )
                 assert meta["original_answer_ids"].split(",") == ids
                 for choice in choices.choices:
@@ -513,9 +513,9 @@ def test_names_are_of_one_thing_alone() -> None:
 
 
 def test_equal_banks_give_equal_bytes() -> None:
-    again = bank(course().title, course().modules, RecordedPages(lambda _: CHART), VARIANTS)
+    again = build_bank(course().title, course().modules, RecordedPages(lambda _: CHART), VARIANTS)
     assert package(again) == whole_package()
-    assert gift(again) == gift(whole())
+    assert format_gift(again) == format_gift(whole())
     fewer = structs.replace(whole(), modules=whole().modules[:1], charts={})
     assert package(fewer) != whole_package()
 
@@ -540,7 +540,7 @@ def test_any_text_comes_back(text: str) -> None:
         Order(id="o", ask=text, explanation=text, events=events),
     )
     said = " ".join(text.split())
-    single, number, order = gift_reader.questions(gift(made))
+    single, number, order = gift_reader.questions(format_gift(made))
     assert told(single.name).endswith(": s") and told(single.text) == said == told(single.feedback)
     assert [told(each.text) for each in single.answers] == [" ".join(f"{text}{n}".split()) for n in range(3)]
     assert {told(each.feedback) for each in single.answers} == {" ".join(f"{text}!".split())}

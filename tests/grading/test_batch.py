@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from tcptutor.base.errors import ContentError, TutorError
-from tcptutor.grading import batch, remote, students
-from tcptutor.grading.batch import Asked
-from tcptutor.grading.grade import Grade, GradedFile
+from tcptutor.grading import batch, remote
+from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.grade import Grade, GradedFile, mark_superseded, superseded_lines
 from tests import patience
 from tests.command import COMMAND, process
 from tests.grading.evidence.student import KEY, LESSONS, handed_in
@@ -39,9 +39,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bad_one_costs_nobody_else_anything(jobs: int, folder: Path) -> None:
-    paths = batch.hand_ins([folder])
+    paths = batch.find_hand_ins([folder])
     assert [path.name for path in paths] == [*(f"{n}.tcphandin" for n in range(10)), "x.tcphandin"]
-    found = dict(batch.graded(paths, Asked(LESSONS, KEY.code), jobs))
+    found = dict(batch.grade_files(paths, GradingBasis(LESSONS, KEY.code), jobs))
     assert sorted(found) == list(range(11))
     assert [number for number, one in found.items() if one.grade is None] == [3]
     assert {one.grade.total for one in found.values() if one.grade} == {19}
@@ -53,7 +53,7 @@ def test_a_file_without_end_is_told_at_once(jobs: int, folder: Path) -> None:
     with (folder / "4.tcphandin").open("wb") as sparse:
         sparse.truncate(1 << 40)
     began = time.monotonic()
-    found = dict(batch.graded(batch.hand_ins([folder]), Asked(LESSONS, KEY.code), jobs))
+    found = dict(batch.grade_files(batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code), jobs))
     assert "is larger than 64 MB" in found[4].problem
     assert sum(one.grade is None for one in found.values()) == 2
     assert time.monotonic() - began < patience.seconds(60)
@@ -76,16 +76,18 @@ def test_the_latest_hand_in_of_a_student_counts(tmp_path: Path) -> None:
         )
         for file, (student, made, refused) in grades.items()
     ]
-    found = {each.file: each.instead for each in students.one_each([*graded, GradedFile("x", None, "no")])}
+    found = {
+        each.file: each.superseded_by for each in mark_superseded([*graded, GradedFile("x", None, "no")])
+    }
     assert found == {**dict.fromkeys(grades, ""), "x": "", "old": "new", "between": "new"}
-    told = list(students.replaced(students.one_each(graded)))
-    assert told[0] == "old does not count: new, of ada as well, was made later"
+    told = list(superseded_lines(mark_superseded(graded)))
+    assert told[0] == "old does not count: new, also of ada, is later"
 
 
 def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path) -> None:
     """By what we cannot foresee: memory that runs out, for one."""
-    paths = batch.hand_ins([folder])
-    results = batch.graded(paths, Asked(LESSONS, KEY.code), 2)
+    paths = batch.find_hand_ins([folder])
+    results = batch.grade_files(paths, GradingBasis(LESSONS, KEY.code), 2)
     found = dict([next(results)])
     for worker in _workers():
         os.kill(worker, signal.SIGKILL)
@@ -96,7 +98,7 @@ def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path
 
 
 def test_who_stops_waiting_leaves_no_process(folder: Path) -> None:
-    results = batch.graded(batch.hand_ins([folder]), Asked(LESSONS, KEY.code), 2)
+    results = batch.grade_files(batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code), 2)
     next(results)
     assert _workers()
     results.close()  # type: ignore[attr-defined]
@@ -166,25 +168,25 @@ def test_lessons_that_cannot_be_read_whole_are_told_before_anything(tmp_path: Pa
     shutil.copytree(LESSONS, tmp_path / "lessons")
     (tmp_path / "lessons/01-small/01-asked.md").write_text("+++\nno\n+++\n")
     with pytest.raises(ContentError):
-        next(batch.graded([tmp_path / "x"], Asked(tmp_path / "lessons")))
+        next(batch.grade_files([tmp_path / "x"], GradingBasis(tmp_path / "lessons")))
 
 
 def test_what_was_graded_is_not_graded_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    paths, asked = batch.hand_ins([folder]), Asked(LESSONS, KEY.code)
-    first = dict(batch.graded(paths, asked, 1))
+    paths, asked = batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code)
+    first = dict(batch.grade_files(paths, asked, 1))
     # Ten of the eleven are equal; the other is none, and nothing of it is put into the cache.
     (entry,) = (tmp_path / "cache/tcptutor/grades").iterdir()
     assert entry.stat().st_mode & 0o777 == 0o600
-    monkeypatch.setattr("tcptutor.grading.batch.grade", _never)
-    assert dict(batch.graded(paths, asked, 1)) == first
+    monkeypatch.setattr("tcptutor.grading.batch.grade_hand_in", _never)
+    assert dict(batch.grade_files(paths, asked, 1)) == first
     # By other rules it is another grade, and a damaged entry is none.
-    for by in (Asked(LESSONS, ""), asked):
+    for by in (GradingBasis(LESSONS, ""), asked):
         entry.write_bytes(b"{")
         with pytest.raises(AssertionError, match="graded again"):
-            dict(batch.graded(paths, by, 1))
+            dict(batch.grade_files(paths, by, 1))
 
 
 def _never(*_: object) -> None:
@@ -197,7 +199,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     for name in ("ada", "bob"):
         (tmp_path / "class" / name).mkdir(parents=True)
         shutil.copy(good, tmp_path / "class" / name / "hand-in.tcphandin")
-    found = dict(batch.graded(batch.hand_ins([tmp_path / "class"]), Asked(LESSONS), 1))
+    found = dict(batch.grade_files(batch.find_hand_ins([tmp_path / "class"]), GradingBasis(LESSONS), 1))
     assert [found[number].file for number in range(2)] == ["ada/hand-in.tcphandin", "bob/hand-in.tcphandin"]
 
 
@@ -237,5 +239,5 @@ def test_a_worker_reads_lessons_again_that_were_edited(folder: Path, tmp_path: P
 
 def test_a_worker_with_other_lessons_grades_nothing() -> None:
     asked = {"name": "x", "content": b"", "lessons": str(LESSONS), "digest": "0", "code": "", "modules": ()}
-    with pytest.raises(TutorError, match="the lessons there are others than here"):
-        remote.grade_there(msgspec.msgpack.encode(asked))
+    with pytest.raises(TutorError, match="the worker's lessons differ from yours"):
+        remote.grade_on_worker(msgspec.msgpack.encode(asked))

@@ -21,10 +21,10 @@ from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.grading import grade as grade_command
 from tcptutor.course import load as load_course
-from tcptutor.grading.evidence.hand_in import opened_hand_in
-from tcptutor.grading.formats import FORMATS, formatted
+from tcptutor.grading.evidence.hand_in import open_hand_in
+from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tests.grading import contracts
 from tests.grading.evidence.student import KEY, Student, course, handed_in
 
@@ -60,7 +60,7 @@ def test_the_total_leaves_out_what_is_inconclusive() -> None:
 
 
 def test_gradescope() -> None:
-    told = json.loads(formatted([GRADED], "gradescope"))
+    told = json.loads(format_grades([GRADED], "gradescope"))
     contracts.gradescope(told)
     assert told["score"] == 3
     assert told["output"].splitlines() == ["3 of 7 marks", "the clock went back"]
@@ -71,7 +71,7 @@ def test_gradescope() -> None:
 
 
 def test_prairielearn() -> None:
-    told = json.loads(formatted([GRADED], "prairielearn"))
+    told = json.loads(format_grades([GRADED], "prairielearn"))
     contracts.prairielearn(told)
     assert (told["gradable"], told["score"], told["format_errors"]) == (
         True,
@@ -88,7 +88,7 @@ def test_classroom50(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, name.lower())
     monkeypatch.setenv("SUBMISSION_TAG", "submit/1")
     monkeypatch.setenv("ASSIGNMENT_TYPE", "group")
-    told = json.loads(formatted([GRADED], "classroom50"))
+    told = json.loads(format_grades([GRADED], "classroom50"))
     contracts.classroom50(told)
     tests = told.pop("tests")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", told.pop("datetime"))
@@ -106,7 +106,7 @@ def test_classroom50(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lti() -> None:
     """The keys and values of a score of Assignment and Grade Services 2.0; one that is doubtful waits for a person."""
     plain = msgspec.structs.replace(GRADE, remarks=())
-    told = json.loads(formatted([GRADED, GradedFile("b", plain), GradedFile("c", None, "no")], "lti"))
+    told = json.loads(format_grades([GRADED, GradedFile("b", plain), GradedFile("c", None, "no")], "lti"))
     assert [score.pop("gradingProgress") for score in told] == ["PendingManual", "FullyGraded"]
     for score in told:
         assert datetime.fromisoformat(score.pop("timestamp")).tzinfo is not None
@@ -117,7 +117,7 @@ def test_lti() -> None:
 
 
 def test_junit() -> None:
-    root = ET.fromstring(formatted([GRADED], "junit"))
+    root = ET.fromstring(format_grades([GRADED], "junit"))
     assert [suite.attrib for suite in root] == [
         {"name": "m", "tests": "4", "failures": "2", "errors": "0", "skipped": "1"},
         {"name": "n", "tests": "1", "failures": "1", "errors": "0", "skipped": "0"},
@@ -127,7 +127,7 @@ def test_junit() -> None:
 
 def test_junit_of_several_hand_ins_tells_whose_each_is() -> None:
     unread = GradedFile("x\x1b\udcff.tcphandin", None, "x\x1b is not a hand-in")
-    root = ET.fromstring(formatted([GRADED, unread], "junit"))
+    root = ET.fromstring(format_grades([GRADED, unread], "junit"))
     assert [(suite.get("name"), suite.get("errors")) for suite in root] == [
         ("ada.tcphandin: m", "0"), ("ada.tcphandin: n", "0"), ("x\\x1b\\udcff.tcphandin", "1"),
     ]  # fmt: skip
@@ -140,7 +140,7 @@ def test_junit_of_several_hand_ins_tells_whose_each_is() -> None:
 
 def test_github_classroom() -> None:
     """Part of the marks is part of the points, although the test has failed."""
-    told = json.loads(formatted([GRADED], "github-classroom"))
+    told = json.loads(format_grades([GRADED], "github-classroom"))
     contracts.github_classroom(told)
     assert (told["status"], told["max_score"]) == ("fail", 7)
     assert [(test["name"], test["status"], test["score"]) for test in told["tests"]] == [
@@ -159,7 +159,7 @@ def test_github_classroom_of_a_whole_course_fits_into_a_variable() -> None:
         for module in course.modules for step in module.steps for activity in step.activities
     )  # fmt: skip
     assert len(marks) > 300
-    text = formatted([GradedFile("a", msgspec.structs.replace(GRADE, marks=marks))], "github-classroom")
+    text = format_grades([GradedFile("a", msgspec.structs.replace(GRADE, marks=marks))], "github-classroom")
     assert len(base64.b64encode(text.encode())) < 120 << 10
 
 
@@ -225,7 +225,7 @@ CLASS = [
 
 
 def _rows(kind: str, graded: Sequence[GradedFile] = CLASS) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(formatted(graded, kind))))
+    return list(csv.reader(io.StringIO(format_grades(graded, kind))))
 
 
 def test_moodle() -> None:
@@ -295,7 +295,7 @@ def test_no_cell_of_a_gradebook_is_a_formula(kind: str) -> None:
 
 def test_csv_has_a_row_a_student_and_a_column_a_module() -> None:
     problem = GradedFile("=cmd()", None, "=cmd() is not a hand-in")
-    rows = list(csv.reader(io.StringIO(formatted([GRADED, problem], "csv"))))
+    rows = list(csv.reader(io.StringIO(format_grades([GRADED, problem], "csv"))))
     assert rows[0] == ["student", "file", "score", "max_score", "percent", "m", "n", "remarks"]
     assert rows[1] == ["ada", "ada.tcphandin", "3", "7", "42.86", "3", "0", "the clock went back"]
     # A spreadsheet would take it for a formula.
@@ -304,13 +304,13 @@ def test_csv_has_a_row_a_student_and_a_column_a_module() -> None:
 
 @pytest.mark.parametrize("kind", ["json", "csv", "junit"])
 def test_a_name_that_is_no_utf8_is_written_with_escapes(kind: str) -> None:
-    text = formatted([GradedFile("x\udcff", None, "no")], kind)
+    text = format_grades([GradedFile("x\udcff", None, "no")], kind)
     assert "x\\udcff" in text
     assert text.encode()
 
 
 def test_json_has_all_of_it() -> None:
-    told = json.loads(formatted([GRADED, GradedFile("x", None, "no")], "json"))["hand_ins"]
+    told = json.loads(format_grades([GRADED, GradedFile("x", None, "no")], "json"))["hand_ins"]
     assert told[0]["total"] == 3
     assert told[0]["marks"][1]["reason"] == "it is part"
     assert told[1] == {"file": "x", "problem": "no"}
@@ -319,18 +319,18 @@ def test_json_has_all_of_it() -> None:
 @pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn", "github-classroom"])
 def test_a_format_of_one_takes_one(kind: str) -> None:
     with pytest.raises(
-        UsageError, match=f"{kind} holds the result of one hand-in: give one, or take csv or json"
+        UsageError, match=f"{kind} holds the result of one hand-in: give one, or use csv or json"
     ):
-        formatted([GRADED, GRADED], kind)
+        format_grades([GRADED, GRADED], kind)
     with pytest.raises(TutorError, match="x is not a hand-in"):
-        formatted([GradedFile("x", None, "x is not a hand-in")], kind)
+        format_grades([GradedFile("x", None, "x is not a hand-in")], kind)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path) -> None:
-    with opened_hand_in(handed_in("ada", tmp_path, Student.does_all)) as hand_in:
-        found = grade(hand_in, course(), "AAAA-AAAA-AAAA-AAHZ")
-    text = formatted([GradedFile("ada", found)], kind)
+    with open_hand_in(handed_in("ada", tmp_path, Student.does_all)) as hand_in:
+        found = grade_hand_in(hand_in, course(), "AAAA-AAAA-AAAA-AAHZ")
+    text = format_grades([GradedFile("ada", found)], kind)
     # These have no place for a reason.
     assert "not in AAAA-AAAA-AAAA-AAHZ" in text or kind in ("canvas", "nbgrader")
     if kind == "classroom50":

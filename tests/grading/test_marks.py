@@ -9,10 +9,10 @@ import pytest
 
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.grade import ActivityMark, Grade
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.journal.events import Hinted, Responded, decode
 from tcptutor.run import Fidelity, load
 from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
@@ -22,8 +22,8 @@ def _grade(file: Path, code: str = KEY.code, scheme: MarkScheme | None = None) -
     graded: Course = course()
     if scheme is not None:
         graded = msgspec.structs.replace(graded, marks=scheme)
-    with opened_hand_in(file) as hand_in:
-        return grade(hand_in, graded, code)
+    with open_hand_in(file) as hand_in:
+        return grade_hand_in(hand_in, graded, code)
 
 
 def _mark(found: Grade, activity: str) -> ActivityMark:
@@ -94,7 +94,7 @@ def test_all_that_marks_were_lost_by_is_told_with_its_events(tmp_path: Path) -> 
     mark = _mark(_grade(file, scheme=late), "which")
     assert mark.marks == pytest.approx(2 * 0.5 * 0.8 * 0.5)
     assert mark.reason == "right after 1 wrong, with a hint, late"
-    with opened_hand_in(file) as hand_in:
+    with open_hand_in(file) as hand_in:
         shown = [decode(each.data) for each in hand_in.events if each.serial in mark.events]
     assert [type(each) for each in shown] == [Responded, Hinted, Responded]
     # What costs nothing is no reason.

@@ -17,9 +17,9 @@ from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Course
 from tcptutor.course.page_record import Given
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.ui.study import Study
 from tests.grading.evidence.doer import Answer, Doer, right
 
@@ -34,8 +34,8 @@ def _grade(course: Course, folder: Path, answer: Answer) -> Grade:
     one.does()
     file = one.hands_in()
     one.journal.close()
-    with opened_hand_in(file) as hand_in:
-        return grade(hand_in, course)
+    with open_hand_in(file) as hand_in:
+        return grade_hand_in(hand_in, course)
 
 
 def _open(course: Course) -> dict[tuple[str, str, str], Question]:

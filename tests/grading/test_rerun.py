@@ -13,11 +13,11 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import KernelLacks, UsageError
 from tcptutor.grading import rerun
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.rerun import Repetition
-from tcptutor.grading.reruns import Reruns, chosen
+from tcptutor.grading.reruns import Reruns, parse_choice
 from tcptutor.run import Fidelity, Run, SampleTable, lab_parts, load
 from tcptutor.spec import Experiment
 from tests.backends.play import play
@@ -30,8 +30,8 @@ def _run() -> Run:
 
 
 def _grade(file: Path) -> Grade:
-    with opened_hand_in(file) as hand_in:
-        return grade(hand_in, course(), KEY.code)
+    with open_hand_in(file) as hand_in:
+        return grade_hand_in(hand_in, course(), KEY.code)
 
 
 def _repeated(reruns: Reruns, path: Path, graded: GradedFile) -> list[GradedFile]:
@@ -45,8 +45,8 @@ def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_see
     run = _run()
     here = run.environment.lab
     assert lab_parts.fingerprint(here) == run.environment.snapshot
-    assert rerun.is_of_lab(run, here)
-    assert not rerun.is_of_lab(run, {**here, "agent": "patched"})
+    assert rerun.is_repeatable(run, here)
+    assert not rerun.is_repeatable(run, {**here, "agent": "patched"})
     assert rerun.experiments(run, exactly=True) == [run.experiment]
     others = rerun.experiments(run, exactly=False)
     assert len({each.seed for each in others} | {run.experiment.seed}) == 1 + rerun.DRAWS
@@ -57,25 +57,23 @@ def test_a_run_that_says_it_is_of_our_lab_and_names_other_parts_is_not() -> None
     run.environment = msgspec.structs.replace(
         run.environment, lab={**run.environment.lab, "machine": "another"}
     )
-    assert not rerun.is_of_lab(run, _run().environment.lab)
+    assert not rerun.is_repeatable(run, _run().environment.lab)
 
 
 def test_equal_is_to_the_byte() -> None:
-    assert rerun.compared(_run(), [_run()], exactly=True) == Repetition(_run().id, "equal")
+    assert rerun.compare(_run(), [_run()], exactly=True) == Repetition(_run().id, "equal")
     changed = _run()
     rows = list(changed.samples)
     rows[100] = msgspec.structs.replace(rows[100], rtt=rows[100].rtt + 1e-6)
     changed.samples = SampleTable(rows)
-    found = rerun.compared(changed, [_run()], exactly=True)
+    found = rerun.compare(changed, [_run()], exactly=True)
     assert (found.verdict, "(flow 1: rtt)" in found.reason) == ("different", True)
     figures = _run()
     figures.flows = [msgspec.structs.replace(figures.flows[0], throughput_bps=9e6)]
-    assert rerun.compared(figures, [_run()], exactly=True).verdict == "different"
+    assert rerun.compare(figures, [_run()], exactly=True).verdict == "different"
     believed = _run()
     believed.fidelity = Fidelity(status="invalid", reasons=("no",))
-    assert (
-        rerun.compared(_run(), [believed], exactly=True).reason == "made again it is invalid, and not valid"
-    )
+    assert rerun.compare(_run(), [believed], exactly=True).reason == "made again it is invalid, not valid"
 
 
 def _with_throughput(factor: float) -> Run:
@@ -87,41 +85,41 @@ def _with_throughput(factor: float) -> Run:
 @pytest.mark.parametrize(("measured", "verdict"), [(2.0, "chance"), (2.5, "chance"), (9.0, "different")])
 def test_of_another_lab_it_is_one_draw_of_many(measured: float, verdict: str) -> None:
     again = [_with_throughput(each) for each in (1.8, 2.0, 2.2, 2.1)]
-    assert rerun.compared(_with_throughput(measured), again, exactly=False).verdict == verdict
+    assert rerun.compare(_with_throughput(measured), again, exactly=False).verdict == verdict
 
 
 def test_where_chance_has_no_part_two_labs_agree_closely() -> None:
     again = [_with_throughput(2.0)] * 4
-    assert rerun.compared(_with_throughput(2.03), again, exactly=False).verdict == "chance"
-    assert rerun.compared(_with_throughput(2.1), again, exactly=False).verdict == "different"
+    assert rerun.compare(_with_throughput(2.03), again, exactly=False).verdict == "chance"
+    assert rerun.compare(_with_throughput(2.1), again, exactly=False).verdict == "different"
 
 
 def test_marks_of_a_run_that_is_another_one_are_refused(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, Student.does_asked_and_ran))
-    (id,) = rerun.wanted(found)
-    after = rerun.applied(found, [Repetition(id, "different", "made again it is another one")])
+    (id,) = rerun.marked_runs(found)
+    after = rerun.apply_repetitions(found, [Repetition(id, "different", "made again it is another one")])
     lost = {mark.activity for mark in after.marks if mark.outcome == "refused"}
     assert lost == {"experiment", "largest"}
     assert after.total == found.total - 1 - 2
-    assert after.remarks == ("1 run was made again: 1 another one",)
-    assert rerun.applied(found, [Repetition(id, "equal")]).total == found.total
-    failed = rerun.applied(found, [Repetition(id, "failed", "no memory")])
+    assert after.remarks == ("1 run was made again: 1 different",)
+    assert rerun.apply_repetitions(found, [Repetition(id, "equal")]).total == found.total
+    failed = rerun.apply_repetitions(found, [Repetition(id, "failed", "no memory")])
     assert failed.total == found.total
     assert failed.remarks[-1] == f"{id} could not be made again: no memory"
 
 
 def test_the_key_draws_what_is_made_again(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, Student.does_asked_and_ran))
-    (id,) = rerun.wanted(found)
+    (id,) = rerun.marked_runs(found)
     for share, there in (("100%", [id]), (f"{99.9 * KEY.lot(id):.12f} %", [])):
-        choice = chosen(None, share, KEY)
+        choice = parse_choice(None, share, KEY)
         assert choice is not None
         assert choice(found) == there
-    every, some = chosen("all", None, None), chosen("3", None, KEY)
+    every, some = parse_choice("all", None, None), parse_choice("3", None, KEY)
     assert every is not None
     assert some is not None
     assert every(found) == some(found) == [id]
-    assert chosen(None, None, KEY) is None
+    assert parse_choice(None, None, KEY) is None
 
 
 @pytest.mark.parametrize("seconds", [20.0, 1e4])
@@ -139,7 +137,7 @@ def test_settings_that_are_not_the_pages_are_not_made_again(
 
     path = handed_in("ada", tmp_path / "ada", do)
     found = _grade(path)
-    failed = chosen("failed", None, None)
+    failed = parse_choice("failed", None, None)
     assert failed is not None
     (id,) = failed(found)
     assert Reruns(failed, course(), 1).plan([path], [GradedFile("ada", found)]) == []
@@ -159,13 +157,13 @@ def test_the_pages_own_experiment_is_made_again_with_any_seed_while_it_is_short(
     monkeypatch.setattr(rerun, "expected_seconds", lambda *_: 3600.0)
     assert "3600 s" in rerun.refusal(run, found, course())
     run.id = "elsewhere"
-    assert rerun.refusal(run, found, course()) == "no page of the course has it"
+    assert rerun.refusal(run, found, course()) == "no page of the course has this experiment"
 
 
 @pytest.mark.parametrize("audit", ["0", "2", "-5%", "5 ms", "x" * 1000])
 def test_a_share_that_is_none_is_told(audit: str) -> None:
     with pytest.raises(UsageError, match="--audit"):
-        chosen(None, audit, KEY)
+        parse_choice(None, audit, KEY)
 
 
 async def _made_here(snapshots: Snapshots, seed: int | None = None) -> Run:
@@ -197,14 +195,14 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
         path = handed_in("ada", tmp_path / name, do)
         found = _grade(path)
         assert found.total == 2
-        (again,) = _repeated(Reruns(rerun.wanted, course(), 1), path, GradedFile(name, found))
+        (again,) = _repeated(Reruns(rerun.marked_runs, course(), 1), path, GradedFile(name, found))
         assert again.grade is not None
         return again.grade
 
     good, bad = graded("honest", honest), graded("forged", forged)
     assert (good.total, good.remarks) == (2, ("1 run was made again: 1 equal to the byte",))
     assert bad.total == 1
-    assert bad.remarks == ("1 run was made again: 1 another one",)
+    assert bad.remarks == ("1 run was made again: 1 different",)
 
 
 @pytest.mark.guest
@@ -216,13 +214,13 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
 
     path = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
     found = _grade(path)
-    (id,) = rerun.wanted(found)
+    (id,) = rerun.marked_runs(found)
     monkeypatch.setattr("tcptutor.fleet.cache.sizes.size", lacks)
-    (again,) = _repeated(Reruns(rerun.wanted, course(), 1), path, GradedFile("ada", found))
+    (again,) = _repeated(Reruns(rerun.marked_runs, course(), 1), path, GradedFile("ada", found))
     assert again.grade is not None
     assert again.grade.total == found.total
     assert again.grade.remarks == (
-        "1 run was made again: 1 could not be made",
+        "1 run was made again: 1 failed",
         f"{id} could not be made again: no guest holds small/lossy",
     )
 
@@ -238,9 +236,11 @@ def test_a_cluster_makes_runs_again(snapshots: Snapshots, tmp_path: Path) -> Non
         one.runs(run)
 
     path = handed_in("ada", tmp_path / "ada", do, enrolled=False)
-    with opened_hand_in(path) as hand_in:
-        found = grade(hand_in, course())
+    with open_hand_in(path) as hand_in:
+        found = grade_hand_in(hand_in, course())
     with cluster(1) as (address, _):
-        (again,) = _repeated(Reruns(rerun.wanted, course(), None, address), path, GradedFile("ada", found))
+        (again,) = _repeated(
+            Reruns(rerun.marked_runs, course(), None, address), path, GradedFile("ada", found)
+        )
     assert again.grade is not None
     assert again.grade.remarks == ("1 run was made again: 1 equal to the byte",)

@@ -9,7 +9,7 @@ import statistics
 import pytest
 
 from tcptutor.grading.grade import ActivityMark, GivenAnswer, Grade
-from tcptutor.grading.similar import Similar, _at_least, similar_pairs
+from tcptutor.grading.similar import SimilarPair, _at_least, similar_pairs
 
 _QUESTIONS = 40
 
@@ -54,7 +54,7 @@ def _random_class(seed: int, size: int = 40) -> list[tuple[str, Grade]]:
     return found
 
 
-def _pair(found: list[Similar]) -> list[tuple[str, str]]:
+def _pair(found: list[SimilarPair]) -> list[tuple[str, str]]:
     return [(each.one, each.other) for each in found]
 
 

@@ -12,11 +12,10 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.grading import batch, web
-from tcptutor.grading.anonymous import anonymous
-from tcptutor.grading.batch import Asked
+from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.keys import new_key
-from tcptutor.grading.survey import QuestionRow, Survey, survey
-from tcptutor.grading.views import bar, spread, views
+from tcptutor.grading.survey import QuestionRow, Survey, anonymize, survey
+from tcptutor.grading.views import bar, ratio_bars, table_views
 from tcptutor.ui.viewers import ClassApp
 from tests.command import here as tcptutor
 from tests.grading.evidence.doer import Doer, able
@@ -50,8 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Survey:
-    asked = Asked(LESSONS, KEY.code)
-    graded = dict(batch.graded(batch.hand_ins([folder]), asked, 1))
+    asked = GradingBasis(LESSONS, KEY.code)
+    graded = dict(batch.grade_files(batch.find_hand_ins([folder]), asked, 1))
     return survey([graded[number] for number in sorted(graded)], asked.course)
 
 
@@ -113,14 +112,14 @@ def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(
         one.does()
         paths.append(one.hands_in(tmp_path / f"{number}.tcphandin"))
         one.journal.close()
-    graded = dict(batch.graded(paths, Asked(LESSONS, KEY.code), 1))
+    graded = dict(batch.grade_files(paths, GradingBasis(LESSONS, KEY.code), 1))
     found = survey([graded[number] for number in range(40)], course)
     which = found.questions[0]
     assert which in found.weak
     assert which.discrimination is not None
     assert which.discrimination < -0.5
-    notes = next(view for view in views(found) if view.id == "questions").notes
-    told = "asked which does not tell who knows more from who knows less: r = -"
+    notes = next(view for view in table_views(found) if view.id == "questions").notes
+    told = "asked which does not separate strong students from weak ones: r = -"
     assert any(note.startswith(told) for note in notes)
 
 
@@ -146,8 +145,8 @@ def test_bars_are_as_long_as_their_share() -> None:
 
 def test_predictions_are_counted_by_how_far_off_they_are(found: Survey) -> None:
     ran = found.predictions[0]
-    assert len(spread(ran)) == 18
-    assert spread(ran).strip() == "██"
+    assert len(ratio_bars(ran)) == 18
+    assert ratio_bars(ran).strip() == "██"
 
 
 class _Tags(HTMLParser):
@@ -175,7 +174,7 @@ class _Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
-    page = web.page(found)
+    page = web.class_page(found)
     tags = _Tags()
     tags.feed(page)
     assert tags.open == []
@@ -188,7 +187,7 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
 
 
 def test_names_can_be_left_out_everywhere(found: Survey) -> None:
-    told = web.page(anonymous(found)) + repr(views(anonymous(found)))
+    told = web.class_page(anonymize(found)) + repr(table_views(anonymize(found)))
     assert not any(name in told for name in ("ada", "cleo", "gina"))
     assert "student 10" in told
 
@@ -217,7 +216,7 @@ def test_a_student_with_two_hand_ins_is_one_student(folder: Path, tmp_path: Path
     twice = tmp_path / "ada again.tcphandin"
     twice.write_bytes((folder / "ada.tcphandin").read_bytes())
     done = tcptutor(*_class(str(folder), str(twice), "--json"))
-    assert "ada.tcphandin does not count: ada again.tcphandin, of ada as well, was made later" in done.stderr
+    assert "ada.tcphandin does not count: ada again.tcphandin, also of ada, is later" in done.stderr
     found = json.loads(done.stdout)
     assert [row["student"] for row in found["students"]] == list(NAMES)
     assert found["students"][0]["file"] == "ada again.tcphandin"
@@ -243,8 +242,8 @@ def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
     course, hostile = load(LESSONS), "<script>alert(1)</script>"
     one = Doer(course, tmp_path, student=hostile, code=KEY.code)
     one.does()
-    graded = [each for _, each in batch.graded([one.hands_in()], Asked(LESSONS, KEY.code), 1)]
-    page = web.page(survey(graded, course))
+    graded = [each for _, each in batch.grade_files([one.hands_in()], GradingBasis(LESSONS, KEY.code), 1)]
+    page = web.class_page(survey(graded, course))
     assert hostile not in page
     assert "&lt;script&gt;" in page
 

@@ -1,7 +1,7 @@
 """GIFT, the text format of Moodle's question banks.
 
-https://docs.moodle.org/en/GIFT_format; what is escaped, and in which order things are looked for, is as Moodle's own
-importer has it (question/format/gift/format.php). A text is one line: an empty one would end the question.
+https://docs.moodle.org/en/GIFT_format; escapes and the order of parsing follow Moodle's own importer
+(question/format/format_gift/format.php). A text is one line: an empty line would end the question.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from tcptutor.grading.banks.items import (
     BankItem,
     BankNumber,
     BankOrder,
-    written,
+    format_decimal,
 )
 from tcptutor.grading.banks.markup import with_charts
 
 _ROOT = "tcptutor"
 _CONTROL = re.compile(r"[\\#=~{}:]")
-_BEGINS = {"[": "&#91;", "%": "&#37;"}
-"""What Moodle takes for a text's format, or for an answer's share, where a text begins with it."""
+_LEADING = {"[": "&#91;", "%": "&#37;"}
+"""Leading characters that Moodle would read as a text format or an answer's share."""
 
 
-def gift(bank: Bank) -> str:
-    """All of it. A category holds the questions of a page; one below it the draws of a question, of which a quiz can
-    take one at random. Charts are in the text itself."""
+def format_gift(bank: Bank) -> str:
+    """Return a bank in GIFT, charts included.
+
+    A category holds the questions of a page; a subcategory holds the draws of one question, from which a quiz can pick
+    one at random.
+    """
     return "\n".join(_blocks(bank))
 
 
@@ -39,10 +42,10 @@ def _blocks(bank: Bank) -> Iterator[str]:
     for module in bank.modules:
         for page in module.pages:
             place = f"{_ROOT}/{module.id}/{page.id}"
-            alone = [group.items[0] for group in page.groups if len(group.items) == 1]
-            if alone:
+            single = [group.items[0] for group in page.groups if len(group.items) == 1]
+            if single:
                 yield f"$CATEGORY: {place}\n"
-                yield from (_question(item, address) for item in alone)
+                yield from (_question(item, address) for item in single)
             for group in page.groups:
                 if len(group.items) > 1:
                     yield f"$CATEGORY: {place}/{group.id.rpartition('/')[2]}\n"
@@ -52,62 +55,61 @@ def _blocks(bank: Bank) -> Iterator[str]:
 def _question(item: BankItem, address: Callable[[str], str]) -> str:
     match item.answers:
         case BankChoices() as choices:
-            begins, answers = "", _choices(choices)
+            prefix, answers = "", _choices(choices)
         case BankNumber() as number:
-            begins, answers = "#", _number(number)
+            prefix, answers = "#", _number(number)
         case BankOrder() as order:
-            begins, answers = "", _order(order)
-    after = item.explanation + _places(item.answers)
+            prefix, answers = "", _order(order)
+    after = item.explanation + _order_feedback(item.answers)
     return "\n".join(
         [
             f"// {item.id}",
-            f"::{_text(item.title)}::[html]{_text(with_charts(item.stem, address))}{{{begins}",
+            f"::{_escape(item.title)}::[html]{_escape(with_charts(item.stem, address))}{{{prefix}",
             *(f"\t{answer}" for answer in answers),
-            f"\t####{_text(after)}",
+            f"\t####{_escape(after)}",
             "}\n",
         ]
     )
 
 
 def _choices(found: BankChoices) -> Iterator[str]:
-    """Of several right ones each is an equal share. The wrong ones take all of it away together: who ticks everything
-    gains nothing."""
+    """Yield the choices with their shares: right ones share 100 %, wrong ones -100 %, so that ticking all gains 0."""
     right = sum(choice.right for choice in found.choices)
     wrong = len(found.choices) - right
     for choice in found.choices:
-        if found.several:
-            begins = f"~%{_share(right) if choice.right else '-' + _share(wrong)}%"
+        if found.is_multiple:
+            prefix = f"~%{_share(right) if choice.right else '-' + _share(wrong)}%"
         else:
-            begins = "=" if choice.right else "~"
-        yield f"{begins}{_text(choice.text)}#{_text(choice.feedback)}"
+            prefix = "=" if choice.right else "~"
+        yield f"{prefix}{_escape(choice.text)}#{_escape(choice.feedback)}"
 
 
 def _share(of: int) -> str:
-    """In percent, with as many digits as Moodle compares."""
+    """Return a share in percent, with as many digits as Moodle compares."""
     return f"{100 / of:.5f}".rstrip("0").rstrip(".")
 
 
 def _number(found: BankNumber) -> Iterator[str]:
-    """The right one comes first: Moodle takes the first that fits. A slip is one of no worth, all else is wrong."""
-    yield f"={written(found.value)}:{written(found.tolerance)}#{_text(found.right)}"
+    """Yield the right number first, since Moodle takes the first match; slips are worth 0 %, all others are wrong."""
+    yield f"={format_decimal(found.value)}:{format_decimal(found.tolerance)}#{_escape(found.right)}"
     for slip in found.slips:
-        yield f"=%0%{written(slip.value)}:{written(slip.tolerance)}#{_text(slip.feedback)}"
-    yield f"~#{_text(found.wrong)}"
+        yield f"=%0%{format_decimal(slip.value)}:{format_decimal(slip.tolerance)}#{_escape(slip.feedback)}"
+    yield f"~#{_escape(found.wrong)}"
 
 
 def _order(found: BankOrder) -> Iterator[str]:
-    """As pairs: GIFT knows no order."""
-    return (f"={_text(event.text)} -> {event.place}" for event in found.events)
+    """Return the events as pairs with their places: GIFT has no ordering question."""
+    return (f"={_escape(event.text)} -> {event.place}" for event in found.events)
 
 
-def _places(answers: object) -> str:
-    """Why each event stands where it does: a pair has no feedback of its own."""
+def _order_feedback(answers: object) -> str:
+    """Return the reason for each event's place: a pair has no feedback of its own."""
     if not isinstance(answers, BankOrder):
         return ""
-    told = sorted(answers.events, key=lambda event: event.place)
-    return f"<ol>{''.join(f'<li>{event.text}: {event.feedback}</li>' for event in told)}</ol>"
+    events = sorted(answers.events, key=lambda event: event.place)
+    return f"<ol>{''.join(f'<li>{event.text}: {event.feedback}</li>' for event in events)}</ol>"
 
 
-def _text(text: str) -> str:
-    first = _BEGINS.get(text[:1], text[:1])
+def _escape(text: str) -> str:
+    first = _LEADING.get(text[:1], text[:1])
     return _CONTROL.sub(r"\\\g<0>", first + text[1:]).replace("\n", r"\n")

@@ -1,6 +1,6 @@
-"""The course's questions as plain items, which every format of a bank can be written from.
+"""The course's questions as plain items, the common source of all bank formats.
 
-A question that draws numbers is one item for each of several draws, all in one group: a quiz takes one of a group.
+A question that draws numbers becomes a group of several items, one per draw: a quiz asks one item of a group.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Module, Step
 from tcptutor.course.personal import DRAWS_AGAIN
 from tcptutor.grading.banks.markup import inline, paragraphs
-from tcptutor.grading.banks.pages import PageShown, RecordedPages
+from tcptutor.grading.banks.pages import PageContext, RecordedPages
 
 VARIANTS = 5
-"""Draws of a question that draws numbers."""
+"""Default number of draws of a question that draws numbers."""
 
 OWN_RUN = "marked by the student's own run"
-BY_HAND = "about what was done by hand on the page"
+BY_HAND = "about work by hand on the page"
 NOT_RECORDED = "about a run that is not recorded"
-NO_FORM = "of a kind that no course system has"
+NO_FORM = "of a kind that course systems lack"
 
 
 class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to choose."""
+    """An option of a choice question."""
 
     text: str
     right: bool
@@ -40,18 +40,18 @@ class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankChoices(msgspec.Struct, frozen=True, kw_only=True):
-    """One of them is right, or with `several` all that are right together."""
+    """Options with one right answer, or with several that are right together."""
 
-    several: bool
+    is_multiple: bool
     choices: tuple[BankChoice, ...]
 
 
 class BankSlip(msgspec.Struct, frozen=True, kw_only=True):
-    """A wrong number that is often given."""
+    """A common wrong number."""
 
     value: Decimal
     tolerance: Decimal
-    written: str
+    text: str
     """With its unit."""
     feedback: str
 
@@ -63,22 +63,22 @@ class BankNumber(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: Decimal
     """Absolute."""
     right: str
-    """What a right number is told."""
+    """Feedback on a right number."""
     wrong: str
     slips: tuple[BankSlip, ...] = ()
 
 
 class BankEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several that are put in order."""
+    """An event to be put in order."""
 
     text: str
     place: int
-    """Counted from 1."""
+    """From 1."""
     feedback: str
 
 
 class BankOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Events in the order in which they are listed, which is not the right one."""
+    """Events to be put in order, listed in a wrong one."""
 
     events: tuple[BankEvent, ...]
 
@@ -100,7 +100,7 @@ class BankItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A question: one item, or one for each draw."""
+    """A question: one item, or one per draw."""
 
     id: str
     """MODULE/PAGE/QUESTION"""
@@ -124,7 +124,7 @@ class BankModule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def groups(self) -> Iterator[BankGroup]:
-        """The questions of all its pages."""
+        """Return the questions of all its pages."""
         return (group for page in self.pages for group in page.groups)
 
 
@@ -134,47 +134,49 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     modules: tuple[BankModule, ...]
     charts: Mapping[str, bytes]
-    """The PNG files that stems show, by name."""
-    left_out: Mapping[str, int]
-    """How many questions cannot be asked in a course system, by the reason."""
+    """PNG files that the stems show, by name."""
+    omitted: Mapping[str, int]
+    """Number of omitted questions, by reason."""
 
     @property
     def questions(self) -> int:
-        """How many, each counted once."""
+        """Return the number of questions; draws count once."""
         return sum(1 for module in self.modules for _ in module.groups)
 
     @property
     def items(self) -> int:
-        """How many, with all draws."""
+        """Return the number of items; each draw counts."""
         return sum(len(group.items) for module in self.modules for group in module.groups)
 
 
-def bank(title: str, modules: Sequence[Module], recorded: RecordedPages, variants: int = VARIANTS) -> Bank:
-    """The questions of `modules`, those about runs with what `recorded` has of these."""
-    maker = _Maker(recorded, variants)
-    made = tuple(
+def build_bank(
+    title: str, modules: Sequence[Module], recorded: RecordedPages, draw_variants: int = VARIANTS
+) -> Bank:
+    """Build a bank of the modules' questions, with the recorded runs for questions about runs."""
+    builder = _BankBuilder(recorded, draw_variants)
+    pages_of_modules = tuple(
         BankModule(
             id=module.id,
             title=module.title,
-            pages=tuple(page for step in module.steps if (page := maker.page(module, step)).groups),
+            pages=tuple(page for step in module.steps if (page := builder.page(module, step)).groups),
         )
         for module in modules
     )
     return Bank(
         title=title,
-        modules=tuple(module for module in made if module.pages),
-        charts=maker.charts,
-        left_out=dict(maker.left_out),
+        modules=tuple(module for module in pages_of_modules if module.pages),
+        charts=builder.charts,
+        omitted=dict(builder.omitted),
     )
 
 
-class _Maker:
-    """Makes items; owns the charts they show and the count of those left out."""
+class _BankBuilder:
+    """Makes items; owns their charts and the count of omitted questions."""
 
-    def __init__(self, recorded: RecordedPages, variants: int) -> None:
-        self._recorded, self._variants = recorded, variants
+    def __init__(self, recorded: RecordedPages, draw_variants: int) -> None:
+        self._recorded, self._variants = recorded, draw_variants
         self.charts: dict[str, bytes] = {}
-        self.left_out: Counter[str] = Counter()
+        self.omitted: Counter[str] = Counter()
 
     def page(self, module: Module, step: Step) -> BankPage:
         questions = step.activities_of(Question)
@@ -182,8 +184,8 @@ class _Maker:
         shown = self._recorded.page(module, step) if about else None
         groups = []
         for question in questions:
-            if reason := _reason(step, question, shown):
-                self.left_out[reason] += 1
+            if reason := _omission_reason(step, question, shown):
+                self.omitted[reason] += 1
                 continue
             context = shown.html if question.about_run and shown else ""
             groups.append(self._group(f"{module.id}/{step.id}/{question.id}", step, question, context))
@@ -198,13 +200,13 @@ class _Maker:
         else:
             items = [
                 _item(f"{id_}/{number}", f"{title} ({number})", posed, context)
-                for number, posed in enumerate(variants(id_, question, self._variants), start=1)
+                for number, posed in enumerate(draw_variants(id_, question, self._variants), start=1)
             ]
         return BankGroup(id=id_, title=title, items=tuple(items))
 
 
-def _reason(step: Step, question: Question, shown: PageShown | None) -> str:
-    """Why it cannot be asked away from its page; empty where it can."""
+def _omission_reason(step: Step, question: Question, shown: PageContext | None) -> str:
+    """Return why the question cannot be asked outside its page; empty where it can."""
     if not isinstance(question, ChoiceQuestion | Numeric | Order):
         return OWN_RUN if question.against_run else NO_FORM
     if step.shell is not None:
@@ -214,15 +216,15 @@ def _reason(step: Step, question: Question, shown: PageShown | None) -> str:
     return ""
 
 
-def variants(id_: str, question: Question, wanted: int) -> Iterator[Activity]:
-    """The question with so many draws that differ, or with all that there are; the same ones for the same `id_`."""
-    seen: list[dict[str, str]] = []
-    for number in range(1, wanted * DRAWS_AGAIN + 1):
+def draw_variants(id_: str, question: Question, count: int) -> Iterator[Activity]:
+    """Yield the question with `count` different draws, or all there are; equal ids give equal draws."""
+    draws: list[dict[str, str]] = []
+    for number in range(1, count * DRAWS_AGAIN + 1):
         draw = question.draw_numbers(f"bank/{id_}/{number}")
-        if draw not in seen:
-            seen.append(draw)
+        if draw not in draws:
+            draws.append(draw)
             yield question.with_numbers(draw)
-        if len(seen) == wanted:
+        if len(draws) == count:
             return
 
 
@@ -232,7 +234,7 @@ def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
     answers: Answers
     match question:
         case Numeric():
-            stem += f"<p><em>{_how(question)}</em></p>"
+            stem += f"<p><em>{_unit_instruction(question)}</em></p>"
             answers = _number(question)
         case Order():
             stem += "<p><em>Give each its place in the order, from 1 on.</em></p>"
@@ -247,7 +249,7 @@ def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
 
 def _choices(question: ChoiceQuestion) -> BankChoices:
     return BankChoices(
-        several=question.several,
+        is_multiple=question.several,
         choices=tuple(
             BankChoice(text=inline(each.text), right=each.correct, feedback=inline(each.feedback))
             for each in question.choices
@@ -265,8 +267,8 @@ def _order(question: Order) -> BankOrder:
     )
 
 
-def _how(question: Numeric) -> str:
-    """In what the answer is given. A course system takes a number alone: it is in the unit that the course writes."""
+def _unit_instruction(question: Numeric) -> str:
+    """Return the instruction for the unit: a course system accepts only a bare number."""
     unit = units.split(question.answer)[1]
     if unit:
         return f"Give the answer in {unit}, as a number without the unit."
@@ -286,7 +288,7 @@ def _number(question: Numeric) -> BankNumber:
 
 
 def _slips(question: Numeric, unit: str) -> Iterator[BankSlip]:
-    """Those that are known, in the unit of the answer, each as near as the course takes it for one."""
+    """Yield the known slips in the unit of the answer, with the tolerance of the course."""
     scale = units.parse(f"1 {unit}".strip(), question.unit)
     near = _decimal(max(question.tolerance, MIN_TOLERANCE_DRAWN))
     for each in question.slips:
@@ -294,7 +296,7 @@ def _slips(question: Numeric, unit: str) -> Iterator[BankSlip]:
         yield BankSlip(
             value=value,
             tolerance=abs(value) * near,
-            written=inline(each.value),
+            text=inline(each.value),
             feedback=inline(each.feedback),
         )
 
@@ -303,6 +305,6 @@ def _decimal(value: float) -> Decimal:
     return Decimal(f"{value:.12g}")
 
 
-def written(value: Decimal) -> str:
-    """All its digits, without a power of ten."""
+def format_decimal(value: Decimal) -> str:
+    """Return all digits, without an exponent."""
     return f"{value.normalize():f}"

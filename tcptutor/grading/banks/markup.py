@@ -1,4 +1,4 @@
-"""The course's texts as HTML: Markdown for pages, and its marks inside a line for what stands in a box."""
+"""HTML of the course's texts: Markdown for pages, and inline marks for texts in boxes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from html import escape
 from markdown_it import MarkdownIt
 
 _MARKS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*")
-"""As the app reads them in questions: code, strong, stressed."""
+"""Inline marks as the app reads them in questions: code, strong, emphasis."""
 _TAGS = ("code", "strong", "em")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-"""Without pictures: a terminal shows none, and those of a bank come with it."""
+"""CommonMark with tables, without HTML and images: a terminal shows no images, and a bank adds its own."""
 
 _CHART = re.compile(r'(?<=<img src=")chart:([^"]+)(?=")')
 
 
 def inline(text: str) -> str:
-    """What stands on one line of a box."""
+    """Render inline marks on one line."""
     parts, end = [], 0
     for match in _MARKS.finditer(text):
         assert match.lastindex is not None
@@ -32,17 +32,17 @@ def inline(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Single line breaks are blanks, empty lines part."""
+    """Render text whose paragraphs are separated by empty lines; a single line break is a space."""
     return "".join(f"<p>{inline(block)}</p>" for block in re.split(r"\n\s*\n", text.strip()) if block)
 
 
 def page(text: str) -> str:
-    """A page's Markdown. HTML in it is shown, not obeyed."""
+    """Render a page's Markdown. HTML in it is escaped."""
     return str(_MARKDOWN.render(text)).strip()
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """With the name of each row in its first cell."""
+    """Render a table; the first cell of each row is its name."""
     top = "".join(f"<th>{escape(cell, quote=False)}</th>" for cell in head)
     body = "".join(
         f"<tr><th>{escape(name, quote=False)}</th>"
@@ -53,11 +53,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def chart(name: str, says: str) -> str:
-    """A picture that comes with the bank; `says` is for those who cannot see it."""
-    return f'<p><img src="chart:{escape(name)}" alt="{escape(says)}"></p>'
+def chart(name: str, description: str) -> str:
+    """Render a reference to a chart of the bank, with `description` for readers who cannot see it."""
+    return f'<p><img src="chart:{escape(name)}" alt="{escape(description)}"></p>'
 
 
 def with_charts(text: str, address: Callable[[str], str]) -> str:
-    """`text` with the address of each chart in place of its name."""
+    """Replace the name of each chart in `text` by its address."""
     return _CHART.sub(lambda found: escape(address(found[1])), text)

@@ -1,4 +1,4 @@
-"""What a question about a run is asked of: its page's text, what the recorded run measured, and a chart of it."""
+"""The context of a question about a run: its page's text, the recorded run's measurements, and a chart."""
 
 from __future__ import annotations
 
@@ -22,23 +22,28 @@ from tcptutor.spec import Experiment
 from tcptutor.sweep.page import models, page_cell, summaries
 
 PANELS = ("cwnd", "rtt", "throughput", "queue")
-"""What a chart shows of a run."""
-_MANY = 8
-"""Flows of which each is told; of more only what they have together."""
+"""Quantities in the chart of a run."""
+_MOST_LISTED = 8
+"""Flows up to which each one is listed; of more flows only totals are."""
 
 
-class PageShown(NamedTuple):
-    """What a student sees who is asked."""
+class PageContext(NamedTuple):
+    """A page as the student sees it before the question."""
 
     html: str
     charts: Mapping[str, bytes]
 
 
 class RecordedPages:
-    """Pages with the recorded runs that ship with tcptutor, or those in another folder. `draw` makes a chart of a run;
-    None for pages without charts."""
+    """Pages with their recorded runs."""
 
     def __init__(self, draw: Callable[[Run], bytes] | None, folder: Path | None = None) -> None:
+        """Use the recordings in `folder`, by default the shipped ones.
+
+        Args:
+            draw: Makes a chart of a run; None for pages without charts.
+            folder: Folder of recorded runs.
+        """
         self._draw = draw
         folder = folder or replay.recordings_folder()
 
@@ -48,36 +53,36 @@ class RecordedPages:
 
         self._runs = runs
 
-    def page(self, module: Module, step: Step) -> PageShown | None:
-        """None for a page of which a run is not recorded."""
+    def page(self, module: Module, step: Step) -> PageContext | None:
+        """Return the context of a page; None if one of its runs is not recorded."""
         charts: dict[str, bytes] = {}
         if step.sweep is not None:
-            measured = self._sweep(step.sweep)
+            measured = self._sweep_table(step.sweep)
         elif step.experiment is not None:
-            measured = self._run(module, step, step.experiment, charts)
+            measured = self._run_table(module, step, step.experiment, charts)
         else:
             return None
         if measured is None:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
-        return PageShown(f"{head}{page(step.prose)}{measured}{page(step.after)}<hr>", charts)
+        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after)}<hr>", charts)
 
-    def _run(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
+    def _run_table(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
         run = self._find(of.experiment)
         if run is None:
             return None
         named = {"": run}
         other = next((each for each in module.steps if each.id == of.compare_with), None)
         if other is not None and other.experiment is not None:
-            beside = self._find(other.experiment.experiment)
-            named = {step.title: run, **({other.title: beside} if beside is not None else {})}
+            other_run = self._find(other.experiment.experiment)
+            named = {step.title: run, **({other.title: other_run} if other_run is not None else {})}
         if self._draw is None:
-            return _measured(named)
+            return _measurements(named)
         name = f"{module.id}-{step.id}.png"
         charts[name] = self._draw(run)
-        return _measured(named) + chart(name, f"cwnd, RTT, throughput and queue over time: {step.title}")
+        return _measurements(named) + chart(name, f"cwnd, RTT, throughput and queue over time: {step.title}")
 
-    def _sweep(self, sweep: SweepActivity) -> str | None:
+    def _sweep_table(self, sweep: SweepActivity) -> str | None:
         found = [(at, self._find(experiment)) for at, experiment in sweep.cells()]
         cells = [page_cell(sweep, at, run) for at, run in found if run is not None]
         if len(cells) < len(found):
@@ -104,7 +109,7 @@ class RecordedPages:
 
 
 def _published(sweep: SweepActivity) -> str:
-    """The points that the page sets beside those that were measured; empty for none."""
+    """Return a table of the published points that the page compares with; empty for none."""
     if sweep.published is None:
         return ""
     scaled = f", {sweep.published.scaled}" if sweep.published.scaled else ""
@@ -119,8 +124,8 @@ def _published(sweep: SweepActivity) -> str:
     return table(head, rows)
 
 
-def _measured(named: Mapping[str, Run]) -> str:
-    """The runs side by side, by their names; what none of them has is left out."""
+def _measurements(named: Mapping[str, Run]) -> str:
+    """Return a table of the runs side by side, by name, without rows that all lack."""
     columns = [_figures(run) for run in named.values()]
     names = dict.fromkeys(name for column in columns for name in column)
     rows = [[name, *(column.get(name, "") for column in columns)] for name in names]
@@ -128,36 +133,38 @@ def _measured(named: Mapping[str, Run]) -> str:
 
 
 def _figures(run: Run) -> dict[str, str]:
-    """What a run was set to, and what it measured."""
-    told = report(run)
+    """Return the settings of a run and its measurements."""
+    measured = report(run)
     found = {"set to": ", ".join(f"{name} {value}" for name, value in spec.settings(run.experiment).items())}
-    if told.flows:
-        found |= {"throughput": units.rate(told.throughput_bps), **_of_flows(told)}
-    if told.udp:
+    if measured.flows:
+        found |= {"throughput": units.rate(measured.throughput_bps), **_flow_figures(measured)}
+    if measured.udp:
         found |= {
-            "UDP sent": units.or_dash(sum_or_none(flow.sent_bps for flow in told.udp), units.rate),
-            "UDP received": units.or_dash(sum_or_none(flow.received_bps for flow in told.udp), units.rate),
-            "UDP lost": units.or_dash(MEASURES["udp-loss"].compute(told), units.share),
+            "UDP sent": units.or_dash(sum_or_none(flow.sent_bps for flow in measured.udp), units.rate),
+            "UDP received": units.or_dash(
+                sum_or_none(flow.received_bps for flow in measured.udp), units.rate
+            ),
+            "UDP lost": units.or_dash(MEASURES["udp-loss"].compute(measured), units.share),
         }
     return found
 
 
-def _of_flows(told: Report) -> dict[str, str]:
-    flows = told.flows
+def _flow_figures(measured: Report) -> dict[str, str]:
+    flows = measured.flows
     found = {
         "mean RTT": units.or_dash(mean_of_known(flow.mean_rtt_s for flow in flows), units.seconds),
         "mean cwnd": units.or_dash(
             mean_of_known(flow.mean_cwnd_segments for flow in flows), "{:.1f} segments".format
         ),
-        "loss events": units.or_dash(told.loss_events),
-        "sent again": units.or_dash(told.retransmits),
+        "loss events": units.or_dash(measured.loss_events),
+        "retransmitted": units.or_dash(measured.retransmits),
     }
     if len(flows) == 1:
         return found
-    found |= {"flows": str(len(flows)), "Jain's index": units.or_dash(told.jain_index, "{:.3f}".format)}
+    found |= {"flows": str(len(flows)), "Jain's index": units.or_dash(measured.jain_index, "{:.3f}".format)}
     if any(flow.cov is not None for flow in flows):
         found["CoV of a flow"] = units.share(_mean([flow.cov for flow in flows if flow.cov is not None]))
-    if len(flows) <= _MANY:
+    if len(flows) <= _MOST_LISTED:
         found["each flow"] = ", ".join(units.rate(flow.throughput_bps) for flow in flows)
     return found
 

@@ -1,7 +1,7 @@
-"""QTI 1.2, as Canvas writes and reads it: a zip with a manifest, an assessment a module, and the charts.
+"""QTI 1.2, as Canvas writes and reads it: a zip with a manifest, an assessment per module, and the charts.
 
-https://www.imsglobal.org/question/qtiv1p2/imsqti_asi_bindv1p2.html; how a kind of question is written, which the
-standard leaves open, is as in Canvas' own exports (canvas-lms, lib/cc/qti). Equal banks give equal bytes: no dates, and
+https://www.imsglobal.org/question/qtiv1p2/imsqti_asi_bindv1p2.html; the standard leaves the structure of question
+kinds open, so they follow Canvas' own exports (canvas-lms, lib/cc/qti). Equal banks give equal bytes: no dates, and
 identifiers from hashes.
 """
 
@@ -21,7 +21,7 @@ from tcptutor.grading.banks.items import (
     BankModule,
     BankNumber,
     BankOrder,
-    written,
+    format_decimal,
 )
 from tcptutor.grading.banks.markup import with_charts
 
@@ -30,15 +30,17 @@ _CP = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _CHARTS = "charts"
 _FILES = "%24IMS-CC-FILEBASE%24"
-"""Where Canvas finds the files of a package, escaped as in an address."""
+"""Canvas' variable for the files of a package, URL-escaped."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
-"""The first that a zip can have."""
+"""Earliest date that a zip can contain."""
 _RESPONSE = "response1"
 
 
 def write_qti(bank: Bank, to: IO[bytes]) -> None:
-    """The whole package. Canvas makes a quiz of each module. In it each question is asked once, one that draws numbers
-    with one of its draws. Raises OSError."""
+    """Write the whole package. Raises OSError.
+
+    Canvas makes a quiz of each module. A quiz asks each question once; one that draws numbers uses one of its draws.
+    """
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
 
         def add(name: str, content: bytes) -> None:
@@ -57,8 +59,8 @@ def _ident(name: str) -> str:
     return f"i{_hash(name)[:31]}"
 
 
-def _answer(name: str) -> int:
-    """The first name of an item's answers: Canvas takes whole numbers, and keeps 32 bits of them."""
+def _first_answer_name(name: str) -> int:
+    """Return the first answer name of an item: Canvas takes integers, and keeps 32 bits."""
     return 100 * int(_hash(name)[:5], 16)
 
 
@@ -120,7 +122,7 @@ def _assessment(module: BankModule) -> ET.Element:
 
 
 def _group(root: ET.Element, group: BankGroup) -> None:
-    """One of its items is asked."""
+    """Add a section from which one item is asked."""
     if len(group.items) == 1:
         _item(root, group.items[0])
         return
@@ -175,10 +177,10 @@ def _item(section: ET.Element, item: BankItem) -> None:
 
 
 def _condition(
-    processing: ET.Element, goes_on: str, score: str = "", action: str = "Set", feedback: str = ""
+    processing: ET.Element, continues: str, score: str = "", action: str = "Set", feedback: str = ""
 ) -> ET.Element:
-    """What it depends on is still to be put into what is given."""
-    condition = ET.SubElement(processing, "respcondition", {"continue": goes_on})
+    """Add a condition and return its empty `conditionvar`, for the caller to fill."""
+    condition = ET.SubElement(processing, "respcondition", {"continue": continues})
     variables = ET.SubElement(condition, "conditionvar")
     if score:
         ET.SubElement(condition, "setvar", action=action, varname="SCORE").text = score
@@ -187,39 +189,39 @@ def _condition(
     return variables
 
 
-def _is(parent: ET.Element, what: str, value: object, response: str = _RESPONSE) -> None:
+def _add_test(parent: ET.Element, what: str, value: object, response: str = _RESPONSE) -> None:
     ET.SubElement(parent, what, respident=response).text = str(value)
 
 
 class _Kind:
-    """How a kind of question is written."""
+    """XML of one kind of question."""
 
     name: str
-    """As Canvas calls it."""
+    """Canvas' name."""
 
     def __init__(self, item: BankItem, answers: int) -> None:
-        first = _answer(item.id)
+        first = _first_answer_name(item.id)
         self.answers: Sequence[int] = range(first, first + answers)
-        """Their names in this item."""
+        """Names of the answers in this item."""
 
     def present(self, presentation: ET.Element) -> None:
-        """What is asked for."""
+        """Add the form of the answer."""
         raise NotImplementedError
 
     def process(self, processing: ET.Element) -> None:
-        """What is right, and what is told of an answer."""
+        """Add the conditions for scores and feedback."""
         raise NotImplementedError
 
     def feedback(self) -> Iterator[tuple[str, str]]:
-        """Name and HTML of all that may be told."""
+        """Yield the name and HTML of each feedback."""
         raise NotImplementedError
 
 
 class _ChoiceKind(_Kind):
     def __init__(self, item: BankItem, found: BankChoices) -> None:
         super().__init__(item, len(found.choices))
-        self.name = "multiple_answers_question" if found.several else "multiple_choice_question"
-        self._several = found.several
+        self.name = "multiple_answers_question" if found.is_multiple else "multiple_choice_question"
+        self._several = found.is_multiple
         self._choices = list(zip(self.answers, found.choices, strict=True))
 
     def present(self, presentation: ET.Element) -> None:
@@ -231,21 +233,21 @@ class _ChoiceKind(_Kind):
 
     def process(self, processing: ET.Element) -> None:
         for answer, _ in self._choices:
-            _is(_condition(processing, "Yes", feedback=f"{answer}_fb"), "varequal", answer)
+            _add_test(_condition(processing, "Yes", feedback=f"{answer}_fb"), "varequal", answer)
         right = _condition(processing, "No", "100")
         if not self._several:
-            _is(right, "varequal", next(answer for answer, choice in self._choices if choice.right))
+            _add_test(right, "varequal", next(answer for answer, choice in self._choices if choice.right))
             return
         together = ET.SubElement(right, "and")
         for answer, choice in self._choices:
-            _is(together if choice.right else ET.SubElement(together, "not"), "varequal", answer)
+            _add_test(together if choice.right else ET.SubElement(together, "not"), "varequal", answer)
 
     def feedback(self) -> Iterator[tuple[str, str]]:
         return ((f"{answer}_fb", f"<p>{choice.feedback}</p>") for answer, choice in self._choices)
 
 
 class _NumberKind(_Kind):
-    """Canvas takes every range for a right one: what is told of slips stands in what any wrong number is told."""
+    """A number. Canvas counts every range as correct, so feedback on slips goes into the general one."""
 
     name = "numerical_question"
 
@@ -261,20 +263,20 @@ class _NumberKind(_Kind):
     def process(self, processing: ET.Element) -> None:
         found = self._found
         either = ET.SubElement(_condition(processing, "No", "100", feedback="correct_fb"), "or")
-        _is(either, "varequal", written(found.value))
+        _add_test(either, "varequal", format_decimal(found.value))
         within = ET.SubElement(either, "and")
-        _is(within, "vargte", written(found.value - found.tolerance))
-        _is(within, "varlte", written(found.value + found.tolerance))
+        _add_test(within, "vargte", format_decimal(found.value - found.tolerance))
+        _add_test(within, "varlte", format_decimal(found.value + found.tolerance))
         ET.SubElement(_condition(processing, "Yes", feedback="general_incorrect_fb"), "other")
 
     def feedback(self) -> Iterator[tuple[str, str]]:
-        slips = "".join(f"<li>{each.written}: {each.feedback}</li>" for each in self._found.slips)
+        slips = "".join(f"<li>{each.text}: {each.feedback}</li>" for each in self._found.slips)
         yield "correct_fb", f"<p>{self._found.right}</p>"
         yield "general_incorrect_fb", f"<p>{self._found.wrong}</p>" + (f"<ul>{slips}</ul>" if slips else "")
 
 
 class _OrderKind(_Kind):
-    """Each event is matched with its place."""
+    """Events in order: each event is matched with its place."""
 
     name = "matching_question"
 
@@ -282,7 +284,7 @@ class _OrderKind(_Kind):
         super().__init__(item, len(found.events))
         self._events = list(zip(self.answers, found.events, strict=True))
         self._places = {place: self.answers[0] + 50 + place for place in range(1, len(found.events) + 1)}
-        """The name of each place as an answer."""
+        """Answer name of each place."""
 
     def present(self, presentation: ET.Element) -> None:
         for answer, event in self._events:
@@ -297,9 +299,9 @@ class _OrderKind(_Kind):
         share = f"{100 / len(self._events):.2f}"
         for answer, event in self._events:
             response, right = f"response_{answer}", self._places[event.place]
-            _is(_condition(processing, "Yes", share, "Add"), "varequal", right, response)
+            _add_test(_condition(processing, "Yes", share, "Add"), "varequal", right, response)
             otherwise = ET.SubElement(_condition(processing, "Yes", feedback=f"{answer}_fb"), "not")
-            _is(otherwise, "varequal", right, response)
+            _add_test(otherwise, "varequal", right, response)
 
     def feedback(self) -> Iterator[tuple[str, str]]:
         return ((f"{answer}_fb", f"<p>{event.feedback}</p>") for answer, event in self._events)

@@ -1,9 +1,9 @@
-"""A hand-in: one file with all that a student did, which can be read and checked without a lab.
+"""A hand-in: one file with a student's journal and runs, which can be read and checked without a lab.
 
-journal, run files     wanted      the runs that marks need
+journal, run files     required    the runs that marks need
   -> one file          hand_in     a tar archive: hand-in.json, the journal as lines, the run files
-  -> read, bounded     hand_in     whoever wrote it: no file outside it, nothing without bounds
-  -> page by page      timeline    what was done, in the order of the journal
-  -> is it so?         honesty     the chain of hashes, numbers that were drawn, runs and what they belong to
-                       physics     what a run's samples cannot be
+  -> read, bounded     hand_in     from any author: no access outside the file, all sizes bounded
+  -> page by page      timeline    a student's actions, in the order of the journal
+  -> verified          honesty     the chain of hashes, drawn numbers, runs and their owner, goals reached by hand
+                       physics     impossible samples
 """

@@ -1,4 +1,4 @@
-"""What a student has to hand in, gathered from the journal and its run files."""
+"""Collects the contents of a hand-in from the journal and its run files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.model import Course, Step
 from tcptutor.grading.evidence import hand_in
 from tcptutor.grading.evidence.hand_in import HandInManifest
+from tcptutor.grading.evidence.required import required_runs
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline
-from tcptutor.grading.evidence.wanted import wanted_runs
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
 from tcptutor.run import Run, load
@@ -20,25 +20,25 @@ from tcptutor.runs.store import text_digest
 
 
 @dataclass
-class Collected:
-    """All that goes into a hand-in."""
+class HandInContents:
+    """The contents of a hand-in."""
 
     manifest: HandInManifest
     events: list[StoredEvent]
     runs: list[tuple[str, Path]] = field(default_factory=list)
-    """The id and the file of each."""
+    """Id and file of each run."""
 
 
-def collect(journal: Journal, course: Course) -> Collected:
-    """From that journal, for that course. Raises JournalError."""
+def collect(journal: Journal, course: Course) -> HandInContents:
+    """Collect the journal's events and runs for a course. Raises JournalError."""
     events = list(journal.events())
     line = timeline(events)
-    gathered = _Gathered(journal.runs.folder)
+    collector = _RunCollector(journal.runs.folder)
     enrolment = line.enrolment
     identity = enrolment.identity if enrolment else ""
     for module in course.modules:
         for step in module.steps:
-            gathered.take(
+            collector.add(
                 module.id, step.for_student(module.id, identity), step, line.page(module.id, step.id)
             )
     manifest = HandInManifest(
@@ -50,29 +50,29 @@ def collect(journal: Journal, course: Course) -> Collected:
         lessons=hand_in.lesson_hashes(course),
         events=len(events),
         machine=hand_in.machine(),
-        missing=tuple(gathered.missing),
+        missing=tuple(collector.missing),
     )
-    return Collected(manifest, events, gathered.runs)
+    return HandInContents(manifest, events, collector.runs)
 
 
-class _Gathered:
-    """The run files that are wanted; what is wrong with them, a line each."""
+class _RunCollector:
+    """The required run files, and a line about each missing one."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder or Path()
         self.runs: list[tuple[str, Path]] = []
         self.missing: list[str] = []
 
-    def take(self, module: str, step: Step, shared: Step, page: PageTimeline) -> None:
-        for run in wanted_runs(step, shared, page, self._load):
+    def add(self, module: str, step: Step, shared: Step, page: PageTimeline) -> None:
+        for run in required_runs(step, shared, page, self._load):
             file = self._folder / run.file
             digest = text_digest(file)
             if digest and digest == (run.digest or digest):
                 self.runs.append((run.id, file))
             else:
-                what = "not as it was written" if file.exists() else "gone"
+                problem = "was changed" if file.exists() else "is missing"
                 self.missing.append(
-                    f"{module}/{step.id}: the file of the run {run.id} is {what}: run it again"
+                    f"{module}/{step.id}: the file of the run {run.id} {problem}: run it again"
                 )
 
     def _load(self, run: TimedRun) -> Run | None:

@@ -1,10 +1,10 @@
-"""The file that a student hands in: written whole or not at all; read with bounds, whoever wrote it.
+"""The hand-in file: written atomically, and read with bounds, since any author is possible.
 
     hand-in.json       HandInManifest
-    journal.jsonl.gz   every event of the journal, as `journal.events.export_events` has them
-    runs/ID.json.xz    the text of the run files that marks are given by, packed to 60 % of what these take
+    journal.jsonl.gz   every event of the journal, in the format of `journal.events.export_events`
+    runs/ID.json.xz    the text of the run files that marks are based on, packed to 60 % of their size
 
-It is a plain tar archive (`archive`). Nothing of it is ever written to a disk by who reads it.
+The file is a plain tar archive (`archive`). A reader never unpacks it to a disk.
 """
 
 from __future__ import annotations
@@ -35,16 +35,15 @@ SUFFIX = ".tcphandin"
 _MANIFEST, _JOURNAL, _RUNS = "hand-in.json", "journal.jsonl.gz", "runs/"
 _RUN = re.compile(r"runs/([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})\.json\.xz")
 MOST_BYTES = 64 << 20
-"""Of a whole file. One of the whole course takes a tenth of it."""
+"""Size limit of a whole file. A hand-in of the whole course takes a tenth of it."""
 _MOST_MEMBER = 32 << 20
 _MOST_RUNS = 4096
 _MOST_TEXT, _MOST_TEXTS = 96 << 20, 1 << 30
-"""Bytes, unpacked, of one run, and of all that are read, again and again where they are asked for again: ten times as
-many as the whole course has."""
+"""Unpacked bytes of a run, and of all reads together: ten times the size of the whole course."""
 _PRESET = 4
-"""Of xz: beyond it a few percent less take twice the time."""
+"""Preset of xz: higher ones save a few percent more for twice the time."""
 _UNPACKER_MEMORY = 32 << 20
-"""Bytes: six times what that needs."""
+"""Bytes of memory for unpacking: six times what the preset needs."""
 _LONGEST_LINE = 2 << 20
 """Bytes of an event's line."""
 _WRITE_AGAIN = "ask for another one: `tcptutor submit` writes it"
@@ -55,29 +54,29 @@ _JOURNAL_KIND = msgspec.structs.replace(
 
 
 class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hand-in says of itself. Nothing in it gives marks."""
+    """A hand-in's description of itself. Marks never depend on it."""
 
     tcptutor: str
-    """The version that wrote it."""
+    """Version that wrote the file."""
     made: str
     """Wall-clock time, ISO 8601 with zone."""
     student: str = ""
-    """As the course names its students; empty for who is not enrolled."""
+    """The student's name in the course; empty without an enrolment."""
     course: str = ""
-    """The course's code."""
+    """Code of the course."""
     title: str = ""
-    """Of the lessons."""
+    """Title of the lessons."""
     lessons: dict[str, str] = {}
-    """SHA-256 of each of their files, by its path."""
+    """SHA-256 of each lesson file, by path."""
     events: int = 0
     machine: dict[str, str] = {}
     missing: tuple[str, ...] = ()
-    """What could not be put in, a line each."""
+    """A line per run that could not be included."""
     format_version: int = FORMAT_VERSION
 
 
 class HandIn:
-    """An opened one. Its runs are read one by one when they are asked for."""
+    """An open hand-in. Its runs are read on demand."""
 
     def __init__(
         self,
@@ -90,32 +89,32 @@ class HandIn:
     ) -> None:
         self.path, self.manifest, self.events = path, manifest, events
         self.broken = broken
-        """Why the journal ends where it does; empty when it is whole."""
+        """Where and how the journal's chain breaks; empty when it is intact."""
         self._source, self._runs = source, runs
         self._unpacked = 0
 
     @property
     def run_ids(self) -> frozenset[str]:
-        """Of the runs that are in it."""
+        """Return the ids of the included runs."""
         return frozenset(self._runs)
 
     def run(self, id: str) -> tuple[Run, str]:
-        """The run and the SHA-256 of its file's text. Raises TutorError for one that is not in it, or damaged."""
+        """Return a run and the SHA-256 of its file's text. Raises TutorError for a missing or damaged one."""
         member = self._runs.get(id)
         if member is None:
             raise TutorError(f"the run {id} is not in {self.path}")
         try:
-            text = _unpacked(_content(self._source, member))
+            text = _unpack(_read_member(self._source, member))
         except (lzma.LZMAError, EOFError) as error:
-            raise TutorError(f"{member.name} in {self.path} is not packed as ours are, or damaged") from error
+            raise TutorError(f"{member.name} in {self.path} is damaged, or not packed by tcptutor") from error
         self._unpacked += len(text)
         if len(text) > _MOST_TEXT or self._unpacked > _MOST_TEXTS:
             raise TutorError(f"the runs in {self.path} are larger than those of any course")
         return load(self.path / member.name, text), hashlib.sha256(text).hexdigest()
 
 
-def _unpacked(packed: bytes) -> bytes:
-    """Raises LZMAError, and EOFError for what has no end; of what is too large it gives the beginning."""
+def _unpack(packed: bytes) -> bytes:
+    """Unpack up to the limit of a run's size. Raises LZMAError, and EOFError for a truncated file."""
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_UNPACKER_MEMORY)
     text = unpacker.decompress(packed, max_length=_MOST_TEXT + 1)
     if len(text) <= _MOST_TEXT and not unpacker.eof:
@@ -123,8 +122,8 @@ def _unpacked(packed: bytes) -> bytes:
     return text
 
 
-def _packed(file: Path) -> bytes:
-    """A run file as it stands in a hand-in. Raises TutorError."""
+def _pack(file: Path) -> bytes:
+    """Return the xz-packed text of a run file. Raises TutorError."""
     try:
         with gzip.open(file) as text:
             return lzma.compress(text.read(), preset=_PRESET)
@@ -133,22 +132,26 @@ def _packed(file: Path) -> bytes:
 
 
 @contextmanager
-def opened_hand_in(path: Path, content: bytes | None = None) -> Iterator[HandIn]:
-    """The hand-in at `path`, while the block lasts. Raises TutorError, one line, for anything else.
+def open_hand_in(path: Path, content: bytes | None = None) -> Iterator[HandIn]:
+    """Open the hand-in at `path` for the block. A journal with a broken chain is accepted: see `HandIn.broken`.
 
-    content: what stands in it, where it was read before. A journal that does not hold together is no reason to refuse
-    it: `HandIn.broken` says where.
+    Args:
+        path: The file.
+        content: Its bytes, if they are in memory already.
+
+    Raises:
+        TutorError: The file is missing, unreadable or no hand-in; one line.
     """
     try:
         with files.open_regular(path) if content is None else BytesIO(content) as source:
-            yield _read(path, source)
+            yield _read_hand_in(path, source)
     except FileNotFoundError:
         raise TutorError(f"no hand-in {path}: `tcptutor submit` writes one") from None
     except OSError as error:
         raise TutorError(f"cannot read {path}: {refused(error)}") from error
 
 
-def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
+def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     size = source.seek(0, 2)
     source.seek(0)
     if size > MOST_BYTES:
@@ -158,12 +161,12 @@ def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     except NotAnArchive as error:
         said = printable.escaped(str(error))
         raise TutorError(f"{path} is not a hand-in, or damaged ({said}): {_WRITE_AGAIN}") from error
-    with files.open_bounded(path, _MANIFEST_KIND, content=_content(source, first)) as text:
+    with files.open_bounded(path, _MANIFEST_KIND, content=_read_member(source, first)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         manifest = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
     events: list[StoredEvent] = []
     broken = ""
-    with files.open_bounded(path, _JOURNAL_KIND, content=_content(source, second)) as text:
+    with files.open_bounded(path, _JOURNAL_KIND, content=_read_member(source, second)) as text:
         lines = bytes(text).splitlines(keepends=True)
     try:
         for event in read_events(line[:_LONGEST_LINE] for line in lines):
@@ -174,7 +177,7 @@ def _read(path: Path, source: BufferedReader | BytesIO) -> HandIn:
 
 
 def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
-    """Where its description, its journal and its runs are. Raises NotAnArchive."""
+    """Locate the description, the journal and the runs. Raises NotAnArchive."""
     found = archive.members(source, _MOST_MEMBER)
     manifest, journal = next(found, None), next(found, None)
     if manifest is None or journal is None or (manifest.name, journal.name) != (_MANIFEST, _JOURNAL):
@@ -188,7 +191,7 @@ def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMemb
     return manifest, journal, runs
 
 
-def _content(source: BufferedReader | BytesIO, member: ArchiveMember) -> bytes:
+def _read_member(source: BufferedReader | BytesIO, member: ArchiveMember) -> bytes:
     source.seek(member.start)
     return source.read(member.size)
 
@@ -198,11 +201,19 @@ def write_hand_in(
     manifest: HandInManifest,
     events: Sequence[StoredEvent],
     runs: Sequence[tuple[str, Path]],
-    written: Callable[[str], object] = lambda _: None,
+    on_written: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Write one to `target`, whole or not at all; `runs`: the id and the file of each. Raises TutorError.
+    """Write a hand-in atomically.
 
-    written: told the id of each run as it is in.
+    Args:
+        target: The file to write.
+        manifest: Its description.
+        events: Every event of the journal.
+        runs: Id and file of each run.
+        on_written: Called with the id of each run after it is on_written.
+
+    Raises:
+        TutorError: The file cannot be on_written, or a run file cannot be read.
     """
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
@@ -213,15 +224,15 @@ def write_hand_in(
     ):
         for name, content in ((_MANIFEST, described), (_JOURNAL, journal)):
             archived.write(archive.member(name, content))
-        packed = pool.map(_packed, (file for _, file in runs))
+        packed = pool.map(_pack, (file for _, file in runs))
         for (id, _), content in zip(runs, packed, strict=True):
             archived.write(archive.member(f"{_RUNS}{id}.json.xz", content))
-            written(id)
+            on_written(id)
         archived.write(archive.end())
 
 
 def lesson_hashes(course: Course) -> dict[str, str]:
-    """SHA-256 of each file that the lessons are read from, by its path in their folder."""
+    """Return the SHA-256 of each lesson file, by its path in the folder."""
     if course.root is None:
         return {}
     found = sorted(path for ending in ("*.md", "*.toml") for path in course.root.rglob(ending))
@@ -236,5 +247,5 @@ def _digest(path: Path) -> str:
 
 
 def machine() -> dict[str, str]:
-    """What a hand-in says of the computer it was written on: nothing that tells whose it is."""
+    """Return facts about this computer that do not identify its owner."""
     return {"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()}

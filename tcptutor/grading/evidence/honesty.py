@@ -1,4 +1,4 @@
-"""Whether what a hand-in says can be: its runs belong to its journal, its numbers to its student."""
+"""Checks that a hand-in's runs belong to its journal, its numbers to its student, and its goals to its sessions."""
 
 from __future__ import annotations
 
@@ -8,39 +8,47 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tcptutor.base.errors import TutorError
+from tcptutor import spec
+from tcptutor.base.errors import ParameterError, TutorError, UsageError
 from tcptutor.course import personal
+from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
+from tcptutor.course.goals.session_record import SessionRecord, SessionRunBegun, StateEntry, judged
+from tcptutor.course.model import Step
+from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.physics import impossibilities
-from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline
+from tcptutor.grading.evidence.required import MOST_BY_HAND
+from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, TimedSession, Timeline
 from tcptutor.run import Run, Sample
+from tcptutor.spec import Experiment
 
 LAB_BACKENDS = frozenset({"host", "guest"})
-"""What runs of a student's own come from; all others are recordings and imports."""
+"""Backends of a student's own runs; all others are recordings and imports."""
 _CLOCK_STEP = 120.0
-"""Seconds by which a clock may be put back without a word: computers do it by themselves."""
+"""Seconds by which a clock may step back without a remark: computers correct it by themselves."""
 _WINDOWS = 3
 _MOST_MISSING, _LONGEST_REMARK = 50, 200
 _MOST_NAMED = 5
-"""Things of one kind that remarks name."""
+"""Items of one kind that a remark names."""
 _WALL_SLACK = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """A run of a hand-in, looked at."""
+    """A run of a hand-in with its problems."""
 
     id: str
     run: Run | None
-    """None for one that is not there, or cannot be read."""
+    """None where it is missing or unreadable."""
     problems: tuple[str, ...] = ()
-    """Why it is not believed, a sentence each."""
+    """Why it is not trusted, a sentence each."""
 
     @property
     def doubt(self) -> str:
-        """Why the lab itself does not stand for it; empty for a valid run."""
+        """Return why the lab itself doubts the run; empty for a valid run."""
         if self.run is None or self.run.fidelity.status == "valid":
             return ""
         return (
@@ -49,29 +57,29 @@ class CheckedRun:
 
 
 class RunChecks:
-    """Looks at the runs of one hand-in, each once while it is asked for again soon."""
+    """Checks the runs of one hand-in, and remembers the latest results."""
 
     def __init__(self, hand_in: HandIn) -> None:
         self._hand_in = hand_in
         self._latest: dict[str, CheckedRun] = {}
         self.samples: dict[str, str] = {}
-        """Of each run that was looked at and has any, by its id: a digest of them."""
+        """Digest of the samples of each checked run, by run id."""
 
-    def there(self, timed: TimedRun) -> bool:
-        """Whether the hand-in has its file."""
+    def has_file(self, timed: TimedRun) -> bool:
+        """Return whether the hand-in has the run's file."""
         return timed.id in self._hand_in.run_ids
 
     def check(self, timed: TimedRun) -> CheckedRun:
-        """The run, and what is wrong with it."""
+        """Return the run with its problems."""
         found = self._latest.get(timed.id)
         if found is None:
             found = self._checked(timed)
-            # A page asks for a few, and memory stays flat.
+            # A page needs few runs: keep four, so that memory stays bounded.
             self._latest = {**dict(list(self._latest.items())[-3:]), timed.id: found}
         return found
 
-    def of_session(self, timed: TimedRun) -> Run | None:
-        """A run that came of what was typed; None where it is not there as it was made."""
+    def session_run(self, timed: TimedRun) -> Run | None:
+        """Return a run that a terminal session made; None where it is missing or was changed."""
         try:
             run, digest = self._hand_in.run(timed.id)
         except TutorError:
@@ -101,7 +109,7 @@ def _samples(run: Run) -> str:
 
 def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
     if timed.digest and timed.digest != digest:
-        yield f"the file of the run {timed.id} is not the one that was kept when it ended"
+        yield f"the file of the run {timed.id} was changed after the run"
     if run.id != timed.id:
         yield f"the file of the run {timed.id} is that of another one, {run.id}"
     if (run.started, run.experiment.seed, run.experiment.name) != (
@@ -121,61 +129,128 @@ def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
 
 
 def seed_problem(line: Timeline, module: str, step: str, timed: TimedRun) -> str:
-    """Why a page's run has a seed that was not this student's to have; empty for one that was.
+    """Return why a page's run has a seed of another student; empty for a right seed.
 
-    Only of students in a course: elsewhere all begin with the experiment's own.
+    Only enrolled students have seeds of their own: other runs begin with the experiment's seed.
     """
     enrolled = line.enrolled_at(timed.begun)
     if enrolled is None:
         return ""
     first = personal.run_seed(enrolled.identity, module, step)
-    before = sum(run.begun < timed.begun for run in line.page(module, step).whole_runs)
+    before = sum(run.begun < timed.begun for run in line.page(module, step).complete_runs)
     if (timed.seed - first) % personal.SEEDS <= before:
         return ""
     return f"the run {timed.id} has the seed {timed.seed}, which is not this student's"
 
 
 def draw_problem(
-    line: Timeline, module: str, step: str, activity: Activity, page: PageTimeline, given: TimedResponse
+    line: Timeline, module: str, step: str, activity: Activity, page: PageTimeline, response: TimedResponse
 ) -> str:
-    """Why a response is to numbers that were not this student's to be asked; empty for one that is, and for questions
-    without any.
-    """
-    enrolled = line.enrolled_at(given.serial)
+    """Return why a response answers numbers of another student; empty for its own numbers, and without any."""
+    enrolled = line.enrolled_at(response.serial)
     if enrolled is None or not activity.draw_numbers(""):
         return ""
-    given_before = page.of(activity.id)
-    before = given_before[: bisect_left(given_before, given.serial, key=lambda each: each.serial)]
-    if before and not before[-1].response.correct and before[-1].response.draw == given.response.draw:
-        return ""  # the same numbers until it is right, whatever these were
+    given_before = page.responses_to(activity.id)
+    before = given_before[: bisect_left(given_before, response.serial, key=lambda each: each.serial)]
+    if before and not before[-1].response.correct and before[-1].response.draw == response.response.draw:
+        return ""  # the same numbers stay until the answer is right
     possible = (
         activity.draw_numbers(
             personal.question_seed(enrolled.identity, module, step, activity.id, attempts, again)
         )
-        # Numbers are drawn when an answer is due; of two windows, one may have drawn before the other answered.
+        # Numbers are drawn when the question is shown; a second window may have drawn before the first answered.
         for attempts in range(len(before), max(-1, len(before) - _WINDOWS), -1)
         for again in range(personal.DRAWS_AGAIN if attempts else 1)
     )
-    if any(draw == given.response.draw for draw in possible):
+    if any(draw == response.response.draw for draw in possible):
         return ""
     return "the question's numbers were not drawn for this student"
 
 
+def settings_problem(step: Step, experiment: Experiment) -> str:
+    """Return why no activity of the page gives these settings; empty where one does.
+
+    Seeds are ignored. A page without an experiment of its own has no settings to compare with.
+    """
+    if step.experiment is not None:
+        known = same_but_for_seed(experiment, step.experiment.experiment)
+    elif step.sweep is not None:
+        known = any(same_but_for_seed(experiment, each) for each in step.sweep.experiments)
+    elif step.explore is not None:
+        return _knobs_problem(step.explore, experiment)
+    else:
+        return ""
+    return "" if known else "the run has other settings than the page's"
+
+
+def _knobs_problem(challenge: ExploreActivity, experiment: Experiment) -> str:
+    try:
+        allowed = challenge.experiment_with(challenge.values(experiment))
+    except UsageError as error:
+        return f"the run has settings that no knobs give: {error}"
+    return "" if same_but_for_seed(experiment, allowed) else "the run has other settings than its knobs give"
+
+
+def session_problem(shell: ShellActivity, session: TimedSession, checks: RunChecks) -> str:
+    """Return why the session does not show the goals, one sentence; empty where it does, or was truncated.
+
+    The goals are judged again from the recorded kernel state.
+    """
+    record = session.record
+    try:
+        _check_settings(record)
+    except ParameterError as error:
+        return f"the recorded session is impossible: {error}"
+    runs = {run.id: run for run in session.runs[-MOST_BY_HAND:]}
+    missing: list[str] = []
+
+    def find(id: str) -> Run | None:
+        timed = runs.get(id)
+        run = checks.session_run(timed) if timed is not None else None
+        if run is None:
+            missing.append(id)
+        return run
+
+    try:
+        board = judged(shell.parsed_goals, shell.in_order, record, find)
+    except _HOSTILE:
+        return "the recorded session is impossible"
+    if board.done or record.cut:
+        return ""
+    without = f", without the run {missing[0]}, which is missing or was changed" if missing else ""
+    left = [goal.text for goal in board.goals if not goal.ticked]
+    return f"the recorded kernel state does not show this goal{without}: {left[0]}"
+
+
+_HOSTILE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+"""Exceptions that forged numbers and names may cause."""
+
+
+def _check_settings(record: SessionRecord) -> None:
+    """Raise ParameterError for settings that no network has."""
+    for entry in record.entries:
+        match entry:
+            case StateEntry(state=state):
+                spec.check_plausible(state.experiment)
+            case SessionRunBegun(experiment=experiment):
+                spec.check_plausible(experiment)
+
+
 def remarks(hand_in: HandIn, line: Timeline) -> Iterator[str]:
-    """What whoever grades should know of a hand-in as a whole, a sentence each."""
+    """Yield remarks for the grader on the whole hand-in, a sentence each."""
     if hand_in.broken:
-        yield f"the journal does not hold together: {hand_in.broken}"
+        yield f"the journal is broken: {hand_in.broken}"
     if hand_in.manifest.events != len(hand_in.events):
-        yield f"it says that it has {hand_in.manifest.events} events, and has {len(hand_in.events)}"
+        yield f"it claims {hand_in.manifest.events} events, but has {len(hand_in.events)}"
     steps = [step for step in line.backward if step.seconds > _CLOCK_STEP]
     for serial, seconds in steps[:_MOST_NAMED]:
         yield f"the clock was put back by {seconds:.0f} s before event {serial}"
     if len(steps) > _MOST_NAMED:
-        yield f"and {len(steps) - _MOST_NAMED} times more"
+        yield f"and {len(steps) - _MOST_NAMED} more times"
     enrolments = list(dict.fromkeys(f"{each.student} ({each.course})" for _, each in line.enrolments))
     if len(enrolments) > 1:
         more = ", ..." if len(enrolments) > _MOST_NAMED else ""
         yield f"the student was enrolled more than once: {', '.join(enrolments[:_MOST_NAMED])}{more}"
-    if line.unread:
-        yield f"{line.unread} of its events are of a newer tcptutor, or none of ours"
+    if line.unknown_events:
+        yield f"{line.unknown_events} of its events are of a newer tcptutor, or invalid"
     yield from (line[:_LONGEST_REMARK] for line in hand_in.manifest.missing[:_MOST_MISSING])

@@ -1,7 +1,7 @@
-"""The key of a course that grades, and the code that its students are given.
+"""The key of a graded course, and the code with which its students enrol.
 
-The key is the teacher's alone: it draws which runs are repeated. The code follows from it and is no secret: students
-enrol with it, and it decides, with the student, which numbers and seeds that student is given.
+The key is secret to the teacher: it draws the runs to repeat. The code is derived from it and public; together with
+the student's name it determines the student's numbers and seeds.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from tcptutor.base.printable import is_printable
 
 FORMAT_VERSION = 1
 LONGEST_STUDENT = 100
-"""Characters of what a course calls a student."""
+"""Characters of a student's name."""
 _CODE = re.compile(r"[A-Z2-7]{16}")
-_CHECK = 2
-"""Characters at its end that follow from the others: of a thousand slips in typing one is not seen."""
+_CHECK_LENGTH = 2
+"""Check characters at the end of a code: one in a thousand typing errors goes unnoticed."""
 _KIND = files.FileKind(
     name="course key",
     most=64 << 10,
     missing="`tcptutor course-key FILE` makes one",
     unreadable="give a key that you may read",
-    damaged="take the copy that you made of it",
+    damaged="use your backup copy",
     large="give a course's key",
 )
 
 
 class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands in a key's file."""
+    """The contents of a key file."""
 
     secret: str
     """In hexadecimal."""
@@ -44,31 +44,31 @@ class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def code(self) -> str:
-        """That of the course, such as `ABCD-EFGH-2345-WXQG`."""
-        letters = base64.b32encode(self._derived("code")).decode()[: 16 - _CHECK]
-        return _grouped(letters + _check(letters))
+        """Return the course's code, such as `ABCD-EFGH-2345-WXQG`."""
+        letters = base64.b32encode(self._derived("code")).decode()[: 16 - _CHECK_LENGTH]
+        return _grouped(letters + _check_characters(letters))
 
-    def lot(self, what: str) -> float:
-        """A number from 0 to below 1 for that: whose is low is looked at. Nobody without the key can tell it."""
-        return int.from_bytes(self._derived(f"audit/{what}")[:6], "big") / 2**48
+    def lot(self, item: str) -> float:
+        """Return a number in [0, 1) drawn for `item`; it cannot be predicted without the key."""
+        return int.from_bytes(self._derived(f"audit/{item}")[:6], "big") / 2**48
 
-    def _derived(self, what: str) -> bytes:
-        return hmac.new(bytes.fromhex(self.secret), what.encode(), hashlib.sha256).digest()
+    def _derived(self, purpose: str) -> bytes:
+        return hmac.new(bytes.fromhex(self.secret), purpose.encode(), hashlib.sha256).digest()
 
 
 def new_key() -> CourseKey:
-    """One that nobody has."""
+    """Create a key with a random secret."""
     return CourseKey(secret=secrets.token_hex(32))
 
 
 def write_key(key: CourseKey, path: Path) -> None:
-    """Write it to a file that is its owner's alone. Raises TutorError."""
+    """Write the key to a file that only its owner can read. Raises TutorError."""
     with files.atomic(path, private=True) as beside:
         beside.write_bytes(msgspec.json.format(msgspec.json.encode(key), indent=1) + b"\n")
 
 
 def read_key(path: Path) -> CourseKey:
-    """Raises TutorError for a file that is none."""
+    """Read a key file. Raises TutorError for any other file."""
     with files.open_bounded(path, _KIND) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         key = msgspec.json.decode(text, type=CourseKey)
@@ -77,31 +77,31 @@ def read_key(path: Path) -> CourseKey:
     return key
 
 
-def course_code(text: str) -> str:
-    """A course's code as somebody typed it. Raises UsageError for what is none."""
+def parse_course_code(text: str) -> str:
+    """Parse a course's code as typed. Raises UsageError for an invalid one."""
     plain = re.sub(r"[\s-]", "", text).upper()
     if not _CODE.fullmatch(plain):
-        raise UsageError(f"{quoted(text)} is no course's code: it looks like ABCD-EFGH-2345-WXQG")
-    if plain[-_CHECK:] != _check(plain[:-_CHECK]):
-        raise UsageError(f"{quoted(text)} is no course's code: something in it is mistyped, look at it again")
+        raise UsageError(f"{quoted(text)} is not a course code: it looks like ABCD-EFGH-2345-WXQG")
+    if plain[-_CHECK_LENGTH:] != _check_characters(plain[:-_CHECK_LENGTH]):
+        raise UsageError(f"{quoted(text)} is not a course code: check it for typing errors")
     return _grouped(plain)
 
 
-def _check(letters: str) -> str:
-    """The end of a code that begins so."""
+def _check_characters(letters: str) -> str:
+    """Return the check characters of a code."""
     digest = hashlib.sha256(f"course code {letters}".encode()).digest()
-    return base64.b32encode(digest).decode()[:_CHECK]
+    return base64.b32encode(digest).decode()[:_CHECK_LENGTH]
 
 
 def _grouped(code: str) -> str:
     return "-".join(code[at : at + 4] for at in range(0, len(code), 4))
 
 
-def student_name(text: str) -> str:
-    """What a course calls a student, as somebody typed it. Raises UsageError for what no course can."""
+def parse_student_name(text: str) -> str:
+    """Parse a student's name as typed. Raises UsageError for an invalid one."""
     name = " ".join(text.split())
     if not name or len(name) > LONGEST_STUDENT or not is_printable(name):
         raise UsageError(
-            f"{quoted(text)} cannot be a student: give what your course knows you by, such as a number"
+            f"{quoted(text)} is not a student name: give the name or number that your course uses for you"
         )
     return name

@@ -1,8 +1,7 @@
-"""What a run's samples cannot be, whatever the network did: they agree with each other, with the flows' figures and
-with the settings.
+"""Physical limits of a run's samples: consistency with each other, with the flows' figures and with the settings.
 
-Each rule is one that the kernel, the lab or arithmetic holds, so no honest run breaks any; who makes samples up has to
-keep them all at once.
+The kernel, the lab or arithmetic enforces each rule, so no honest run breaks any; forged samples have to satisfy all
+rules at once.
 """
 
 from __future__ import annotations
@@ -23,70 +22,70 @@ _COUNTERS = (
     "bytes_acked", "segs_out", "retransmits", "busy", "rwnd_limited", "sndbuf_limited", "bytes_retrans",
     "delivered", "delivered_ce", "total_rto", "bytes_received",
 )  # fmt: skip
-"""Columns that never go down."""
+"""Columns that never decrease."""
 _ROUNDING = 1e-6
-"""Relative: figures are worked out twice from the same samples."""
+"""Relative difference of figures computed twice from the same samples."""
 _EXTRA_SEGMENTS = 4
-"""That TCP may have on their way beyond its window: two by limited transmit, a probe, one that was cut."""
+"""Segments that TCP may have in flight beyond cwnd: two by limited transmit, a probe, a partial one."""
 _MOST_DOUBLINGS = 20
 _CHANCE_SPREADS = 6
-"""Standard deviations beyond which it was not chance."""
+"""Standard deviations beyond which a difference is not chance."""
 _RECOVERY = CA_STATES.index("recovery")
-SAMPLES_APART = 0.01
-"""Seconds between two samples of a flow as the lab takes them, whatever is asked for."""
-_MOST_APART = 2.0
-"""Times that, in the middle of all gaps of a run that the lab stands for: it lets a tenth of them be missing."""
-_LATE = 1.0
-"""Seconds by which the last sample may come after the traffic's end."""
+SAMPLING_INTERVAL = 0.01
+"""Sampling interval of a flow in the lab, seconds."""
+_MOST_INTERVALS = 2.0
+"""Largest median interval of a valid run, as a multiple of SAMPLING_INTERVAL: a tenth of the samples may be missing."""
+_MOST_LATE = 1.0
+"""Seconds by which the last sample may follow the end of the traffic."""
 
 
 def impossibilities(run: Run) -> Iterator[str]:
-    """A sentence for each thing in a whole `run` that cannot be; none for an honest one."""
+    """Yield a sentence for each impossible property of a complete run; none for an honest one."""
     flows = _flows(run)
-    if stands := next(_each(flows, _stands_still), ""):
+    if stands := next(_for_each_flow(flows, _frozen_clock), ""):
         yield stands
         return
     spans = _spans(run) if flows else []
     if flows:
-        yield from _results(run, spans)
-        yield from _each(flows, _counter)
-        yield from _windows(run, flows)
-        yield from _round_trips(run, flows)
-        yield from _losses(run, flows)
-        yield from _each(flows, _recovery)
-    yield from _spacing(run, flows)
-    yield from _path(run, spans)
-    yield from _times(run)
+        yield from _check_results(run, spans)
+        yield from _for_each_flow(flows, _check_counters)
+        yield from _check_windows(run, flows)
+        yield from _check_round_trips(run, flows)
+        yield from _check_losses(run, flows)
+        yield from _for_each_flow(flows, _check_recovery)
+    yield from _check_intervals(run, flows)
+    yield from _check_path(run, spans)
+    yield from _check_times(run)
 
 
-def _stands_still(flow: _Flow) -> str:
-    """Nothing can be worked out where no time passes."""
+def _frozen_clock(flow: _Flow) -> str:
+    """Return a problem if two samples have the same time, since no rate can be computed then."""
     times = flow.column("t")
     at = next((before for before, after in pairwise(times) if after <= before), None)
-    return "" if at is None else f"two of its samples are of one time, {at:.4g} s"
+    return "" if at is None else f"two of its samples have the same time, {at:.4g} s"
 
 
 def _spans(run: Run) -> list[FlowSpan]:
-    """The flows' figures, worked out again from the samples."""
+    """Compute the flows' figures from the samples."""
     samples = until(run.samples, run.experiment_s)
     streams = max(1, run.experiment.flows.streams)
     flows = [(number, number // streams) for number in sorted(set(samples.column("flow")))]
     return flow_spans(flows, samples, run.experiment)
 
 
-def _results(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
-    again = {span.result.flow: span.result for span in spans}
-    if {flow.flow for flow in run.flows} != set(again):
+def _check_results(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
+    computed = {span.result.flow: span.result for span in spans}
+    if {flow.flow for flow in run.flows} != set(computed):
         yield "the flows that have figures are not those that have samples"
         return
     for flow in run.flows:
-        wrong = _different(flow, again[flow.flow])
+        wrong = _first_difference(flow, computed[flow.flow])
         if wrong:
             yield f"flow {flow.flow + 1}: its {wrong} is not what its samples give"
 
 
-def _different(told: FlowResult, worked_out: FlowResult) -> str:
-    """The first figure that is not the same."""
+def _first_difference(reported: FlowResult, computed: FlowResult) -> str:
+    """Return the name of the first differing figure."""
     for name in (
         "throughput_bps",
         "retransmits",
@@ -96,7 +95,7 @@ def _different(told: FlowResult, worked_out: FlowResult) -> str:
         "mean_cwnd_segments",
         "mss",
     ):
-        one, other = getattr(told, name), getattr(worked_out, name)
+        one, other = getattr(reported, name), getattr(computed, name)
         if one is None or not math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
             return name.removesuffix("_bps").removesuffix("_s").replace("_", " ")
     return ""
@@ -106,20 +105,20 @@ class _Flow:
     """The samples of one flow."""
 
     def __init__(self, samples: SampleTable, number: int, rows: list[int]) -> None:
-        """rows: those of the flow, in order."""
+        """Select the flow's `rows` of the table, in order."""
         self.number = number
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
-        # Flows are sampled in turns: as a rule its rows are so many apart, and a slice is quick.
-        apart = rows[1] - rows[0] if len(rows) > 1 else 1
-        regular = range(rows[0], rows[-1] + 1, apart)
-        self._slice = slice(regular.start, regular.stop, apart) if rows == [*regular] else None
+        # Flows are sampled in turns: their rows are usually equidistant, and a slice is fast.
+        stride = rows[1] - rows[0] if len(rows) > 1 else 1
+        regular = range(rows[0], rows[-1] + 1, stride)
+        self._slice = slice(regular.start, regular.stop, stride) if rows == [*regular] else None
 
     def column(self, name: str) -> Sequence[Any]:
         found = self._columns.get(name)
         if found is None:
-            whole: array[Any] = self._samples.column(name)
-            found = [whole[row] for row in self._rows] if self._slice is None else whole[self._slice]
+            values: array[Any] = self._samples.column(name)
+            found = [values[row] for row in self._rows] if self._slice is None else values[self._slice]
             self._columns[name] = found
         return found
 
@@ -131,27 +130,28 @@ def _flows(run: Run) -> list[_Flow]:
     return [_Flow(run.samples, number, rows[number]) for number in sorted(rows)]
 
 
-def _each(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
-    """What `rule` says of each flow."""
+def _for_each_flow(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
+    """Apply the rule to each flow."""
     return (f"flow {flow.number + 1}: {said}" for flow in flows if (said := rule(flow)))
 
 
-def _counter(flow: _Flow) -> str:
-    """None of the kernel's counters goes down."""
+def _check_counters(flow: _Flow) -> str:
+    """Check that no counter of the kernel decreases."""
     for name in _COUNTERS:
         column = flow.column(name)
         if not any(map(gt, column, column[1:])):
             continue
-        # A kernel that does not tell has 0, also between two that it tells.
-        told = [value for value in column if value]
-        if any(map(gt, told, told[1:])):
-            return f"its {name.replace('_', ' ')} go down"
+        # A kernel that does not report the counter has 0, also between two reported values.
+        reported = [value for value in column if value]
+        if any(map(gt, reported, reported[1:])):
+            return f"its {name.replace('_', ' ')} decrease"
     return ""
 
 
 def _growth_between_samples(flow: _Flow) -> float:
-    """How many times as large a window may become between two samples, before a loss that the next one has cut it for:
-    slow start doubles it in a round trip.
+    """Return the factor by which cwnd may grow between two samples: slow start doubles it per RTT.
+
+    A loss may cut the window before the next sample shows the growth.
     """
     times = flow.column("t")
     longest = max((after - before for before, after in pairwise(times)), default=0.0)
@@ -159,30 +159,30 @@ def _growth_between_samples(flow: _Flow) -> float:
     return 2.0 ** min(_MOST_DOUBLINGS, math.ceil(longest / rtt)) if rtt else 2.0**_MOST_DOUBLINGS
 
 
-def _windows(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
+def _check_windows(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     def rule(flow: _Flow) -> str:
         cwnd, unacked, mss, window = (flow.column(name) for name in ("cwnd", "unacked", "mss", "snd_wnd"))
         sent, acked = flow.column("segs_out"), flow.column("bytes_acked")
         growth = _growth_between_samples(flow)
         for have, largest in zip(unacked, accumulate(cwnd, max), strict=True):
             if have > growth * largest + _EXTRA_SEGMENTS:
-                return f"{have} segments are on their way, with a congestion window of {largest} at most"
+                return f"{have} segments are in flight, with a congestion window of {largest} at most"
         if all(window) and not run.experiment.hosts.mss:
             most = max(window)
             for have, size in zip(unacked, mss, strict=True):
-                # Small segments are counted as whole ones: only a backlog of many is looked at.
+                # Small segments count as full ones: check only a large backlog.
                 if (have - _EXTRA_SEGMENTS) * size > 2 * most:
-                    return f"{have} segments are on their way, with a receiver's window of {most} bytes"
+                    return f"{have} segments are in flight, with a receive window of {most} bytes"
         full = max(mss)
-        for out, back in zip(sent, acked, strict=True):
-            if back > (out + _EXTRA_SEGMENTS) * full:
-                return f"{back} bytes were acknowledged of {out} segments"
+        for segments, acknowledged in zip(sent, acked, strict=True):
+            if acknowledged > (segments + _EXTRA_SEGMENTS) * full:
+                return f"{acknowledged} bytes were acknowledged of {segments} segments"
         return ""
 
-    return _each(flows, rule)
+    return _for_each_flow(flows, rule)
 
 
-def _round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
+def _check_round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     experiment = run.experiment
     path = experiment.path
     if path.jitter or path.reorder or any(change.name in ("delay", "jitter") for change in path.changes):
@@ -195,49 +195,49 @@ def _round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
             return f"its smallest RTT is {smallest * 1e3:.4g} ms on a path of {least * 1e3:.4g} ms"
         return ""
 
-    return _each(flows, rule)
+    return _for_each_flow(flows, rule)
 
 
-def _losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
-    """Were as many segments lost as the path drops? What is lost is sent again, so at least so many were."""
+def _check_losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
+    """Check that the flows retransmitted at least as many segments as the path drops."""
     path = run.experiment.path
     if path.changes or path.loss_correlation or path.loss <= 0 or run.experiment.flows.udp_streams:
         return
     forward = [flow for flow in flows if not run.experiment.reversed(flow.number)]
     sent = sum(flow.column("segs_out")[-1] for flow in forward)
-    again = sum(flow.column("retransmits")[-1] for flow in forward)
-    # With offloads one draw is for many segments at once.
-    together = 45 if run.experiment.hosts.offloads else 1
+    retransmitted = sum(flow.column("retransmits")[-1] for flow in forward)
+    # With offloads one draw drops up to 45 segments at once.
+    segments_per_draw = 45 if run.experiment.hosts.offloads else 1
     expected = path.loss * sent
-    spread = math.sqrt(expected * (1 - path.loss) * max(1.0, 2 * path.loss_burst - 1) * together)
+    spread = math.sqrt(expected * (1 - path.loss) * max(1.0, 2 * path.loss_burst - 1) * segments_per_draw)
     unsettled = sum(flow.column("unacked")[-1] for flow in forward)
-    if again + unsettled < expected - _CHANCE_SPREADS * spread - 5:
-        yield f"{again} of {sent} segments were sent again, on a path that drops {path.loss:.3g} of them"
-    if again > sent:
-        yield f"{again} segments were sent again, of {sent}"
+    if retransmitted + unsettled < expected - _CHANCE_SPREADS * spread - 5:
+        yield f"{retransmitted} of {sent} segments were retransmitted, on a path that drops {path.loss:.3g} of them"
+    if retransmitted > sent:
+        yield f"{retransmitted} segments were retransmitted, of {sent}"
 
 
-def _recovery(flow: _Flow) -> str:
-    """Who recovers sends something again."""
+def _check_recovery(flow: _Flow) -> str:
+    """Check that a flow in recovery retransmitted a segment."""
     if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
-        return "its sender was in recovery, and sent nothing again"
+        return "its sender was in recovery, but retransmitted nothing"
     return ""
 
 
-def _spacing(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
-    """A valid run has all of its samples, or nearly all; where some were left out, it is a recording."""
+def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
+    """Check that a valid run has nearly all of its samples: a recording lacks many."""
     if run.fidelity.status != "valid":
         return
     sampled = {f"flow {flow.number + 1}": flow.column("t") for flow in flows}
     sampled["the queue"] = run.queue.column("t")
     for name, times in sampled.items():
         gaps = [after - before for before, after in pairwise(times)]
-        if gaps and (apart := median(gaps)) > _MOST_APART * SAMPLES_APART:
-            lab = f"the lab takes one in {SAMPLES_APART * 1e3:g}"
+        if gaps and (apart := median(gaps)) > _MOST_INTERVALS * SAMPLING_INTERVAL:
+            lab = f"the lab takes one in {SAMPLING_INTERVAL * 1e3:g}"
             yield f"{name}: its samples are {apart * 1e3:.3g} ms apart, and {lab}"
 
 
-def _path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
+def _check_path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
     too_much = capacity.queue_excess(run.experiment, run.queue)
     if not too_much and spans:
         too_much = capacity.flow_excess(run.experiment, spans, run.udp)
@@ -245,15 +245,15 @@ def _path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
         yield too_much
 
 
-def _times(run: Run) -> Iterator[str]:
+def _check_times(run: Run) -> Iterator[str]:
     experiment = run.experiment
     last = run.sampled_until
     if experiment.flows.bytes is None and run.experiment_s < experiment.seconds * (1 - 0.01):
-        yield f"it took {run.experiment_s:.4g} s of {experiment.seconds:g}, and is whole"
-    if last > run.experiment_s + _LATE:
+        yield f"it took {run.experiment_s:.4g} s of {experiment.seconds:g}, but is marked complete"
+    if last > run.experiment_s + _MOST_LATE:
         yield f"its last sample is of {last:.4g} s, after its end at {run.experiment_s:.4g} s"
     if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
         yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
     times = run.queue.column("t")
     if any(after < before for before, after in pairwise(times)):
-        yield "the times of its queue go back"
+        yield "the times of its queue decrease"

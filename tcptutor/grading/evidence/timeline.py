@@ -1,4 +1,4 @@
-"""What was done on each page, in the order of the journal. Pure: the same from a journal and from a hand-in."""
+"""A student's actions on each page, in the order of the journal. Pure: the same from a journal and from a hand-in."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tcptutor.journal.events import (
 from tcptutor.journal.fold import Enrolment
 
 MOST_TRIES = 50
-"""Responses to one activity that are looked at: what is right after so many is worth nothing."""
+"""Responses to one activity that are marked; a right one after as many attempts is worth nothing."""
 
 
 class TimedResponse(NamedTuple):
     """A response to an activity."""
 
     serial: int
-    """Of its event."""
+    """Serial of its event."""
     at: str
     activity: str
     response: Response
@@ -49,41 +49,41 @@ class TimedHint(NamedTuple):
 
 @dataclass
 class TimedRun:
-    """A run of a page, from its begin to its end."""
+    """A run of a page, from its start to its end."""
 
     id: str
     begun: int
-    """Serial of the event of its begin."""
+    """Serial of the event of its start."""
     started: str
     experiment: str
     seed: int
     changed_from: str
-    """The run of which it is a what-if; empty for a run of the page's own."""
+    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
     ended: int = 0
-    """Serial of the event of its end; 0 while there is none."""
+    """Serial of the event of its end; 0 before that."""
     ended_at: str = ""
     complete: bool = False
     file: str = ""
     digest: str = ""
-    """SHA-256 of its file; empty where it was not noted."""
+    """SHA-256 of its file; empty in old events."""
 
     @property
-    def counts(self) -> bool:
-        """Whether it went to its end, as a run of the page's own, and left a file."""
+    def is_counted(self) -> bool:
+        """Return whether it is a complete run of the page's own experiment, with a file."""
         return self.complete and bool(self.file) and not self.changed_from
 
 
 class TimedSession(NamedTuple):
-    """A session in which all goals of a page were reached by hand."""
+    """A session in which the student reached all goals of a page by hand."""
 
     serial: int
-    """Of its event."""
+    """Serial of its event."""
     activity: str
     record: SessionRecord
 
     @property
     def runs(self) -> list[TimedRun]:
-        """Those that came of it and left a file."""
+        """Return the session's runs that left a file."""
         digests = self.record.digests
         return [
             TimedRun(id, self.serial, "", "", 0, "", file=f"{id}.tcprun", digest=digests[id])
@@ -94,54 +94,54 @@ class TimedSession(NamedTuple):
 
 @dataclass
 class PageTimeline:
-    """What was done on one page: to be asked once all of it is there."""
+    """The actions on one page. Read it only when all events are added."""
 
     responses: list[TimedResponse] = field(default_factory=list)
     hints: list[TimedHint] = field(default_factory=list)
     runs: list[TimedRun] = field(default_factory=list)
     sessions: list[TimedSession] = field(default_factory=list)
 
-    def of(self, activity: str) -> list[TimedResponse]:
-        """The first responses to it, MOST_TRIES of them at most."""
+    def responses_to(self, activity: str) -> list[TimedResponse]:
+        """Return the first responses to an activity, at most MOST_TRIES."""
         return self._by_activity.get(activity, [])
 
     @cached_property
     def _by_activity(self) -> dict[str, list[TimedResponse]]:
         found: dict[str, list[TimedResponse]] = {}
         for each in self.responses:
-            of_it = found.setdefault(each.activity, [])
-            if len(of_it) < MOST_TRIES:
-                of_it.append(each)
+            responses = found.setdefault(each.activity, [])
+            if len(responses) < MOST_TRIES:
+                responses.append(each)
         return found
 
     def hints_before(self, activity: str, serial: int) -> list[TimedHint]:
-        """Hints of it that were shown before that event."""
+        """Return the hints of an activity that were shown before an event."""
         return [each for each in self.hints if each.activity == activity and each.serial < serial]
 
     @cached_property
-    def whole_runs(self) -> list[TimedRun]:
-        """Those that count, by their ends."""
-        return sorted((run for run in self.runs if run.counts), key=lambda run: run.ended)
+    def complete_runs(self) -> list[TimedRun]:
+        """Return the runs that count, in the order of their ends."""
+        return sorted((run for run in self.runs if run.is_counted), key=lambda run: run.ended)
 
     def run_before(self, serial: int) -> TimedRun | None:
-        """The latest whole run that had ended before that event."""
-        at = bisect_left(self.whole_runs, serial, key=lambda run: run.ended)
-        return self.whole_runs[at - 1] if at else None
+        """Return the latest complete run that had ended before an event."""
+        at = bisect_left(self.complete_runs, serial, key=lambda run: run.ended)
+        return self.complete_runs[at - 1] if at else None
 
     def session_before(self, activity: str, serial: int) -> TimedSession | None:
-        """The latest session that had reached its goals before that event."""
+        """Return the latest session that had reached its goals before an event."""
         found = (
             each for each in reversed(self.sessions) if each.activity == activity and each.serial < serial
         )
         return next(found, None)
 
     def run_after(self, serial: int) -> TimedRun | None:
-        """The first whole run that was begun after that event."""
-        return next((run for run in self.whole_runs if run.begun > serial), None)
+        """Return the first complete run that began after an event."""
+        return next((run for run in self.complete_runs if run.begun > serial), None)
 
 
 class BackwardStep(NamedTuple):
-    """A place where the clock was earlier than before."""
+    """An event at which the clock was earlier than before."""
 
     serial: int
     seconds: float
@@ -149,32 +149,32 @@ class BackwardStep(NamedTuple):
 
 @dataclass
 class Timeline:
-    """All that was done."""
+    """All actions of a student."""
 
     pages: dict[tuple[str, str], PageTimeline] = field(default_factory=dict)
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
-    """With the serial of the event of each."""
+    """Each with the serial of its event."""
     backward: list[BackwardStep] = field(default_factory=list)
-    unread: int = 0
+    unknown_events: int = 0
     """Events of kinds that this version does not know."""
 
     def page(self, module: str, step: str) -> PageTimeline:
-        """That of a page; an empty one where nothing was done."""
+        """Return a page's timeline; an empty one for an untouched page."""
         return self.pages.get((module, step)) or PageTimeline()
 
     @property
     def enrolment(self) -> Enrolment | None:
-        """The latest."""
+        """Return the latest enrolment."""
         return self.enrolments[-1][1] if self.enrolments else None
 
     def enrolled_at(self, serial: int) -> Enrolment | None:
-        """The enrolment that held at that event."""
+        """Return the enrolment in effect at an event."""
         at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
         return self.enrolments[at - 1][1] if at else None
 
 
 def timeline(events: Iterable[StoredEvent]) -> Timeline:
-    """From the first event on."""
+    """Build the timeline from all events."""
     reader = _Reader()
     for stored in events:
         reader.take(stored)
@@ -190,7 +190,7 @@ class _Reader:
     def take(self, stored: StoredEvent) -> None:
         event = decode(stored.data)
         if event is None:
-            self.found.unread += 1
+            self.found.unknown_events += 1
             return
         self._take(stored.serial, event)
 
@@ -217,13 +217,13 @@ class _Reader:
             case Worked(module=module, step=step, activity=activity, session=record):
                 self._page(module, step).sessions.append(TimedSession(serial, activity, record))
             case _:
-                pass  # whether a prediction was answered is worked out anew
+                pass  # marking computes the answers to predictions again
 
     def _page(self, module: str, step: str) -> PageTimeline:
         return self.found.pages.setdefault((module, step), PageTimeline())
 
     def _clock(self, serial: int, event: JournalEvent) -> None:
-        # A run's begin has the time that stands in the run, a little before.
+        # The event of a run's start has the run's own time, slightly earlier.
         if isinstance(event, RunBegun):
             return
         at = moment(event.at)

@@ -11,9 +11,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import DataTable, Static
 
-from tcptutor.grading.anonymous import anonymous
-from tcptutor.grading.survey import Survey
-from tcptutor.grading.views import TableView, views
+from tcptutor.grading.survey import Survey, anonymize
+from tcptutor.grading.views import TableView, table_views
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
@@ -45,12 +44,12 @@ class ClassScreen(TutorScreen):
     def __init__(self, found: Survey, *, hidden: bool = False) -> None:
         super().__init__()
         self._survey, self._anonymous = found, hidden
-        self._views = views(self._visible_survey)
+        self._views = table_views(self._visible_survey)
         self._index = 0
 
     @property
     def _visible_survey(self) -> Survey:
-        return anonymous(self._survey) if self._anonymous else self._survey
+        return anonymize(self._survey) if self._anonymous else self._survey
 
     def compose(self) -> ComposeResult:
         yield TopBar()
@@ -118,5 +117,5 @@ class ClassScreen(TutorScreen):
 
     def action_hide(self) -> None:
         self._anonymous = not self._anonymous
-        self._views = views(self._visible_survey)
+        self._views = table_views(self._visible_survey)
         self._show()

@@ -16,11 +16,11 @@ from tcptutor.base import archive
 from tcptutor.base.printable import is_printable
 from tcptutor.course.model import Course
 from tcptutor.grading import web
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import read_key
-from tcptutor.grading.formats import FORMATS, formatted
+from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import GradedFile
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.survey import survey
 from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, export_events, link
 from tcptutor.run import load
@@ -40,11 +40,11 @@ def _course() -> Course:
 
 
 def _hand_in(path: Path) -> None:
-    with opened_hand_in(path) as hand_in:
-        found = grade(hand_in, _course())
+    with open_hand_in(path) as hand_in:
+        found = grade_hand_in(hand_in, _course())
     assert is_printable(msgspec.json.encode(found).decode(), lines=True)
     for kind in FORMATS:
-        text = formatted([GradedFile(path.name, found)], kind)
+        text = format_grades([GradedFile(path.name, found)], kind)
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
     told = survey([GradedFile(path.name, found)], _course())
@@ -77,7 +77,7 @@ def _packed(run: bytes) -> bytes:
 def _parts() -> _Parts:
     with tempfile.TemporaryDirectory() as folder:
         path = handed_in("ada", Path(folder))
-        with opened_hand_in(path) as hand_in:
+        with open_hand_in(path) as hand_in:
             manifest, stored = hand_in.manifest, list(hand_in.events)
     # Without the digest of the run's file, what is changed in it is looked at.
     events = [decode(each.data) for each in stored]

@@ -11,9 +11,9 @@ import pytest
 from tcptutor.course.goals import session_record
 from tcptutor.course.goals.session_record import SessionLog, SessionRecord, StateEntry, judged
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.grading.evidence.hand_in import opened_hand_in
+from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
-from tcptutor.grading.marking import grade
+from tcptutor.grading.marking import grade_hand_in
 from tcptutor.run import Run, load
 from tcptutor.run.ended import Finished
 from tcptutor.wire.protocol import CommandEnded, Event, RunDetected, Samples
@@ -24,8 +24,8 @@ DELAYED = state({"delay": 0.04}, {"s1-eth2": (netem(delay=0.04),)})
 
 
 def _mark(tmp_path: Path, do: Callable[[Student], object]) -> ActivityMark:
-    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
-        found = grade(hand_in, course(), KEY.code)
+    with open_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+        found = grade_hand_in(hand_in, course(), KEY.code)
     return next(mark for mark in found.marks if mark.activity == "shell")
 
 
@@ -38,7 +38,7 @@ def test_what_the_kernel_held_is_judged_anew(tmp_path: Path) -> None:
 def test_goals_that_the_kernel_never_held_are_refused(tmp_path: Path) -> None:
     mark = _mark(tmp_path, lambda one: one.works(delay=0.02))
     assert (mark.outcome, mark.marks) == ("refused", 0)
-    assert mark.reason == "what the kernel held does not show this goal: The path delays data by 40 ms"
+    assert mark.reason == "the recorded kernel state does not show this goal: The path delays data by 40 ms"
 
 
 def test_a_response_without_a_session_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tcptutor.base import archive
 from tcptutor.base.errors import TutorError
-from tcptutor.grading.evidence.hand_in import HandInManifest, opened_hand_in, write_hand_in
+from tcptutor.grading.evidence.hand_in import HandInManifest, open_hand_in, write_hand_in
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.run import load
 from tests.grading.evidence.student import RUNS, SWEPT, Student, handed_in
@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_was_done_is_in_it(file: Path) -> None:
-    with opened_hand_in(file) as hand_in:
+    with open_hand_in(file) as hand_in:
         line = timeline(hand_in.events)
         assert line.enrolment is not None
         assert line.enrolment.student == hand_in.manifest.student == "ada"
@@ -51,7 +51,7 @@ def test_any_tool_opens_it(file: Path) -> None:
 
 
 def test_it_says_nothing_of_the_computer_but_its_kind(file: Path) -> None:
-    with opened_hand_in(file) as hand_in:
+    with open_hand_in(file) as hand_in:
         assert sorted(hand_in.manifest.machine) == ["machine", "python", "system"]
 
 
@@ -61,11 +61,11 @@ def test_a_run_whose_file_is_gone_is_missing_and_said(tmp_path: Path) -> None:
         for path in (one.folder / "runs").glob("*.tcprun"):
             path.unlink()
 
-    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+    with open_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
         assert hand_in.run_ids == frozenset()
         (said,) = hand_in.manifest.missing
     assert said.startswith("small/ran: the file of the run ")
-    assert said.endswith(" is gone: run it again")
+    assert said.endswith(" is missing: run it again")
 
 
 def test_earlier_runs_are_in_it_where_an_answer_was_read_off_them(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_earlier_runs_are_in_it_where_an_answer_was_read_off_them(tmp_path: Path
         later.id = "later"
         one.runs(later)
 
-    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+    with open_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
         assert len(hand_in.run_ids) == 2
         assert "later" in hand_in.run_ids
 
@@ -84,7 +84,7 @@ def test_what_is_not_printable_is_written_as_escapes(tmp_path: Path) -> None:
     path = tmp_path / "x.tcphandin"
     manifest = HandInManifest(tcptutor="1", made="", student="\x1b]52;c;x\x07", title="\u202e")
     write_hand_in(path, manifest, [], [])
-    with opened_hand_in(path) as hand_in:
+    with open_hand_in(path) as hand_in:
         assert hand_in.manifest.student == "\\x1b]52;c;x\\x07"
         assert hand_in.manifest.title == "\\u202e"
 
@@ -125,7 +125,7 @@ HOSTILE = {
 def test_what_is_no_hand_in_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.tcphandin"
     path.write_bytes(content)
-    with pytest.raises(TutorError) as caught, opened_hand_in(path):
+    with pytest.raises(TutorError) as caught, open_hand_in(path):
         pass
     assert str(path) in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
@@ -138,22 +138,22 @@ def test_links_and_devices_are_refused(kind: str, tmp_path: Path) -> None:
     member.type, member.linkname = getattr(tarfile, kind), "/etc/passwd"
     path = tmp_path / "x.tcphandin"
     path.write_bytes(HEAD + member.tobuf(tarfile.USTAR_FORMAT) + archive.end())
-    with pytest.raises(TutorError, match="is not a hand-in, or damaged"), opened_hand_in(path):
+    with pytest.raises(TutorError, match="is not a hand-in, or damaged"), open_hand_in(path):
         pass
 
 
 def test_a_missing_file_and_a_device_are_told(tmp_path: Path) -> None:
     for path in (tmp_path / "none", Path("/dev/zero"), tmp_path):
-        with pytest.raises(TutorError, match=str(path)), opened_hand_in(path):
+        with pytest.raises(TutorError, match=str(path)), open_hand_in(path):
             pass
 
 
 DAMAGED = {
-    "not packed": (b'{"id":"x"}', "is not packed as ours are, or damaged"),
-    "cut": (lzma.compress(b'{"id":"x"}')[:-9], "is not packed as ours are, or damaged"),
+    "not packed": (b'{"id":"x"}', "is damaged, or not packed by tcptutor"),
+    "cut": (lzma.compress(b'{"id":"x"}')[:-9], "is damaged, or not packed by tcptutor"),
     "another thing": (lzma.compress(b'{"id":"x"}'), r"runs/x\.json\.xz is not a run file, or damaged"),
     "bomb": (lzma.compress(bytes(200 << 20), preset=0), "are larger than those of any course"),
-    "wants memory": (lzma.compress(b'{"id":"x"}', preset=9), "is not packed as ours are, or damaged"),
+    "wants memory": (lzma.compress(b'{"id":"x"}', preset=9), "is damaged, or not packed by tcptutor"),
 }
 
 
@@ -161,7 +161,7 @@ DAMAGED = {
 def test_a_damaged_run_is_told_where_it_is_asked_for(content: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.tcphandin"
     path.write_bytes(HEAD + archive.member("runs/x.json.xz", content) + archive.end())
-    with opened_hand_in(path) as hand_in:
+    with open_hand_in(path) as hand_in:
         assert hand_in.run_ids == {"x"}
         with pytest.raises(TutorError, match=said):
             hand_in.run("x")
@@ -170,7 +170,7 @@ def test_a_damaged_run_is_told_where_it_is_asked_for(content: bytes, said: str, 
 
 
 def test_all_runs_together_are_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened_hand_in(file) as hand_in:
+    with open_hand_in(file) as hand_in:
         id = min(hand_in.run_ids)
         hand_in.run(id)
         monkeypatch.setattr("tcptutor.grading.evidence.hand_in._MOST_TEXTS", 1 << 20)
@@ -185,9 +185,9 @@ def test_a_run_whose_file_was_changed_is_missing_and_said(tmp_path: Path) -> Non
         (path,) = (one.folder / "runs").glob("*.tcprun")
         path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()) + b" "))
 
-    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+    with open_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
         (said,) = hand_in.manifest.missing
-    assert said.endswith(" is not as it was written: run it again")
+    assert said.endswith(" was changed: run it again")
 
 
 def test_another_packing_of_a_run_is_the_same_run(tmp_path: Path) -> None:
@@ -198,17 +198,17 @@ def test_another_packing_of_a_run_is_the_same_run(tmp_path: Path) -> None:
         (path,) = (one.folder / "runs").glob("*.tcprun")
         path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 1))
 
-    with opened_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
+    with open_hand_in(handed_in("ada", tmp_path, do)) as hand_in:
         assert hand_in.manifest.missing == ()
         assert len(hand_in.run_ids) == 1
 
 
 def test_a_journal_that_does_not_hold_together_is_read_as_far_as_it_does(file: Path, tmp_path: Path) -> None:
-    with opened_hand_in(file) as hand_in:
+    with open_hand_in(file) as hand_in:
         events = list(hand_in.events)
     damaged = [*events[:4], *events[5:]]
     path = tmp_path / "x.tcphandin"
     write_hand_in(path, HandInManifest(tcptutor="1", made="", events=len(damaged)), damaged, [])
-    with opened_hand_in(path) as hand_in:
+    with open_hand_in(path) as hand_in:
         assert len(hand_in.events) == 4
         assert hand_in.broken == "event 5 is not as it was written, or one before it is missing"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.base import places
-from tcptutor.grading.evidence.physics import SAMPLES_APART, impossibilities
+from tcptutor.grading.evidence.physics import SAMPLING_INTERVAL, impossibilities
 from tcptutor.run import QueueTable, load
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import RunExperiment
@@ -41,7 +41,7 @@ def test_a_recording_cannot_be_passed_off_as_a_run(path: Path) -> None:
 
 
 def test_samples_are_as_far_apart_as_the_lab_takes_them() -> None:
-    assert 1 / RunExperiment(Experiment(name="any")).sample_hz == SAMPLES_APART
+    assert 1 / RunExperiment(Experiment(name="any")).sample_hz == SAMPLING_INTERVAL
 
 
 def test_a_run_may_miss_a_few_samples() -> None:

@@ -1,4 +1,4 @@
-"""Which of a student's runs a hand-in needs: those that marks are given by, and no others."""
+"""The runs that a hand-in must contain: the runs that marks are based on, and no others."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun
 from tcptutor.run import Run
 
 MOST_SWEPT = 60
-"""Run files of a page that are looked into for runs of its sweep: the latest ones, as the page itself does."""
+"""Latest run files of a page that are searched for runs of its sweep, as on the page itself."""
 
 MOST_BY_HAND = 20
-"""Runs of one session that its goals are judged by: the latest ones."""
+"""Latest runs of one session that its goals are judged by."""
 
 
-def wanted_runs(
+def required_runs(
     step: Step, shared: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun]:
-    """The runs of a page that its activities are marked by, each once; `load` reads one, and gives None for one whose
-    file is gone.
+    """Yield the runs of a page that its activities are marked by, each once.
 
-    step: as the student has it; shared: as everybody has it who is in no course, and the student before enrolling.
+    Args:
+        step: The student's own page.
+        shared: The page outside graded courses, which the student had before enrolling.
+        page: The student's actions on the page.
+        load: Reads a run; returns None where its file is missing.
     """
-    seen: set[str] = set()
+    yielded: set[str] = set()
     for run in _with_repeats(step, shared, page, load):
-        if run is not None and run.id not in seen:
-            seen.add(run.id)
+        if run is not None and run.id not in yielded:
+            yielded.add(run.id)
             yield run
 
 
@@ -43,42 +46,42 @@ def _with_repeats(
     for activity in step.activities:
         match activity:
             case RunActivity():
-                yield next(reversed(page.whole_runs), None)
+                yield next(reversed(page.complete_runs), None)
             case SweepActivity():
-                yield from _swept(activity, shared.sweep or activity, page, load)
+                yield from _sweep_runs(activity, shared.sweep or activity, page, load)
             case ExploreActivity():
-                yield from _turned(activity, page, load)
+                yield from _challenge_runs(activity, page, load)
             case ShellActivity():
-                yield from _worked(activity, page)
+                yield from _session_runs(activity, page)
             case _ if activity.against_run:
                 yield from _marked_against(activity, page)
 
 
 def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun | None]:
-    for given in page.of(activity.id):
-        # What is predicted is measured by the run after it, what is read off by the one before.
+    for given in page.responses_to(activity.id):
+        # The run after a prediction measures it; a value is read off the run before the answer.
         yield page.run_after(given.serial) if isinstance(activity, Predict) else page.run_before(given.serial)
         if isinstance(activity, Predict):
             return
 
 
-def _worked(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
-    """The runs of the session in which all goals were reached for the first time."""
-    first = next((each for each in page.of(shell.id) if each.response.correct), None)
+def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
+    """Yield the runs of the session in which all goals were first reached."""
+    first = next((each for each in page.responses_to(shell.id) if each.response.correct), None)
     session = page.session_before(shell.id, first.serial) if first else None
     if session is not None:
         yield from session.runs[-MOST_BY_HAND:]
 
 
-def _swept(
+def _sweep_runs(
     sweep: SweepActivity,
     shared: SweepActivity,
     page: PageTimeline,
     load: Callable[[TimedRun], Run | None],
 ) -> Iterator[TimedRun]:
-    """For each value and seed the latest run."""
-    missing = [(own, of_all) for (_, own), (_, of_all) in zip(sweep.cells(), shared.cells(), strict=True)]
-    for run in page.whole_runs[: -MOST_SWEPT - 1 : -1]:
+    """Yield the latest run of each value and seed."""
+    missing = [(own, common) for (_, own), (_, common) in zip(sweep.cells(), shared.cells(), strict=True)]
+    for run in page.complete_runs[: -MOST_SWEPT - 1 : -1]:
         if not missing:
             return
         found = load(run)
@@ -92,18 +95,18 @@ def _swept(
             yield run
 
 
-def _turned(
+def _challenge_runs(
     challenge: ExploreActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
-    """The run of the best response that was right, and of the latest one; and those with nothing changed before."""
-    given = page.of(challenge.id)
+    """Yield the runs of the best right response and of the latest one, and their unchanged start runs."""
+    given = page.responses_to(challenge.id)
     right = [each for each in given if each.response.correct]
     best = min(right, key=lambda each: each.response.value or 0.0, default=None)
     for response in (best, given[-1] if given else None):
         if response is None:
             continue
         yield page.run_before(response.serial)
-        for run in reversed(page.whole_runs):
+        for run in reversed(page.complete_runs):
             if challenge.needs_start_run and run.ended < response.serial and _is_start(challenge, load(run)):
                 yield run
                 break
