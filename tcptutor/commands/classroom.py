@@ -16,7 +16,7 @@ from tcptutor.grading import web
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.formats import format_grades
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
-from tcptutor.grading.views import TableView
+from tcptutor.grading.views import TableView, table_views
 
 
 class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -395,7 +395,7 @@ def test_an_answer_of_another_student_is_to_other_numbers(tmp_path: Path) -> Non
     for name in ("ada", "bob"):
         with open_hand_in(handed_in(name, tmp_path / name)) as hand_in:
             page = timeline(hand_in.events).page("small", "asked")
-        drawn[name] = page.of("how-much")[0].response
+        drawn[name] = page.responses_to("how-much")[0].response
     assert drawn["ada"].draw != drawn["bob"].draw
     assert drawn["ada"].given != drawn["bob"].given
 

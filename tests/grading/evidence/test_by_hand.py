@@ -75,7 +75,7 @@ def test_what_no_network_has_is_refused(tmp_path: Path) -> None:
 
     mark = _mark(tmp_path, do)
     assert mark.outcome == "refused"
-    assert mark.reason.startswith("what the session tells of cannot be")
+    assert mark.reason.startswith("the recorded session is impossible")
 
 
 def _record(events: list[Event], run: Run | None = None) -> SessionRecord:
