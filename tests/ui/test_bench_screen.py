@@ -64,7 +64,7 @@ async def test_what_cannot_be_run_is_told_at_the_knob_and_nothing_runs(make_app,
         await opened(pilot)
         await pilot.press("down", "down")
         await typed(pilot, "900ms")
-        await until_text(pilot, "✗ jitter: larger than the delay it")
+        await until_text(pilot, "✗ jitter: larger than the delay")
         await until_text(pilot, "✗ these settings cannot be run, so this is of the last ones that could")
         assert "expected 23.2 Mbit/s" in text(app)
         await pilot.press("r")

@@ -51,7 +51,7 @@ async def test_a_page_names_the_lab_of_its_own_run_and_the_first_screen_the_mach
         live = await run(pilot, "r")
         live.run.environment = HOST
         # Another run moved the lab meanwhile, elsewhere.
-        app.bench._tell(LabState("ready", msgspec.structs.replace(GUEST, clock="real")))
+        app.bench._set_state(LabState("ready", msgspec.structs.replace(GUEST, clock="real")))
         await until_text(pilot, f"{place(HOST)} · ready")
         await pilot.press("m")
         await until_text(pilot, "Experiments run in a virtual machine. Ready.")
@@ -62,9 +62,9 @@ async def test_a_lab_that_is_gone_is_told_on_the_first_screen(make_app) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "Experiments run in a virtual machine. Ready.")
-        app.bench._tell(LabState("none", problem="QEMU is gone"))
+        app.bench._set_state(LabState("none", problem="QEMU is gone"))
         await until_text(pilot, "No experiment can run here.")
         await until_text(pilot, "QEMU is gone")
-        app.bench._tell(LabState("starting"))
-        app.bench._tell(LabState("ready", HOST))
+        app.bench._set_state(LabState("starting"))
+        app.bench._set_state(LabState("ready", HOST))
         await until(pilot, lambda: "own Linux kernel, in real time. Ready." in text(app))
