@@ -49,7 +49,7 @@ class CellGrid(pyte.Screen):
         self.history: deque[Row] = deque(maxlen=HISTORY)
         """Scrollback, oldest line first."""
         self.scrolled = 0
-        """Lines scrolled off since the start, including those already dropped from `history`."""
+        """Lines scrolled off since the start, including lines already dropped from `history`."""
         self._last = ""
         super().__init__(columns, lines)
 
@@ -99,12 +99,12 @@ class CellGrid(pyte.Screen):
             self._last = character
 
     def _blank_left_half(self, row: Row, x: int) -> None:
-        """Blank the left half of a double-width character whose right half is overwritten."""
+        """Blank the left half of a double-width character after overwriting its right half."""
         if row[x].data and row[x + 1].data == "":
             row[x] = row[x]._replace(data=" ")
 
     def _blank_right_half(self, row: Row, x: int) -> None:
-        """Blank the right half of a double-width character whose left half is overwritten."""
+        """Blank the right half of a double-width character after overwriting its left half."""
         right = row.get(x + 1)
         if right is not None and right.data == "" and row[x].data != "":
             row[x + 1] = right._replace(data=" ")
@@ -162,7 +162,7 @@ class CellGrid(pyte.Screen):
 
     @property
     def default_char(self) -> Char:
-        """pyte's name for an untouched cell."""
+        """Default cell; the name is pyte's."""
         return BLANK
 
     @property

@@ -75,7 +75,7 @@ def encode_paste(text: str, *, bracketed: bool) -> bytes:
 
 
 def encode_wheel(up: bool, column: int, line: int, *, sgr: bool) -> bytes:
-    """Return a mouse report for one notch of the wheel at a cell, counted from 0."""
+    """Return a mouse report for a wheel notch at a cell, counted from 0."""
     button = 64 if up else 65
     if sgr:
         return f"\x1b[<{button};{column + 1};{line + 1}M".encode()
@@ -85,5 +85,5 @@ def encode_wheel(up: bool, column: int, line: int, *, sgr: bool) -> bytes:
 
 
 def encode_wheel_as_arrows(up: bool, *, application: bool) -> bytes:
-    """Return arrow keys for one notch of the wheel, for alternate-screen programs without mouse support."""
+    """Return arrow keys for a wheel notch, for alternate-screen programs without mouse support."""
     return WHEEL_LINES * encode_key("up" if up else "down", application=application)

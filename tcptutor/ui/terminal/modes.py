@@ -20,7 +20,7 @@ class DualScreen(CellGrid):
 
     def __init__(self, columns: int, lines: int) -> None:
         self._primary: dict[int, Row] | None = None
-        """Lines of the primary screen while the alternate one is shown."""
+        """Lines of the primary screen while the alternate screen is visible."""
         self._saved: dict[bool, Savepoint] = {}
         """Saved cursors, keyed by whether the alternate screen was shown."""
         super().__init__(columns, lines)
@@ -31,7 +31,7 @@ class DualScreen(CellGrid):
         return self._primary is not None
 
     def save_cursor(self) -> None:
-        """Save the cursor of the current screen: xterm keeps one per screen where pyte has a stack."""
+        """Save the cursor of the current screen: xterm has a cursor per screen where pyte has a stack."""
         super().save_cursor()
         self._saved[self.alternate] = self.savepoints.pop()
 
@@ -139,7 +139,7 @@ def _copy_cursor(cursor: Cursor) -> Cursor:
 
 
 def _remove_top_rows(rows: dict[int, Row], away: int, lines: int) -> list[Row]:
-    """Remove `away` rows at the top, keep the next `lines` rows, and return the removed ones."""
+    """Remove `away` rows at the top, shift the next `lines` rows up, and return the removed rows."""
     removed = [rows.pop(y, Row(BLANK)) for y in range(away)]
     for y in range(lines):
         row = rows.pop(y + away, None)

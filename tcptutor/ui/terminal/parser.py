@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 MAX_SEQUENCE = 1024
-"""Maximum length of a control sequence, in characters; longer ones are discarded."""
+"""Maximum length of a control sequence, in characters; the parser discards longer sequences."""
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
 _BODY = re.compile(r"[\x00-\x17\x19\x1c-\x3f\x7f]*")
@@ -46,8 +46,8 @@ class Actions(Protocol):
         """Execute a control sequence (CSI).
 
         Args:
-            private: One of `<=>?`, or empty.
-            parameters: None for an omitted parameter; the first part of one with subparameters (`4:3`).
+            private: A character of `<=>?`, or empty.
+            parameters: None for an omitted parameter; only the first subparameter of `4:3`.
             kind: Intermediates and final character.
         """
 
@@ -59,7 +59,7 @@ class Parser:
         self._actions = actions
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._pending = ""
-        """Incomplete sequence kept for the next chunk."""
+        """Incomplete sequence, continued by the next chunk."""
         self._string = ""
         """Opening character of the string being discarded; empty outside strings."""
 

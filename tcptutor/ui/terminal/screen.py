@@ -91,7 +91,7 @@ class TerminalScreen(DualScreen):
 
     @property
     def inverse(self) -> bool:
-        """Whether the whole screen is in reverse video (DECSCNM)."""
+        """Whether the screen is in reverse video (DECSCNM)."""
         return modes.DECSCNM in self.mode
 
     def row(self, line: int, back: int = 0) -> tuple[StyledText, ...]:
@@ -240,7 +240,7 @@ _METHODS = {
     "M": "delete_lines", "P": "delete_characters", "X": "erase_characters", "`": "cursor_to_column",
     "a": "cursor_forward", "d": "cursor_to_line", "e": "cursor_down", "f": "cursor_position",
 }  # fmt: skip
-"""Method for each final character that takes one or two numbers."""
+"""Method for each final character with at most two numbers."""
 
 
 def _first(numbers: list[int | None]) -> int:

@@ -23,10 +23,10 @@ class TopBar(Widget):
         self._place = self._pages = ""
         self._lab = ""
         self.seen_at = math.inf
-        """Monotonic time in seconds of the first drawing: a key pressed earlier was meant for another screen."""
+        """Monotonic time of the first drawing, s; a key pressed earlier was meant for another screen."""
 
     def show_place(self, place: str, pages: str = "") -> None:
-        """Show the current place; `pages` is one sign per page, done or not."""
+        """Show the current place; `pages` has a sign per page, done or not."""
         if (place, pages) != (self._place, self._pages):
             self._place, self._pages = place, pages
             self.refresh()
@@ -52,7 +52,7 @@ class TopBar(Widget):
 
 
 class KeyBar(Widget):
-    """One line of active keys, as currently bound; a click presses the key.
+    """Line of active keys, as currently bound; a click presses the key.
 
     Textual's own footer has a widget for each key; a single line costs a tenth of the bytes.
     """
@@ -63,7 +63,7 @@ class KeyBar(Widget):
         self._right = ""
 
     def show_keys(self, keys: tuple[FooterKey, ...]) -> None:
-        """Show keys in this order; the last ones are dropped if they do not fit."""
+        """Show keys in this order, without the last keys if they do not fit."""
         if keys != self._keys:
             self._keys = keys
             self.refresh()

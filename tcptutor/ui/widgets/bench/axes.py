@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 GUTTER = 11
-"""Columns left of every time axis for scales and labels; the last one is the axis itself, or blank."""
+"""Columns left of every time axis for scales and labels; the last column is the axis itself, or blank."""
 
 MARGIN = 14
 """Columns right of every time axis for labels and figures."""
@@ -83,9 +83,9 @@ def ticks(upper: float, number: int) -> list[float]:
 
 
 def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
-    """Return round positions on a logarithmic axis, at most `number` unless decades alone are more.
+    """Return round positions on a logarithmic axis, at most `number` unless there are more decades.
 
-    Tries 1, 2 and 5 times each power of ten, then 1 and 3 times, then powers alone.
+    Tries 1, 2 and 5 times each power of ten, then 1 and 3 times, then only powers.
     """
     powers = range(math.floor(math.log10(lower) + 1e-9), math.ceil(math.log10(upper) - 1e-9) + 1)
     found: list[float] = []

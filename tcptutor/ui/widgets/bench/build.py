@@ -85,7 +85,7 @@ def _near_references(
 
 
 def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
-    """Return short names: flow number, or sending host if each pair has one flow; with algorithm if they differ."""
+    """Return short names: flow number, or sending host if pairs have a single flow; algorithm if mixed."""
     ordered = sorted(flows)
     algorithms = {flow: experiment.algorithm(flow) for flow in ordered}
     mixed = len(set(algorithms.values())) > 1

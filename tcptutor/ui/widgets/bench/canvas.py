@@ -73,7 +73,7 @@ def thick(pattern: Pattern) -> Pattern:
 
 @dataclass
 class Layer:
-    """Dots of one line; rows count from the bottom."""
+    """Dots of a line; rows count from the bottom."""
 
     style: str
     width: int
@@ -118,11 +118,10 @@ class Layer:
 def compose(
     background: Sequence[Layer], flows: Sequence[Layer], width: int, height: int
 ) -> list[list[Cell | None]]:
-    """Return rows of cells from the top, None for an empty one.
+    """Return rows of cells from the top, None for an empty cell.
 
-    Of the layers under the flows, the last one with dots takes the cell, unless a flow has dots there. Where
-    flows overlap, all their dots are drawn, in the color of the flow with most dots in the cell, alternating
-    among equals.
+    The topmost layer with dots fills a cell, unless a flow has dots there. Where flows overlap, the cell has
+    the dots of all, in the color of the flow with most dots, alternating among equals.
     """
     rows: list[list[Cell | None]] = [[None] * width for _ in range(height)]
     for column in range(width):

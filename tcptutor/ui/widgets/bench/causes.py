@@ -43,7 +43,7 @@ PHASES: dict[PhaseName, tuple[str, str]] = {
     "slow-start": ("slow start", "/"),
     "congestion-avoidance": ("avoidance", "·"),
 }
-"""Name and mark of each phase, by priority within a column; marks differ from those of causes."""
+"""Name and mark of each phase, by priority within a column; no mark equals a mark of a cause."""
 
 _BLANK = ("", " ")
 _RULE = "─"
@@ -59,8 +59,8 @@ _Stretch = tuple[_Kind, int]
 def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
     """Return the cause that limited most flows in each second, and its share of the measured time.
 
-    The line is empty before the verdict is known. `span` limits the time shown; the share stays that of the
-    whole measured time.
+    The line is empty before the verdict is known. `span` limits the visible time, but the share is that of
+    all measured time.
     """
     if not _flows(live):
         return Line()
@@ -90,7 +90,7 @@ def phases(live: Live, width: int, span: TimeSpan | None = None, flow: int | Non
 
 
 def key(live: Live, width: int, full: bool) -> str:
-    """Explain the marks not explained next to a name; `full` includes those of phases."""
+    """Explain the marks not explained next to a name; `full` includes the marks of phases."""
     explanation = []
     if _flows(live):
         stretches = _cause_stretches(live, axes.columns(width), _visible_span(live, None))
@@ -162,7 +162,7 @@ def _cause_stretches(live: Live, columns: int, span: TimeSpan) -> list[_Stretch]
 
 
 def _phase_stretches(live: Live, columns: int, span: TimeSpan, number: int = 0) -> list[_Stretch]:
-    """Find the phase of each column; the rarest one wins, as a recovery may be shorter than a column."""
+    """Find the phase of each column; the rarest phase wins, as a recovery may be shorter than a column."""
     by_column: list[set[PhaseName]] = [set() for _ in range(columns)]
     for phase in _flows(live)[number].phases:
         for column in _columns_between(span, columns, phase.start, phase.end):
@@ -172,7 +172,7 @@ def _phase_stretches(live: Live, columns: int, span: TimeSpan, number: int = 0) 
 
 
 def _columns_between(span: TimeSpan, columns: int, start: float, end: float) -> range:
-    """Return the columns whose middle lies in an interval, at least one if the interval is visible."""
+    """Return the columns centered in an interval, at least one column if the interval is visible."""
     if end < span.start or start > span.end:
         return range(0)
     scale = columns / span.seconds

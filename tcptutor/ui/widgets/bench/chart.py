@@ -23,7 +23,7 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
     canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
     canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.GAPPED,
 )  # fmt: skip
-"""Line pattern of each flow; together with the color it identifies the flow."""
+"""Line pattern of each flow; pattern and color identify the flow."""
 
 _PATTERNS: dict[Kind, Pattern] = {
     "limit": canvas.RULE,
@@ -40,7 +40,7 @@ _SAMPLES: dict[Kind, str] = {
 }  # fmt: skip
 
 _FULL_WIDTH_KINDS = ("course", "forecast")
-"""Kinds drawn as curves over the whole axis, wherever they end."""
+"""Kinds drawn as curves over the full axis, wherever they end."""
 
 _EDGE_KINDS: tuple[Kind, ...] = ("expected", "mean")
 """Kinds drawn only at the right edge: through the data, the measured curves would hide them."""
@@ -250,7 +250,7 @@ def _left_labels(scene: Scene, height: int) -> axes.Ticks:
 
 
 def _name_warmup(cells: list[list[canvas.Cell | None]], scene: Scene, across: int) -> None:
-    """Write "warm-up" left of the end of the warm-up, else right, in a row without curves."""
+    """Write "warm-up" left or right of the end of the warm-up, in a row without curves."""
     share = scene.share(scene.warmup)
     if not (scene.warmup and 0 < share < 1):
         return

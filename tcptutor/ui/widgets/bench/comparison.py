@@ -1,4 +1,4 @@
-"""Comparison runs and the original of a what-if: their curves in the chart, and a line of text for each."""
+"""Comparison runs and the original of a what-if: their curves in the chart, and a line of text for each run."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def comparison_lines(
 ) -> list[Line]:
     """Return a line per run: letter, throughput, cause, and settings that differ from `this`.
 
-    `before` is the number of curves in the chart; the last ones belong to `runs`.
+    `curve_count` is the number of curves in the chart; the last curves belong to `runs`.
     """
     drawn = [run for run in runs if run.window]
     number = curve_count - len(drawn)
@@ -118,7 +118,7 @@ def comparison_lines(
 
 
 def setting_differences(other: Experiment, this: Experiment) -> str:
-    """Return the settings of `other` that differ from `this`, e.g. "loss 1 %, streams 4"; else its seed."""
+    """Return the settings of `other` that differ from `this`, e.g. "loss 1 %, streams 4"; the seed if none differ."""
     line = [f"{name} {text}" for name, text in differing(other, this).items()]
     if other.name != this.name:
         line.insert(0, short_name(other.name))
@@ -128,7 +128,7 @@ def setting_differences(other: Experiment, this: Experiment) -> str:
 
 
 def original_curves(live: Live, history: History) -> tuple[FlowCurve, ...]:
-    """Return the original run's cwnd over the time of `history`; empty without a what-if. Runs in a thread."""
+    """Return cwnd curves of a what-if's original run over the time of `history`; called in a thread."""
     if live.changed_from is None:
         return ()
     return _original_curves(

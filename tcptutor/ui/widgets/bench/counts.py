@@ -30,10 +30,10 @@ class ByteCount:
             (self._after if self._has_begun else self._before).append((t, count))
 
     def rates(self, start: float, step: float, round_trips: Sequence[float] = ()) -> array[float]:
-        """Return the throughput around the middle of each step, bit/s; NaN where no samples surround it.
+        """Return the throughput around the middle of each step, bit/s; NaN outside the samples.
 
-        A sender with a full window sends once per round trip. Its throughput is even only over whole round
-        trips, so each rate is the mean over as many of them as the spacing of samples requires. Near the
+        A sender with a full window sends once per round trip. Its throughput is even only over complete round
+        trips, so each rate is the mean over as many round trips as the spacing of samples requires. Near the
         first and last sample the window is moved, not shortened.
 
         Args:

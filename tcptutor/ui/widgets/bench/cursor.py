@@ -1,4 +1,4 @@
-"""Cursor in a run: instant, flow and visible span; immutable, each move returns a new one."""
+"""Cursor in a run: instant, flow and visible span; immutable, each move returns a new cursor."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Cursor:
     flow: int = 0
     """Number of the selected flow, or a number without a flow if the run has none."""
     zooms: tuple[TimeSpan, ...] = ()
-    """Visible spans of the zooms, outermost first; empty for the whole run."""
+    """Visible spans of the zooms, outermost first; empty without zoom."""
     loss_origin: float | None = None
     """Time of the loss event zoomed to, s; round trips are counted from here."""
     shows_sequence: bool = False
@@ -85,7 +85,7 @@ class Cursor:
         return replace(self, t=t, zooms=(*self.zooms[:-1], centered))
 
     def zoom(self, loss: float | None, rtt: float, spacing: float) -> Cursor | None:
-        """Zoom in: on a loss event with its round trips if there is one, else around the cursor.
+        """Zoom in on a loss event with its round trips, or around the cursor without a loss event.
 
         Args:
             loss: Time of the loss event, s.

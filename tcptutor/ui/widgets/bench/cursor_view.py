@@ -30,7 +30,7 @@ _MIN_REST = 12
 """Minimum lines left for chart and strips next to such a list."""
 
 _BY_IMPORTANCE = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "resent")
-"""Parts under the chart by importance, for a whole run."""
+"""Parts under the chart by importance, without zoom."""
 
 _BY_IMPORTANCE_ZOOMED = (
     "rounds",
@@ -170,7 +170,7 @@ def _span_text(live: Live, cursor: Cursor) -> str:
 def _scene(inspection: Inspection, cursor: Cursor) -> Scene:
     """Return the scene of the visible span, with the cursor's flow in color and the others faint.
 
-    Eight colors would cost twice the output. A zoom adds ssthresh and omits the means over the whole run.
+    Eight colors would cost twice the output. A zoom adds ssthresh and omits means over all measured time.
     """
     scene, flows = (
         scene_of(inspection.live, inspection.history(cursor), None, cursor.flow),

@@ -51,7 +51,7 @@ class FlowHistory:
     losses: array[float] = field(default_factory=_zeros)
     """Loss events per step."""
     mark_reductions: array[float] = field(default_factory=_zeros)
-    """Window reductions by ECN marks alone, per step."""
+    """Window reductions per step by ECN marks without loss."""
     total_retransmits: int = 0
     mss: int = 0
     base_rtt: float = math.inf
@@ -188,7 +188,7 @@ class History:
         self.until = max(self.until, t if self.is_whole else min(t, self.start + self.seconds))
 
     def throughput(self, flow: int) -> array[float]:
-        """Return the acknowledged throughput of a TCP flow in each step, bit/s, over whole round trips."""
+        """Return the acknowledged throughput of a TCP flow in each step, bit/s, over complete round trips."""
         flow_history = self.flows[flow]
         if flow not in self._rates or self._rates[flow][0] != flow_history.samples:
             known = interpolate(flow_history.rtt)
@@ -220,7 +220,7 @@ class History:
         return math.ceil(warmup / self.seconds * STEPS) if self.is_whole else 0
 
     def _step_at(self, t: float) -> int | None:
-        """Return the step of `t`; None outside a part, the nearest one for late samples of a whole run."""
+        """Return the step of `t`; None outside a part, the nearest step for late samples of a complete run."""
         step = int((t - self.start) / self.seconds * STEPS // 1)
         if not self.is_whole and not 0 <= step < STEPS:
             return None

@@ -60,7 +60,7 @@ class Backdrop:
 
 
 class Inspection:
-    """Inspection of a run: caches of what a cursor needs."""
+    """Caches of everything that a cursor in a run needs."""
 
     def __init__(self, live: Live, history: History, run_file: Path | None = None) -> None:
         """Inspect a run; packets are looked up next to `run_file`."""

@@ -132,7 +132,7 @@ def _with_chart(
 
 
 def _warmup_lines(scene: Scene, width: int) -> list[Line]:
-    """Return as much of the summary of the warm-up as fits; empty without one."""
+    """Return as much of the summary of the warm-up as fits; empty without summary."""
     if not scene.warmup_events:
         return []
     parts = scene.warmup_events.split(", ")

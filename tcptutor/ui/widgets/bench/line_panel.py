@@ -81,7 +81,7 @@ class LinePanel(Widget):
     # For subclasses
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
-        """Return lines to show while there is no picture; None once there is."""
+        """Return lines to show before the first picture; None once there is a picture."""
         raise NotImplementedError
 
     def picture(self) -> Callable[[int, int], list[Line]]:

@@ -16,7 +16,7 @@ TEXT, STRONG, MUTED, GOOD, BAD, WARN = "text", "strong", "muted", "good", "bad",
 
 @dataclass(frozen=True)
 class Line:
-    """One line; blanks take the style to their left, since every change of style costs output."""
+    """Line of styled characters; blanks take the style to their left, since every change of style costs output."""
 
     text: str = ""
     styles: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def spread(left: Line, right: Line, width: int) -> Line:
 
 
 def paragraph(lead: str, style: str, text: str, width: int, indent: str = "") -> list[Line]:
-    """Wrap `text`, starting with `what` in a style of its own."""
+    """Wrap `text` after `lead`, which has a style of its own."""
     wrapped = words.wrapped(lead + text, width, indent)
     head = len(indent) + len(lead)
     return [

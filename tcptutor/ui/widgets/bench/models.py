@@ -85,7 +85,7 @@ def _details(each: ModelComparison, reason: str, experiment: Experiment, width: 
 
 
 def capped_text(each: ModelComparison, experiment: Experiment) -> str:
-    """Return e.g. "8 × 9.58 = 76.6 Mbit/s, the link carries 47.8" if the link caps the formula; else empty."""
+    """Return e.g. "8 × 9.58 = 76.6 Mbit/s, the link carries 47.8" if the link caps the formula; empty otherwise."""
     uncapped, flows = each.prediction.uncapped_bps, experiment.total_streams
     if uncapped is None:
         return ""

@@ -56,7 +56,7 @@ def _rate(path: Path) -> str:
 
 
 def _path(experiment: Experiment) -> list[str]:
-    """Return the settings of s1's interface towards s2 and of the hosts, one per line."""
+    """Return the settings of s1's interface towards s2 and of the hosts, a line each."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
     candidates = (

@@ -25,7 +25,7 @@ from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
 
 _NEAR_COLUMNS = 2
-"""Columns around a loss event within which a zoom goes to the event."""
+"""Maximum distance of the cursor from a loss event, in columns, for a zoom on the event."""
 
 
 class RunPanel(LinePanel):
@@ -118,7 +118,7 @@ class RunPanel(LinePanel):
 
     @property
     def cursor(self) -> Cursor | None:
-        """Cursor in the run; None without one."""
+        """Cursor in the run; None outside an inspection."""
         return self._cursor
 
     def toggle_inspection(self) -> None:
@@ -135,7 +135,7 @@ class RunPanel(LinePanel):
             self._set_cursor(self._cursor.move(by, self._columns))
 
     def to_loss(self, direction: int) -> None:
-        """Move to the next loss or mark of the flow, or to the previous one if `direction` is -1."""
+        """Move to the next loss or mark of the flow, or to the previous if `direction` is -1."""
         if self._cursor is None or self._inspection is None:
             return
         loss = neighboring_loss(self._inspection.losses(self._cursor.flow), self._cursor.t, direction)
@@ -143,7 +143,7 @@ class RunPanel(LinePanel):
             self._set_cursor(self._cursor.move_to(loss))
 
     def zoom(self) -> None:
-        """Zoom to the loss event at the cursor, else around the cursor."""
+        """Zoom to the loss event at the cursor, or around the cursor."""
         cursor, inspection = self._cursor, self._inspection
         if cursor is None or inspection is None:
             return

@@ -194,7 +194,7 @@ def limit(facts: InstantFacts) -> Sentence:
 
 
 def event(facts: InstantFacts) -> Sentence:
-    """Return the selected flow's loss or mark at the cursor, else the round trip."""
+    """Return the selected flow's loss or mark at the cursor, or the round trip."""
     cursor, instant = facts.cursor, facts.instant
     if facts.has_no_flow:
         return "", TEXT, ""

@@ -80,7 +80,7 @@ def _limit_over_time(experiment: Experiment, queue: float, flows: int) -> Iterat
 
 
 def _trajectory(expectation: Expectation, seconds: float) -> Points:
-    """Return the expected trajectory of cwnd, averaged over flows; empty without one."""
+    """Return the expected trajectory of cwnd, averaged over flows; empty if no model predicts it."""
     trajectories = set(expectation.trajectory)
     if len(trajectories) < 2:
         return next(iter(trajectories), ())
@@ -100,7 +100,7 @@ def _trajectory(expectation: Expectation, seconds: float) -> Points:
 
 
 def axis_top(curves: Sequence[FlowCurve], start: int, references: Sequence[GuideLine]) -> tuple[float, float]:
-    """Return the upper end of the axis, a round number, and the highest value if the axis cuts it off, else 0.
+    """Return the upper end of the axis, a round number, and the highest value if the axis cuts it off (0 otherwise).
 
     The overshoot of slow start may be twenty times the rest. It is cut off where it exceeds the needs of the
     measured time by more than `_AXIS_REACH`. A limit just above the measured windows is shown.

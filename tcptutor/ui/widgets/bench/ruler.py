@@ -51,13 +51,13 @@ class RulerRow:
 
 
 def order_models(compared: Sequence[ModelComparison], formula: str = "") -> list[ModelComparison]:
-    """Order models: the page's own `formula` first, then the binding one, then the rest."""
+    """Order models: the page's own `formula`, the binding model, the rest."""
     named = [model for model in compared if model.prediction.model == formula]
     return [*named, *(model for model in compared if model not in named)]
 
 
 def lines_needed(report: Report, formula: str = "") -> int:
-    """Return the lines needed: one more if the page's `formula` is not what binds."""
+    """Return the lines needed: an extra line if the page's `formula` is not the binding model."""
     named = next((model for model in report.comparisons if model.prediction.model == formula), None)
     return MIN_LINES + (named is not None and named.judgement in ("capped", "not-the-limit"))
 
@@ -159,7 +159,7 @@ class _Axis:
         return cls(max(0.0, low - margin), high + margin, columns, log)
 
     def at(self, value: float) -> int:
-        """Return the column of a value; below 0 or beyond the last one outside the axis."""
+        """Return the column of a value; below 0 or beyond the last column outside the axis."""
         if self.log:
             if value <= 0:
                 return -1

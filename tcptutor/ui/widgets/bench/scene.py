@@ -91,13 +91,13 @@ class Scene:
     references: tuple[GuideLine, ...]
     series: dict[str, Series]
     peak: float = 0.0
-    """Highest value if the axis cuts it off, else 0."""
+    """Highest value if the axis cuts it off, otherwise 0."""
     flows: int = 1
     ended: bool = False
     start: float = 0.0
     """Start of the visible time, s."""
     original: tuple[FlowCurve, ...] = ()
-    """Curves of the run that a what-if was changed from."""
+    """Curves of the original run of a what-if."""
     warmup_events: str = ""
     """Events of the warm-up, which no figure counts; empty until the run has ended."""
 

@@ -58,7 +58,7 @@ def render(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> lis
 
 
 def render_empty(width: int, height: int) -> list[Line]:
-    """Return as many lines for a flow that sends nothing."""
+    """Return `height` + 1 lines that say the flow sends no data."""
     message = Line.of(("the flow sends nothing here", MUTED)).fit(width)
     return [message, *([Line()] * height)]
 

@@ -1,4 +1,4 @@
-"""Strips under the chart, sharing its time axis: events below each other happened together.
+"""Strips under the chart, sharing its time axis: events in the same column coincide.
 
 Each has name and unit at the left, and a figure with its kind at the right.
 """
@@ -103,7 +103,7 @@ def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
 
 
 def _block(level: int, ground: bool) -> str:
-    """Return a block; `ground` makes an empty value distinct from a missing one."""
+    """Return a block; `ground` makes an empty value distinct from a missing value."""
     return BLOCKS[max(0 if level < 0 or not ground else 1, min(level, 8))]
 
 
@@ -123,14 +123,14 @@ def _has_events(values: Sequence[float], across: int) -> list[bool]:
 
 
 def deduplicate_drops(shown: dict[str, Series]) -> dict[str, Series]:
-    """Return the strips with drops in one place: in the queue's strip if shown, else among the losses."""
+    """Return the strips with drops in one place: in the queue's strip if shown, or among the losses."""
     if "queue" not in shown or "losses" not in shown:
         return shown
     return {**shown, "losses": replace(shown["losses"], drops=())}
 
 
 def _with_earlier_runs(scene: Scene, series: Series, across: int, height: int) -> list[list[Piece]]:
-    """Draw the line over faint ones of earlier runs."""
+    """Draw the run's line over the faint lines of earlier runs."""
     width, dots = canvas.ACROSS * across, canvas.DOWN * height
     scale = (dots - 1) / series.upper
 

@@ -78,7 +78,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.screen.set_focus(self)
 
     def demand_response(self) -> None:
-        """Demand a response before anything else: take the focus."""
+        """Demand a response first: take the focus."""
         self.focus_entry()
 
     def start_typing(self, text: str) -> bool:  # noqa: ARG002
@@ -89,7 +89,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Choose the entry of a digit key, from 1."""
 
     def show_answer(self, given: Given) -> None:
-        """Show a response, just given or from the journal; `final` says whether it is locked."""
+        """Show a response, just entered or from the journal; `final` says whether it is locked."""
 
     def clear(self) -> None:
         """Open the box for another response."""

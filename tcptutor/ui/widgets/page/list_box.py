@@ -1,4 +1,4 @@
-"""Base of boxes whose response is chosen from a list."""
+"""Base of boxes with a list of entries to choose from."""
 
 from __future__ import annotations
 

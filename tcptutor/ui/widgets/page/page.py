@@ -72,7 +72,7 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     @on(ActivityBox.ScrollRequested)
     def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
-        """Scroll as little as needed to show the whole box."""
+        """Scroll as little as needed to show the complete box."""
         event.stop()
         box, view, offset = (
             event.box.virtual_region,
@@ -97,7 +97,7 @@ class Page(VerticalScroll, inherit_bindings=False):
                 box.show_run(run)
 
     def show_runs(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
-        """Show the table of runs: name and figures of each, None for a missing one, and their spread."""
+        """Show the table of runs: name and figures of each, None for a missing run, and their spread."""
         if self.is_attached:
             self._runs.show(rows, spread)
 
@@ -130,7 +130,7 @@ def widest_line(text: str) -> int:
 class PlainFence(MarkdownFence):
     """Drawing, formula or command, without syntax colors.
 
-    Textual guesses the language of a block without one. That imports every lexer it knows, 0.6 s of a
+    Textual guesses the language of a block without a language. That imports every lexer it knows, 0.6 s of a
     processor.
     """
 

@@ -20,7 +20,7 @@ GAPS = (4, 2, 1)
 
 
 class RunsTable(Static):
-    """Table of runs, hidden while there is nothing to compare."""
+    """Table of runs, hidden until there are runs to compare."""
 
     def __init__(self) -> None:
         super().__init__(id="runs", markup=False)
@@ -29,7 +29,7 @@ class RunsTable(Static):
         self._spread = ""
 
     def show(self, rows: Sequence[tuple[str, EarlierRun | None]], spread: str) -> None:
-        """Show a row per run, the last one being on display, and a line about their spread."""
+        """Show a row per run, the displayed run last, and a line about their spread."""
         self._rows, self._spread = rows, spread
         self.display = len(rows) > 1
         self._draw()

@@ -131,7 +131,7 @@ class Drawings(Widget):
         self._cursor: int | None = None
 
     def show(self, signs: list[str], chosen: int | None, cursor: int | None) -> None:
-        """Show a sign per drawing, the chosen one and the cursor, both from 0."""
+        """Show a sign per drawing, the chosen drawing and the cursor, both from 0."""
         self._signs, self._chosen, self._cursor = signs, chosen, cursor
         self.refresh()
 

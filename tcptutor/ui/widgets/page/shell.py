@@ -30,7 +30,7 @@ def sign(goal: GoalState) -> str:
 
 
 def near_misses(board: GoalBoard) -> list[Content]:
-    """Return a paragraph per near miss, and one about the last message printed in a terminal."""
+    """Return a paragraph per near miss, and a paragraph about the last message printed in a terminal."""
     feedback = [
         Content.assemble((f"{number} ", "bold"), inline(goal.near.text))
         for number, goal in enumerate(board.goals, start=1)
@@ -105,7 +105,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
 
     @property
     def command(self) -> ShownCommand | None:
-        """Command that the keys act on; None after the last one."""
+        """Command that the keys act on; None after the last command."""
         return next(iter(self.activity.commands[self._next :]), None)
 
     def next_command(self) -> None:
@@ -113,7 +113,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         self._select(min(self._next + 1, len(self.activity.commands)))
 
     def next_applicable(self, state: SessionState | None) -> ShownCommand | None:
-        """Skip commands that `state` has made pointless, and return the next one."""
+        """Skip commands that `state` has made pointless, and return the next command."""
         while (command := self.command) is not None and is_taken(command.run, state):
             self.next_command()
         return self.command
@@ -139,7 +139,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
             self._draw()
 
     def show_answer(self, given: Given) -> None:
-        """Show the goals reached together earlier; later boards show the current state."""
+        """Show the goals reached at the same time earlier; later boards show the current state."""
         goals = (
             GoalState(id=goal.id, text=goal.text, ticked=place in given)
             for place, goal in enumerate(self.activity.goals)

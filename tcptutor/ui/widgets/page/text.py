@@ -74,7 +74,7 @@ class Offers(Static):
 
 
 class Hints(Static):
-    """Hints requested so far; hidden while there are none."""
+    """Hints requested so far; hidden before the first request."""
 
     def __init__(self, hints: tuple[str, ...]) -> None:
         super().__init__(classes="hints", markup=False)

@@ -12,7 +12,7 @@ MAX_OVERHANG = 3
 
 
 def shorten(name: str, room: int) -> str:
-    """Return `name` if it fits, else as many words before the first comma as fit."""
+    """Return `name` if it fits, otherwise as many words before the first comma as fit."""
     if len(name) <= room:
         return name
     first, *more = name.partition(",")[0].split()
@@ -52,7 +52,7 @@ class Tick(NamedTuple):
 
 
 def free_ticks(labels: Sequence[tuple[int, str]], across: int) -> list[Tick]:
-    """Return the ticks whose labels do not overlap; the last one has priority, then from the left.
+    """Return ticks without overlapping labels; the last tick has priority, then from the left.
 
     A label beyond an end of the axis moves inward while it stays below its tick.
     """

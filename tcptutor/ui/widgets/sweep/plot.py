@@ -176,7 +176,7 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
 def _right_labels(scene: CurveScene, cells: Cells, height: int) -> dict[int, tuple[int, Line]]:
     """Return labels right of the chart by line from the top, each with its first column.
 
-    Labels slightly too long start inside the chart, where nothing is drawn.
+    Labels slightly too long start inside the chart, over empty cells.
     """
     labels_wanted: list[tuple[int, tuple[str, ...], str]] = []
     if scene.own is not None and scene.own.at is not None:

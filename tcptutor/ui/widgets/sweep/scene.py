@@ -19,9 +19,9 @@ from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up
 _ORIGIN_SHARE = 0.35
 """A linear axis starts at 0 if its first value is below this share of the last: proportionality is then visible."""
 _LOG_RATIO = 10.0
-"""Ratio of values from which the vertical axis is logarithmic if the horizontal one is: power laws become straight."""
+"""Ratio of values from which the vertical axis is logarithmic if the horizontal axis is: power laws become straight."""
 _MAX_LINK_RATIO = 1.6
-"""A link that carries more than this multiple of everything else is not drawn: it would flatten the rest."""
+"""A link that carries more than this multiple of all other values is not drawn: it would flatten the rest."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class OwnGuess:
 
 
 class AxisPlaces:
-    """Mapping between values and places on the axis: 0 at its left end, 1 at its right one."""
+    """Mapping between values and places on the axis: 0 at its left end, 1 at its right end."""
 
     def __init__(self, spacing: str, xs: Sequence[float]) -> None:
         self._log = spacing == "log"
@@ -200,7 +200,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
 
 
 def _bottom(spacing: str, values: Sequence[float], top: float) -> float:
-    """Return the lower end of a logarithmic vertical axis; 0 for a linear one."""
+    """Return the lower end of a logarithmic vertical axis; 0 for a linear axis."""
     least = min(values, default=0.0)
     if spacing != "log" or least <= 0 or top <= _LOG_RATIO * least:
         return 0.0

@@ -34,7 +34,7 @@ class HostTabs(Static):
         self._shown: object = None
 
     def show(self, hosts: tuple[str, ...], shown: str, opened: tuple[str, ...], right: str) -> None:
-        """Show the hosts, marking the current one and those with an open shell, and a note at the right."""
+        """Show the hosts, marking the current host and hosts with an open shell, and a note at the right."""
         state = (hosts, shown, opened, right, self.size.width)
         if state == self._shown:
             return
@@ -64,7 +64,7 @@ class GoalLines(Static):
         self._shown: tuple[GoalBoard | None, ShownCommand | None] = (None, None)
 
     def show(self, board: GoalBoard | None, command: ShownCommand | None = None) -> None:
-        """Show a board, or hide if None; `command` is the next one that F9 types, if its page is hidden."""
+        """Show a board, or hide if None; `command` is the command that F9 types next, if its page is hidden."""
         if (board, command) == self._shown:
             return
         self._shown, self.display = (board, command), board is not None
@@ -83,7 +83,7 @@ class GoalLines(Static):
 
 
 class TerminalColumn(Vertical):
-    """Chart, goals, tabs and shell; the screen sets classes for those that fit."""
+    """Chart, goals, tabs and shell; the screen sets classes for the parts that fit."""
 
     def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
         """Build the column; `type_ahead` is called with keys typed before a shell is open."""

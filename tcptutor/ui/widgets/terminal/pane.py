@@ -24,7 +24,7 @@ from tcptutor.ui.terminal.screen import StyledText
 BYTES_PER_SECOND, BURST_BYTES = 30_000, 8_000
 """Bytes per second and burst size that drawing may send to the real terminal, estimated by `_cost`.
 
-Together with a chart drawn at the same time, the total stays below 60 kB/s.
+With a chart drawn at the same time, the total stays below 60 kB/s.
 """
 
 _MIN_INTERVAL = 1 / 60
@@ -66,7 +66,7 @@ class TerminalPane(Widget, can_focus=True):
         return self._shell
 
     def show(self, shell: Shell | None, text: str = "") -> None:
-        """Show a shell, or a text if there is none."""
+        """Show a shell, or a text before a shell is open."""
         if shell is not self._shell or text != self._text:
             self._shell, self._text, self._scroll_offset = shell, text, 0
             self._rows = []
@@ -196,7 +196,7 @@ def _cost(row: Row) -> int:
 
 
 def _with_cursor(row: Row, column: int, focused: bool) -> Row:
-    """Return the row with the cell in `column` shown as cursor: reversed with focus, else underlined."""
+    """Return the row with the cell in `column` as cursor: reversed with focus, underlined without."""
     pieces: list[StyledText] = []
     x = 0
     for text, look in row:

@@ -44,7 +44,7 @@ def lay_out_wide(bench: Workbench, width: int) -> list[KnobLine]:
 
 
 def lay_out_narrow(bench: Workbench, width: int, height: int) -> list[KnobLine]:
-    """Lay out for a narrow and high panel: groups below each other, the current one open, help below."""
+    """Lay out for a narrow and high panel: groups below each other, the current group open, help below."""
     help_lines = _help_lines(bench, width)
     lines: list[KnobLine] = []
     for group in GROUPS:
@@ -67,7 +67,7 @@ def lay_out_narrow(bench: Workbench, width: int, height: int) -> list[KnobLine]:
 
 
 def _tabs(bench: Workbench, width: int) -> list[Line]:
-    """Return the names of the groups; the current one in brackets."""
+    """Return the names of the groups, the current name in brackets."""
     lines: list[list[Piece]] = [[]]
     for group in GROUPS:
         changed = CHANGED if any(bench.is_changed(knob) for knob in bench.knobs(group)) else ""

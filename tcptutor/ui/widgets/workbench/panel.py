@@ -19,7 +19,7 @@ from tcptutor.ui.workbench import Workbench
 
 
 class KnobPanel(LinePanel):
-    """Knobs of a workbench; a click selects one."""
+    """Knobs of a workbench; a click selects a knob."""
 
     def __init__(self, bench: Workbench, chosen: Callable[[str], None]) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class WorkbenchPanel(RunPanel):
     def show_forecast(
         self, forecast: Forecast | None, comparisons: tuple[ComparisonRun, ...], is_stale: bool
     ) -> None:
-        """Show the forecast; None keeps the previous one until there is a new one."""
+        """Show the forecast; None leaves the previous forecast on display until the next."""
         self._forecast = forecast or self._forecast
         self._comparisons, self._is_stale, self._forecast_message = comparisons, is_stale, ""
         if not self._shows_forecast:
@@ -75,7 +75,7 @@ class WorkbenchPanel(RunPanel):
         self.draw()
 
     def next_view(self) -> bool:
-        """Show the next view of the run; return False after the last one."""
+        """Show the next view of the run; return False after the last view."""
         self.turn()
         return self._view != "chart"
 
