@@ -23,12 +23,12 @@ async def next_event(
 ) -> Event:
     """Return the next event of the agent, called `name` in messages.
 
-    `timeout` is the longest silence in seconds; None waits forever. `last_words` returns the agent's last
-    line of output.
+    `timeout` is the longest silence in seconds; None waits forever. `last_words` returns the agent's last line of
+    output.
 
     Raises:
         AgentDied: The agent has ended, or is silent for too long.
-        ProtocolError: The agent speaks another version of the protocol.
+        ProtocolError: The agent speaks a different version of the protocol.
     """
     try:
         # Not wait_for: before Python 3.12 it loses a cancellation that arrives together with the line.
@@ -48,9 +48,9 @@ def failure(event: Failed) -> TutorError:
 
 
 class EventReader:
-    """Decoder of raw samples and computer of a run's results, for the events of one run after the other.
+    """Decoder of the samples of consecutive runs, which also computes each run's results.
 
-    This happens outside the lab, whose processor may be an emulated one.
+    Decoding happens outside the lab, because the lab's processor may be emulated.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Choice of the backend for an experiment: the host's kernel if it can run the whole course, else the guest.
+"""Choice of the backend for an experiment: the host's kernel if it supports all course pages, else the guest.
 
-All pages of a course use one lab: pages that moved between kernels and clocks would contradict each other. Replaying
-recorded runs is for machines where neither can run: on request, or through `choose_replay` when the others have
-failed.
+All pages of a course use the same lab: pages that moved between kernels and clocks would contradict each other.
+Replaying recorded runs is for machines where neither can run: on request, or through `choose_replay` when the others
+have failed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def abbreviate(names: Sequence[str]) -> str:
 
 
 async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, str]:
-    """Return what the host's kernel can do, or None and the reason; probed once per boot unless `fresh`."""
+    """Return the environment of the host's kernel, or None and the reason; probed once per boot unless `fresh`."""
     if not fresh and (known := boot.recall("host.json", tuple[Environment | None, str])):
         return known
     backend = HostBackend()
@@ -80,8 +80,7 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
     """Return the backend for `experiment`.
 
-    Raises:
-        LabUnavailable, KernelLacks: No backend can run it; the message says why.
+    Raises LabUnavailable or KernelLacks with the reason when no backend can run it.
     """
     if backend == "replay":
         return choose_replay(replay.REQUESTED)

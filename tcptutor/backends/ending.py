@@ -23,9 +23,8 @@ _PROCESS_IDS = ("--pid", "--fork", "--kill-child", "--mount-proc")
 def tie_to_parent(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
     """Return `command` wrapped so that the kernel kills it when the process `parent`, which starts it, ends.
 
-    The death signal is requested after the setpriv(1) options in `privileges`, because a change of user would
-    clear it. A
-    parent that died before that never sends the signal, so the wrapper starts nothing once `parent` is gone.
+    The death signal is requested after the setpriv(1) options in `privileges`, because a change of user would clear
+    it. A parent that died before that never sends the signal, so the wrapper exits once `parent` is gone.
     """
     setpriv = [tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
     return [*setpriv, *_IF_PARENT_LIVES, str(parent), *command]
@@ -40,7 +39,7 @@ def _namespace() -> tuple[str, ...]:
 
 
 def tie_tree_to_parent(parent: int, command: Sequence[str]) -> list[str]:
-    """Return `command` wrapped as by `tie_to_parent`, together with every process and mount it creates.
+    """Return `command` wrapped as by `tie_to_parent`, with every process and mount it creates.
 
     Where this machine allows no PID namespace, only `command` itself is killed.
     """
@@ -59,7 +58,10 @@ def kill(process: asyncio.subprocess.Process) -> None:
 
 
 def run_until_signal(main: Coroutine[Any, Any, _T]) -> _T:
-    """Run `main` as `asyncio.run` does; the first SIGINT, SIGTERM or SIGHUP cancels it, later ones are ignored."""
+    """Run `main` as `asyncio.run` does; the first SIGINT, SIGTERM or SIGHUP cancels it.
+
+    Later signals are ignored, so that they do not disturb the cleanup.
+    """
 
     async def watched() -> _T:
         task = asyncio.create_task(main)

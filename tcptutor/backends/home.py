@@ -22,7 +22,7 @@ _LONGEST_NAME = 100
 
 
 class Home:
-    """The home folder, and the transfer of its files for one session."""
+    """The home folder, and the transfer of its files for a session."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or places.home()

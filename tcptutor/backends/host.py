@@ -1,6 +1,6 @@
 """The host backend: the agent as a child process in its own namespaces on this machine's kernel.
 
-Everything the agent creates lives in those namespaces and disappears with its last process; the machine's own
+Everything the agent creates lives in its namespaces and disappears with its last process; the machine's own
 interfaces, routes and sysctls are never touched.
 """
 
@@ -70,7 +70,6 @@ class HostBackend:
         """Environment of the agent that runs experiments."""
 
     async def open(self) -> Environment:
-        """Start the agent unless it runs, and return its environment."""
         if self._environment is not None:
             return self._environment
         self._environment = await self._start(*await asyncio.to_thread(privilege))
@@ -103,7 +102,7 @@ class HostBackend:
         return event.environment
 
     async def _seclude(self) -> None:
-        """Replace root's agent by an unprivileged one: a user typing in a session must not be root on this machine."""
+        """Replace root's agent by an unprivileged agent, because a user types in a session."""
         prefix = [*secluded.command(_SECLUDED_HOME), "unshare", "--ipc", *_NAMESPACES]
         await self._kill()
         try:
@@ -135,7 +134,6 @@ class HostBackend:
         return ""
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Run `experiment` and yield its events."""
         await self.open()
         done = False
         reading = EventReader()
@@ -154,7 +152,6 @@ class HostBackend:
 
     @asynccontextmanager
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
-        """Set up the lab for `experiment` for interactive use."""
         await self.open()
         home = Home()
         carried = os.geteuid() == 0
@@ -183,7 +180,6 @@ class HostBackend:
         await process.wait()
 
     async def close(self) -> None:
-        """Stop the agent, gracefully within 3 s."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ConnectionError, TimeoutError, AssertionError):
                 self._send(Quit())

@@ -1,4 +1,4 @@
-"""The lab as the app and the command line use it: warmed up in advance, with a backend chosen per experiment."""
+"""The lab as the app and the command line use it: warmed up in advance, with a backend for each experiment."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def _identity(choice: ChosenBackend) -> tuple[str, str, int]:
 
 
 class Lab:
-    """Owner of at most one open backend at a time."""
+    """Owner of the open backend, if any."""
 
     def __init__(self, backend: str = "auto", clock: str = "auto") -> None:
         self._backend, self._clock = backend, clock
         self._choice: ChosenBackend | None = None
         self.environment: Environment | None = None
-        """Environment of the last run, or of the next one after `warm`; None before."""
+        """Environment of the last run, or after `warm` of the next; None before."""
         self._prefetched: PrefetchedRun | None = None
         self._closing: set[asyncio.Task[None]] = set()
         """Discarded prefetched runs that are still shutting down."""
@@ -99,9 +99,7 @@ class Lab:
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """Run `experiment` and yield its events, from Ready, which has the environment, to Finished.
 
-        Raises:
-            LabError: The run failed.
-            LabUnavailable: No backend can run it.
+        Raises LabError when the run fails, LabUnavailable without a backend.
         """
         expected = self._prefetched
         if expected is not None and expected.experiment == experiment and not expected.failed:
@@ -125,13 +123,9 @@ class Lab:
     ) -> AsyncIterator[tuple[Session, Environment]]:
         """Set up a lab for `experiment` for interactive use and yield it with its environment; a warm backend stays up.
 
-        `needs` is an experiment whose kernel features must be available as well, for settings made by hand.
-        `trap` names a
-        fault to plant before the session starts (`agent.traps.TRAPS`).
-
-        Raises:
-            LabUnavailable: There is no lab here.
-            LabError, KernelLacks: The lab cannot be set up.
+        The kernel must also support the experiment `needs`, for settings made by hand. `trap` names a fault to plant
+        before the session starts (`agent.traps.TRAPS`). Raises LabUnavailable without a lab, LabError or KernelLacks
+        when the lab cannot be set up.
         """
         from tcptutor.backends.choice import choose  # noqa: PLC0415
 
@@ -148,10 +142,9 @@ class Lab:
             await choice.backend.close()
 
     def second_lab(self) -> Lab | None:
-        """Return another lab in which a run can proceed at the same time; None without resources for it.
+        """Return an additional lab for a concurrent run, not started yet; None without resources for it.
 
-        The lab is not started. Only guests on the virtual clock do not disturb each other, and each needs a core and
-        memory.
+        Only guests on the virtual clock do not disturb each other, and each needs a core and memory of its own.
         """
         from tcptutor.backends.guest import sizes  # noqa: PLC0415
 

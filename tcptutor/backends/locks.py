@@ -17,9 +17,9 @@ _POLL_S = 0.1
 
 @contextmanager
 def hold(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
-    """Hold the lock on `path`, creating its folder; yield whether another process held it first.
+    """Hold the lock on `path`, creating its folder; yield whether there was a wait for it.
 
-    `waiting` is called once before waiting for another holder. Raises OSError when `path` cannot be written.
+    `waiting` is called before a wait. Raises OSError when `path` cannot be written.
     """
     with _open(path) as handle:
         waited = not _try_lock(handle, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 """A run started before the student asks for it, so that its events are ready at once.
 
 On the guest's virtual clock a run is the same whenever it is made. The prefetched run has a lab of its own, next to
-the idle warm one, and is discarded as soon as the machine is needed for something else.
+the idle warm lab, and is discarded as soon as other work needs the machine.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ _POWER = Path("/sys/class/power_supply")
 
 
 class Runner(Protocol):
-    """A lab that runs one experiment."""
-
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Yield the events of one run. Raises LabError or LabUnavailable."""
+        """Yield the events of a run. Raises LabError or LabUnavailable."""
         ...
 
     async def close(self) -> None:
@@ -94,7 +92,7 @@ class PrefetchedRun:
         return self._task.done() and (self._task.cancelled() or self._task.exception() is not None)
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Yield the buffered events within `_REPLAY_S`, then further ones as they arrive; closing ends the run.
+        """Yield the buffered events within `_REPLAY_S`, then further events as they arrive; closing ends the run.
 
         Raises LabError or LabUnavailable.
         """

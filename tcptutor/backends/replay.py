@@ -30,7 +30,7 @@ SPEED = 10.0
 REQUESTED = "asked for"
 """Reason of a replay that the user requested although a lab may be available."""
 _BATCH_S = 0.2
-"""Lab time covered by one Samples event, seconds; the same as in the lab."""
+"""Lab time covered by a Samples event, seconds; the same as in the lab."""
 
 
 def recordings_folder() -> Path:
@@ -55,7 +55,7 @@ def _without_titles(experiment: Experiment) -> Experiment:
 
 
 class ReplayBackend:
-    """Backend that plays the recordings in `place`. `reason` explains on the screen why there is no lab."""
+    """Backend that plays the recordings in `place`. `reason` explains on the screen why no lab is available."""
 
     def __init__(self, reason: str, place: Path | None = None, speed: float | None = None) -> None:
         self._reason, self._folder, self._speed = reason, place, speed or SPEED
@@ -63,10 +63,9 @@ class ReplayBackend:
         """Experiment name of each recording loaded so far."""
 
     async def open(self) -> Environment:
-        """Return the environment of one recording; each run reports its own.
+        """Return the environment of the first recording; each run reports its own.
 
-        Raises:
-            LabUnavailable: There are no recordings.
+        Raises LabUnavailable without recordings.
         """
         run = await asyncio.to_thread(lambda: next(self._recordings("*"), None))
         if run is None:
@@ -74,7 +73,7 @@ class ReplayBackend:
         return self._environment(run)
 
     def _recordings(self, module: str, name: str = "") -> Iterator[Run]:
-        """Yield the recordings of a module, or of one of its experiments; damaged files are skipped."""
+        """Yield the recordings of a module, or of an experiment of the module; damaged files are skipped."""
         root = self._folder or recordings_folder()
         for path in sorted(root.glob(f"{module}/**/*.tcprun")):
             if name and self._names.get(path, name) != name:
@@ -98,7 +97,6 @@ class ReplayBackend:
         )
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Play the recording of `experiment` as a run."""
         recorded = await asyncio.to_thread(self._find, experiment)
         yield Ready(protocol.VERSION, self._environment(recorded))
         yield Phase("replay", f"playing a run {provenance(recorded)}")
@@ -128,7 +126,6 @@ class ReplayBackend:
         return LabUnavailable(problem if self._reason == REQUESTED else f"{self._reason}; and {problem}")
 
     def session(self, experiment: Experiment, trap: str = "") -> NoReturn:  # noqa: ARG002
-        """Raise LabUnavailable: a recording has no terminal."""
         raise self._unavailable(f"a recording of {experiment.name} has no terminal")
 
     async def close(self) -> None:
@@ -165,9 +162,9 @@ def _rows_by_batch(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:
 def _refusal(wanted: Experiment, recorded: list[Experiment]) -> str:
     if not recorded:
         return f"there is no recorded run of {wanted.name}"
-    asked = _values(wanted)
+    requested = _values(wanted)
     differences = (
-        ", ".join(f"{name} {text}" for name, text in _values(each).items() if text != asked.get(name))
+        ", ".join(f"{name} {text}" for name, text in _values(each).items() if text != requested.get(name))
         for each in recorded
     )
     return f"{wanted.name} is not recorded with these values, only with {'; or '.join(differences)}"

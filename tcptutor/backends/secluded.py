@@ -1,10 +1,10 @@
-"""Start a program as a user who owns nothing on this machine, yet has full capabilities in a namespace of its own.
+"""Start a program as a user without rights on this machine, but with full capabilities in its own namespace.
 
 A shell on a lab host runs so when root starts the lab.
 
-`python -m tcptutor.backends.secluded HOME PARENT PROGRAM ...` is run by root in a mount namespace of its own whose
-mounts are private. The new user namespace maps its root to a user id that this machine does not use, and the mounts
-made before cannot be changed from inside it (user_namespaces(7), mount_namespaces(7)).
+`python -m tcptutor.backends.secluded HOME PARENT PROGRAM ...` is run by root in a mount namespace of its own with
+private mounts. The new user namespace maps its root to a user id that this machine does not use, and the mounts made
+before cannot be changed from inside it (user_namespaces(7), mount_namespaces(7)).
 """
 
 from __future__ import annotations
@@ -97,13 +97,9 @@ def _set_attributes(path: str, *, read_only: bool, recursive: bool = False) -> N
 
 
 def make_read_only(owner: int) -> None:
-    """Make the mount namespace read-only except for empty folders owned by user and group `owner`.
+    """Make the mount namespace read-only except for empty folders owned by user and group `owner`. Raises OSError.
 
-    A parent folder of Python that only its owner can traverse is replaced by one that shows nothing but the way to
-    Python.
-
-    Raises:
-        OSError: A mount fails.
+    A parent folder of Python that only its owner can traverse is covered by a folder that leads to Python only.
     """
     needed = sorted(_python_folders())
     covers = _covers(needed)
@@ -129,12 +125,9 @@ def make_read_only(owner: int) -> None:
 
 
 def enter_user_namespace(first: int) -> None:
-    """Become root of a new user namespace in which `first` (and its range, unless it is nobody) maps to 0.
+    """Become root of a new user namespace in which 0 is mapped to `first`, with its range except for `_NOBODY`.
 
-    A forked helper that stays outside writes the maps.
-
-    Raises:
-        OSError: The namespace or its maps are refused.
+    A forked helper that stays outside writes the maps. Raises OSError when the namespace or its maps are refused.
     """
     ours, theirs = os.pipe()
     parent = os.getpid()
@@ -173,7 +166,7 @@ def _first_mappable_id() -> int:
 
 
 def main() -> NoReturn:
-    """Seclude the process and execute PROGRAM; exit with one line on standard error when this machine forbids it."""
+    """Seclude the process and execute PROGRAM; exit with an error line when this machine forbids it."""
     home, parent, *program = sys.argv[1:]
     owner = _first_mappable_id()
     try:

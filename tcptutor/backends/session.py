@@ -132,7 +132,7 @@ class Session:
         """Number of files received at the end."""
 
     async def begin(self, carry: bool = False) -> None:
-        """Wait until the lab is set up; with `carry`, copy the student's files there.
+        """Wait until the lab is set up; with `carry`, copy the student's files into it.
 
         Raises LabError, or KernelLacks when this kernel lacks a feature.
         """
@@ -181,7 +181,7 @@ class Session:
             yield event
 
     def shell(self, host: str, rows: int = 24, columns: int = 80) -> Terminal:
-        """Open a shell on `host`: h1, h2 ..., s1 or s2. Raises UsageError when there is no such host."""
+        """Open a shell on `host`: h1, h2 ..., s1 or s2. Raises UsageError for an unknown host."""
         known = host_names(self.experiment.pairs)
         if host not in known:
             raise UsageError(f"there is no host {host!r}: use one of {', '.join(known)}")

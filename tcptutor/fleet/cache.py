@@ -30,10 +30,10 @@ _UNUSED_DAYS = 60
 
 
 class RunCache:
-    """Complete runs in a folder, one file each, by experiment and lab.
+    """Complete runs in a folder, a file each, by experiment and lab.
 
-    `version` is the lab's fingerprint, by default that of the guest here; LabUnavailable is raised where there is
-    none.
+    `version` is the lab's fingerprint, by default that of this machine's guest; LabUnavailable is raised without a
+    guest.
     """
 
     def __init__(self, version: str | None = None, folder: Path | None = None) -> None:
@@ -43,7 +43,7 @@ class RunCache:
         """Parts of the labs here, by memory of the guest in MiB."""
 
     def key(self, experiment: Experiment) -> str:
-        """Return the cache key; equal settings and seed give equal keys, whatever the titles."""
+        """Return the cache key; equal settings and seed give equal keys, and titles do not matter."""
         plain = msgspec.structs.replace(experiment, title="", sources=(), scale="bench")
         content = msgspec.json.encode([self._version, plain], order="deterministic")
         return hashlib.sha256(content).hexdigest()[:32]
@@ -93,7 +93,7 @@ async def run_into_cache(
 ) -> AsyncGenerator[tuple[int, str], None]:
     """Run `experiments` and store the runs in `cache`; yield each number with a problem, empty for success.
 
-    Results come in the order of completion. `cluster` is the address of a Dask scheduler whose workers run the
+    Results come in the order of completion. With `cluster`, the address of a Dask scheduler, its workers run the
     experiments. Closing the generator, or cancelling the task, ends every lab. Raises LabUnavailable when no
     experiment can run.
     """

@@ -86,7 +86,7 @@ class Cluster:
         """Run `experiments` and yield the number of each with `function` of its run, or the error, as they complete.
 
         `function` is a module-level function and is called on the worker; its result travels as JSON and is decoded
-        as `kind`. Closing the iterator ends running experiments. Raises LabError when the scheduler goes away.
+        as `kind`. Closing the iterator ends running experiments. Raises LabError when the scheduler is lost.
         """
         launch = _launcher()
         calls = (
@@ -102,7 +102,7 @@ class Cluster:
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
         """Call `function` with each of `arguments` on a worker, and yield results as `results` does.
 
-        No lab is involved. Only as many calls are submitted at a time as keep all workers busy, because waiting ones
+        No lab is involved. Only as many calls are submitted at a time as keep all workers busy, because queued calls
         take the scheduler's memory.
         """
         launch, threads = _caller(), sum((await self._client.nthreads()).values())

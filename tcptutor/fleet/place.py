@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs: int | None) -> Place:
-    """Return the place that can run all of `experiments`: the guest as soon as one of them needs it.
+    """Return the place that can run all of `experiments`: the guest as soon as any experiment needs it.
 
     Raises LabUnavailable or KernelLacks when none can run here, UsageError for parallel `jobs` in real time.
     """
@@ -79,7 +79,7 @@ def _expected(experiment: Experiment, clock: str) -> float:
 
 
 def run_seconds(experiment: Experiment, clock: str, throughput: float) -> float:
-    """Estimate the time of one run, seconds, when its TCP flows together carry `throughput` bit/s."""
+    """Estimate the time of a run, seconds, when its TCP flows carry `throughput` bit/s in total."""
     if clock != "virtual":
         return _START + experiment.seconds
     flows = experiment.flows

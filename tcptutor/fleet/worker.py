@@ -31,7 +31,7 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     result: msgspec.Raw = msgspec.Raw(b"null")
     """Result as JSON."""
     problem: str = ""
-    """Reason for a missing result, one line; empty when there is a result."""
+    """Reason for a missing result as a line of text; empty on success."""
     exit_code: int = 0
 
 
@@ -92,7 +92,7 @@ def read(answer: bytes, kind: type[_T]) -> _T | TutorError:
 
 
 async def _run_while(is_wanted: Callable[[], bool], experiment: Experiment, clock: str) -> Run:
-    """Run `experiment` while it is wanted: Dask does not interrupt a task whose client has left."""
+    """Run `experiment` while it is wanted: Dask does not interrupt a task after its client has left."""
     task = asyncio.create_task(_run(experiment, clock))
     while not (await asyncio.wait({task}, timeout=_CHECK_S))[0]:
         if not is_wanted():

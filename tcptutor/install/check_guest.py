@@ -17,7 +17,7 @@ _SETUP = "run `tcptutor setup`"
 
 
 def check(snapshots: Snapshots | None) -> tuple[list[Finding], bool]:
-    """Return the findings about the guest, and whether it can run; None for `snapshots` where there can be no guest."""
+    """Return the findings about the guest, and whether it can run; `snapshots` is None on a machine without a guest."""
     if snapshots is None:
         return [
             warn(
@@ -92,9 +92,9 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
     note = ""
     try:
         if part == parts.IMAGE:
-            snapshots.image.check(whole=True)
+            snapshots.image.check(thorough=True)
         else:
-            note = _repeatability(snapshots.manifest(part, whole=True))
+            note = _repeatability(snapshots.manifest(part, thorough=True))
     except ImageDamaged as error:
         text, _, remedy = str(error).partition(": ")
         return warn(name, text, remedy or _SETUP)
@@ -119,7 +119,7 @@ def check_disk(snapshots: Snapshots) -> Finding:
         remedy = "set XDG_CACHE_HOME to a folder that can be written"
         return warn("disk", f"{snapshots.folder} cannot be written: {why}", remedy)
     free = parts.free(snapshots.folder)
-    needed = parts.room_needed(parts.missing(snapshots, whole=False)) + 100 * MEGABYTE
+    needed = parts.room_needed(parts.missing(snapshots, thorough=False)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"
     if free < needed:
         return warn(

@@ -19,7 +19,7 @@ _NEEDED = ("netem", "tbf", "reno", "cubic")
 """Kernel features that most experiments need."""
 
 _WANTED = tuple(name for name in (*choice.COURSE_QDISCS, *choice.COURSE_ALGORITHMS) if name not in _NEEDED)
-"""Kernel features that some experiments need; without them the whole course runs in the guest."""
+"""Kernel features that some experiments need; without them every page runs in the guest."""
 
 
 def check_system(system: System) -> Finding:
@@ -84,7 +84,7 @@ def limit_finding(limit: Limit, works: bool) -> Finding:
 
 
 def check_programs(lacking: list[MissingPackage]) -> list[Finding]:
-    """Return a finding for each missing package, or one finding that all programs are installed."""
+    """Return a finding for each missing package, or a single finding that all programs are installed."""
     if not lacking:
         return [ok("programs", "all installed")]
     return [
@@ -98,7 +98,7 @@ def check_programs(lacking: list[MissingPackage]) -> list[Finding]:
 
 
 def probe_kernel() -> tuple[Environment | None, str]:
-    """Probe this machine's kernel; return what it can do, or None and the reason."""
+    """Probe this machine's kernel; return its environment, or None and the reason."""
     return asyncio.run(choice.host_environment(fresh=True))
 
 

@@ -18,7 +18,7 @@ _WIDE = 100
 
 
 def check_terminal() -> list[Finding]:
-    """Check the terminal, even if only one of the standard streams is one, and the locale."""
+    """Check the terminal, even if only one standard stream is connected to it, and the locale."""
     return [_terminal(), locale_finding(os.environ)]
 
 

@@ -23,7 +23,7 @@ class Diagnosis(NamedTuple):
     """Findings about this machine, and where the course can run."""
 
     findings: list[Finding]
-    """Findings; the last one says where the lab runs."""
+    """Findings, ending with where the lab runs."""
     host: bool
     """Whether the course can run on this machine's own kernel."""
     guest: bool
@@ -53,7 +53,7 @@ def diagnose() -> Diagnosis:
         *check_terminal.check_terminal(),
         *check_extras(),
     ]
-    return Diagnosis([*findings, _lab(host, guest, whole=kernel.status == "ok")], host, guest)
+    return Diagnosis([*findings, _lab(host, guest, complete=kernel.status == "ok")], host, guest)
 
 
 def check_extras() -> list[Finding]:
@@ -68,12 +68,12 @@ def check_extras() -> list[Finding]:
     return [plots, tmux]
 
 
-def _lab(host: bool, guest: bool, whole: bool) -> Finding:
-    """Return where experiments run; `whole` means that this machine's kernel has every feature the course needs."""
-    if guest and not whole:
+def _lab(host: bool, guest: bool, complete: bool) -> Finding:
+    """Return where experiments run; `complete` means that this machine's kernel has every feature the course needs."""
+    if guest and not complete:
         return ok("lab", "experiments run in the guest")
     if host:
-        missing = "" if whole else ", except those that need a missing feature"
+        missing = "" if complete else ", except those that need a missing feature"
         more = ", and in the guest" if guest else "; there is no guest"
         return ok("lab", f"experiments run on this machine's kernel{missing}{more}")
     return fail("lab", "experiments cannot run here yet", "run `tcptutor setup`, then `tcptutor doctor`")

@@ -13,13 +13,13 @@ from tcptutor.base.errors import LabError, LabUnavailable
 
 DEVICE = Path("/dev/kvm")
 LIMIT = 12.0
-"""Longest trial boot, seconds. A guest boots in a few with a working KVM, and hangs with a broken one."""
+"""Longest trial boot, seconds. A guest boots in a few with a working KVM, and hangs with a broken KVM."""
 
 
 def works(snapshots: Snapshots, limit: float = LIMIT) -> bool | None:
-    """Return whether the guest boots with KVM; None when that was never tried and there is no image to try.
+    """Return whether the guest boots with KVM; None when it was never tried and has no image to try.
 
-    The real clock's snapshot records it; otherwise one trial is made per boot of this machine.
+    The real clock's snapshot records it; otherwise a trial is made once per boot of this machine.
     """
     with contextlib.suppress(LabUnavailable):
         return snapshots.manifest("real").kvm

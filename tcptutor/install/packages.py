@@ -82,7 +82,7 @@ def missing(*, building: bool = True) -> list[MissingPackage]:
 
 
 def _privilege() -> list[str] | None:
-    """Return the prefix that runs apt-get as root; None when there is none."""
+    """Return the prefix that runs apt-get as root; None when this user cannot become root."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") is None:
@@ -140,7 +140,7 @@ def _run(words: list[str], output: int) -> int:
 
 
 def last_error(log: Path) -> str:
-    """Return apt's last error in `log`, else its last line."""
+    """Return apt's last error in `log`, or its last line without an error."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E:", "sudo:"))] or lines
     return errors[-1].removeprefix("E: ") if errors else "no message"

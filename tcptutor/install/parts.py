@@ -53,20 +53,20 @@ def snapshots_here() -> Snapshots | None:
     return Snapshots() if architecture.possible() else None
 
 
-def missing(snapshots: Snapshots, again: bool = False, *, whole: bool = True) -> list[str]:
+def missing(snapshots: Snapshots, again: bool = False, *, thorough: bool = True) -> list[str]:
     """Return the parts to build, all of them with `again`; without an image every snapshot is invalid.
 
-    With `whole` every byte is checked for damage, which takes a second; otherwise a few places of each file.
+    With `thorough` every byte is checked for damage, which takes a second; otherwise a few places of each file.
     """
-    return [part for part in TITLES if again or not _valid(snapshots, part, whole)]
+    return [part for part in TITLES if again or not _valid(snapshots, part, thorough)]
 
 
-def _valid(snapshots: Snapshots, part: str, whole: bool) -> bool:
+def _valid(snapshots: Snapshots, part: str, thorough: bool) -> bool:
     try:
         if part == IMAGE:
-            snapshots.image.check(whole=whole)
+            snapshots.image.check(thorough=thorough)
         else:
-            snapshots.manifest(part, whole=whole)
+            snapshots.manifest(part, thorough=thorough)
     except LabUnavailable:
         return False
     return True
@@ -159,7 +159,7 @@ async def _boot(snapshots: Snapshots, clocks: list[str], bar: Callable[[str], Pr
 
 @contextmanager
 def _watched(folder: Path) -> Iterator[None]:
-    """Replace a SetupError by a clearer one when the disk of `folder` has filled up, which the tools seldom report."""
+    """Replace a SetupError by a clearer error if the disk of `folder` filled up: the tools seldom report it."""
     ended, full = threading.Event(), threading.Event()
 
     def look() -> None:

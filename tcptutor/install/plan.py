@@ -18,7 +18,7 @@ from tcptutor.run import lab_parts
 
 
 class TargetLab(msgspec.Struct, frozen=True):
-    """The lab to set up; without fields, whatever Debian's current packages give."""
+    """The lab to set up; without fields, the lab that Debian's current packages give."""
 
     file: Path | None = None
     """Packed lab that contains the image."""
@@ -65,16 +65,16 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    snapshots: Snapshots | None, again: bool, *, whole: bool = True, target: TargetLab = ANY_LAB
+    snapshots: Snapshots | None, again: bool, *, thorough: bool = True, target: TargetLab = ANY_LAB
 ) -> Plan:
-    """Return what is missing here; no part of a guest when `snapshots` is None.
+    """Return the missing packages and parts; no parts of a guest when `snapshots` is None.
 
-    All parts are rebuilt with `again`, or when the present image is not that of the `target` lab. With `whole` every
+    All parts are rebuilt with `again`, or when the present image is not that of the `target` lab. With `thorough` every
     byte is checked for damage, otherwise a few places of each file.
     """
     if snapshots is None:
         return Plan(packages.missing(), [])
-    missing = parts.missing(snapshots, again or not target.has_same_image_as(snapshots), whole=whole)
+    missing = parts.missing(snapshots, again or not target.has_same_image_as(snapshots), thorough=thorough)
     if target.file is not None:  # its image is installed before the parts are built
         missing = [part for part in missing if part != parts.IMAGE]
     return Plan(packages.missing(building=target.file is None), missing)

@@ -1,4 +1,4 @@
-"""`python -m tcptutor.install.ready`: exit code 0 when setup has nothing to do, for `tcptutor/start`."""
+"""`python -m tcptutor.install.ready`: exit code 0 when setup is complete, for `tcptutor/start`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcptutor.install import parts, plan
 
 def is_ready() -> bool:
     """Check whether all packages and all parts of the guest are installed."""
-    return not any(plan.make_plan(parts.snapshots_here(), again=False, whole=False))
+    return not any(plan.make_plan(parts.snapshots_here(), again=False, thorough=False))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`tcptutor setup`: install packages, build the guest and try it. Existing valid parts are left alone."""
+"""`tcptutor setup`: install packages, build the guest and try it. Existing valid parts are not rebuilt."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def run_setup(
     """Set up this machine and return the exit code; 1 if a part failed.
 
     `assume_yes` skips the question, `again` rebuilds valid parts as well. With `target` the guest becomes that lab,
-    and the code is 1 when it cannot. A failed part is reported and the others continue. Raises TutorError when
-    nothing more can be done.
+    and the code is 1 when it cannot. A failed part is reported and the others continue. Raises TutorError when setup
+    cannot continue.
     """
     try:
         with ending.terminate_like_ctrl_c():
@@ -54,7 +54,7 @@ def run_setup(
 
 @contextmanager
 def _setup_lock(waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold setup's lock in the cache folder; call `waiting` before waiting for another setup.
+    """Hold setup's lock in the cache folder; call `waiting` before waiting for a concurrent setup.
 
     Raises SetupError when the folder cannot be written.
     """

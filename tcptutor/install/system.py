@@ -14,7 +14,7 @@ class System(NamedTuple):
     name: str
     """Distribution as it names itself, e.g. "Debian GNU/Linux 12 (bookworm)"."""
     family: frozenset[str]
-    """Short names of the distribution and those it derives from, e.g. {"ubuntu", "debian"}."""
+    """Short names of the distribution and its ancestors, e.g. {"ubuntu", "debian"}."""
     kernel: str
     """Kernel release as printed by `uname -r`."""
     machine: str
@@ -38,7 +38,7 @@ def recognize(release: Mapping[str, str], kernel: str, machine: str, build: str 
 def wsl_version(release: str, build: str) -> int:
     """Return the version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere.
 
-    WSL 1 is not a Linux kernel and says so: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has
+    WSL 1 is not a Linux kernel and shows it: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has
     Microsoft's build of Linux: "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
 
     Args:

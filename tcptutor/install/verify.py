@@ -1,4 +1,4 @@
-"""Final test of a setup by a short run: the ping of an empty path and the throughput of one flow."""
+"""Final test of a setup by a short run: ping over an empty path and throughput of a flow."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TOLERANCE = 0.05
 
 
 def experiment() -> Experiment:
-    """Return the test experiment: one flow that fills 20 Mbit/s at 10 ms without loss for 2 s."""
+    """Return the test experiment: a flow that fills 20 Mbit/s at 10 ms without loss for 2 s."""
     values = {"rate": "20 Mbit/s", "delay": "10 ms", "algorithm": "cubic", "duration": "2 s", "warmup": "1 s"}
     return build("setup/verify", {"parameters": values})
 
 
 def verify(backend: str = "auto") -> str:
-    """Run the test and return its result as one line.
+    """Run the test and return its result as a line of text.
 
     Raises SetupError for a wrong result, LabUnavailable without a lab.
     """

@@ -1,1 +1,1 @@
-"""Sweeps: many runs over a grid of settings and seeds, in parallel guests, with one result file that can be plotted."""
+"""Sweeps: many runs over a grid of settings and seeds, with a result file that can be plotted."""

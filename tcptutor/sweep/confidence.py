@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of one quantity over some runs, in its own unit."""
+    """Statistics of a quantity over some runs, in its own unit."""
 
     n: int
     mean: float
@@ -33,7 +33,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize(values: Sequence[float]) -> Summary:
-    """Return the statistics of one or more values."""
     mean = statistics.fmean(values)
     if len(values) == 1:
         return Summary(n=1, mean=mean, stdev=None, low=None, high=None)

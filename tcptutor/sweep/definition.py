@@ -68,7 +68,7 @@ def check_definition(definition: Definition) -> None:
 
 
 def check_outcome(outcome: Outcome, definition: Definition) -> None:
-    """Raise ValueError with a reason for an invalid outcome, or one of another sweep."""
+    """Raise ValueError with a reason unless `outcome` is valid and belongs to `definition`."""
     _check_values(outcome)
     if not 0 <= outcome.cell < definition.cells:
         raise ValueError("belongs to another sweep")

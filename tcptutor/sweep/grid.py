@@ -1,10 +1,10 @@
 """The grid of a sweep: parameters with their values, and the cells they form.
 
-An axis is written `loss=0.01%,0.1%,1%` (a list of values; separated by `|` for parameters whose values
-contain commas),
+An axis is written `loss=0.01%,0.1%,1%` (a list of values; separated by `|` for parameters with commas in
+their values),
 `rtt=10ms..100ms/10` (ten values with equal differences) or `loss=0.01%..1%/x5` (five values with equal
 ratios). `rtt`
-is an alias of `delay`, the whole RTT that the lab adds; `seed` can be an axis as well.
+is an alias of `delay`, the complete RTT that the lab adds; `seed` can be an axis as well.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WHOLE = "count"
 _EXAMPLE = "write it like loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 or loss=0.01%..1%/x5"
 _RANGE = re.compile(r"(.+?)\.\.(.+?)/\s*(x?)\s*([0-9]+)")
 _LONGEST = 200_000
-"""Maximum length of one axis, characters: enough for MAX_CELLS values."""
+"""Maximum length of an axis, characters: enough for MAX_CELLS values."""
 _NUMBER = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*")
 
 
@@ -68,7 +68,7 @@ def parameter_name(name: str) -> str:
 
 
 def read_axis(text: str) -> Axis:
-    """Parse one `--grid` option. Raises UsageError, or ParameterError for a value."""
+    """Parse a `--grid` option. Raises UsageError, or ParameterError for a value."""
     if len(text) > _LONGEST:
         raise UsageError(f"--grid {units.quoted(text)} has {len(text)} characters: give fewer values")
     alias, equals, values = text.partition("=")
@@ -118,7 +118,7 @@ def cells(
 ) -> list[Cell]:
     """Return every cell of the grid, validated.
 
-    The seed varies slowest, so that the whole grid is covered early. Raises UsageError for the experiment's name,
+    The seed varies slowest, so that all settings are covered early. Raises UsageError for the experiment's name,
     ParameterError for an impossible cell.
     """
     for axis in axes:
@@ -195,7 +195,7 @@ def _range(text: str, values: str, kind: str) -> tuple[str, ...]:
 
 
 def _ends(low: str, high: str, kind: str) -> tuple[float, float, str]:
-    """Return both ends in the unit of one of them, with its spelling. Raises UnitError."""
+    """Return both ends in a common unit, with its spelling. Raises UnitError."""
     (first, first_unit), (last, last_unit) = units.split(low), units.split(high)
     spelled = _NUMBER.sub("", low if last == 0 and not last_unit else high, count=1)
     if first_unit == last_unit or not (first_unit and last_unit):

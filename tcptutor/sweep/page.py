@@ -20,11 +20,11 @@ from tcptutor.sweep.confidence import Summary, summarize
 from tcptutor.sweep.grid import Axis, Cell
 
 SAME = 0.1
-"""Relative difference below which two models' curves are drawn as one."""
+"""Relative difference below which the curves of two models are drawn as a single curve."""
 
 
 class PageCell(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of one run of the sweep in base units; None for quantities the run lacks."""
+    """Results of a run of the sweep in base units; None for quantities the run lacks."""
 
     at: int
     """Index of its value on the axis."""
@@ -48,7 +48,7 @@ class PageCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurveLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's curve, with one value for each value of the axis."""
+    """A model's curve, with a value for each value of the axis."""
 
     name: str
     kind: Literal["formula", "models", "link"]
@@ -56,7 +56,7 @@ class CurveLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def axis_index(sweep: SweepActivity, experiment: Experiment) -> int | None:
-    """Return the index of the axis value of `experiment`, ignoring the seed; None for another sweep's."""
+    """Return the index of the axis value of `experiment`, ignoring the seed; None if outside the sweep."""
     experiments = enumerate(sweep.experiments)
     return next((at for at, each in experiments if same_but_for_seed(each, experiment)), None)
 
@@ -92,13 +92,13 @@ def order_by_first_point(todo: Sequence[tuple[int, Experiment]]) -> list[tuple[i
 
 
 def counted_cells(cells: Sequence[PageCell], at: int) -> list[PageCell]:
-    """Return the runs that count at axis index `at`: the sound ones, or all if none is sound."""
+    """Return the runs that count at axis index `at`: the sound runs, or all if none is sound."""
     here = [cell for cell in cells if cell.at == at]
     return [cell for cell in here if cell.is_sound] or here
 
 
 def summaries(sweep: SweepActivity, cells: Sequence[PageCell]) -> tuple[Summary | None, ...]:
-    """Return statistics of the runs that count at each axis value; None where there is none."""
+    """Return statistics of the runs that count at each axis value; None for values without runs."""
     figures = [
         [cell.figure for cell in counted_cells(cells, at) if cell.figure is not None]
         for at in range(len(sweep.values))
@@ -107,7 +107,7 @@ def summaries(sweep: SweepActivity, cells: Sequence[PageCell]) -> tuple[Summary 
 
 
 def models(sweep: SweepActivity) -> tuple[CurveLine, ...]:
-    """Return the model curves for the measured quantity, the leading one first; empty without a model."""
+    """Return the model curves for the measured quantity, the leading curve first; empty without a model."""
     return tuple(_curves(sweep, [expect(each) for each in sweep.experiments]))
 
 
@@ -161,7 +161,7 @@ def _throughput_curves(sweep: SweepActivity, expected: Sequence[Expectation]) ->
 
 
 def _limited_throughput(expected: Expectation, model: ThroughputModel) -> float:
-    """Return the throughput by the page's formula, or by another limit that binds before it."""
+    """Return the throughput by the page's formula, or by the limit that binds before it."""
     prediction, binding = _prediction(expected, model), expected.binding
     if prediction is None:
         return binding.throughput_bps

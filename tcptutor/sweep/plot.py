@@ -32,9 +32,9 @@ _UNITS = {
 }
 _SIZES = ("size", "window")
 _BDP = "BDP"
-"""Unit whose size depends on the cell's own path."""
+"""Unit that depends on the cell's own path."""
 _SUSPECT = "#8C96A0"
-"""Color of points with suspect runs: gray, and hollow as well, so never by color alone."""
+"""Color of points with suspect runs: gray, and hollow to be visible without color."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
     "loss_rate": (1e-2, "loss events per segment, %"),
@@ -75,9 +75,9 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
 
 
 def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
-    """Draw quantity `y` over axis `x` (None: the first numeric one) into `path`, with a line for each other setting.
+    """Draw quantity `y` over axis `x` (None: the first numeric axis) into `path`, with a line for each other setting.
 
-    Lines with the same value of axis `group` share a color. An axis whose values have about equal ratios is
+    Lines with the same value of axis `group` share a color. An axis with about equal ratios of its values is
     logarithmic. Raises UsageError; TutorError for a table without rows, an unwritable `path`, or a missing
     matplotlib.
     """
@@ -100,7 +100,7 @@ def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: st
 
 
 def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> bool:
-    """Check that the file `path` is byte for byte what `draw` produces, so that no user has edited it."""
+    """Check that the file `path` is byte for byte the output of `draw`, so that no user has edited it."""
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder, f"plot{path.suffix}")
         try:
@@ -137,7 +137,7 @@ class _XAxis:
 
 
 def _common_unit(texts: Sequence[str]) -> str:
-    """Return the unit shared by all `texts`; "" where they differ or one has none."""
+    """Return the unit shared by all `texts`; "" where they differ or lack a unit."""
     try:
         written = {unit for number, unit in map(units.split, texts) if number or unit}
     except UnitError:

@@ -27,7 +27,7 @@ QUANTITIES = {
 
 
 class PointModel(msgspec.Struct, frozen=True, kw_only=True):
-    """Prediction of one model for a point, compared with the runs."""
+    """Prediction of a model for a point, compared with the runs."""
 
     label: str
     throughput_bps: float
@@ -44,13 +44,13 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     measured: dict[str, Summary]
     """Statistics by field of a row, without fields that no run has."""
     models: dict[str, PointModel]
-    """Predictions by model, the binding one of the first run first."""
+    """Predictions by model, starting with the binding model of the first run."""
     limited_by: dict[str, int]
     """Number of runs with each verdict, the most frequent first."""
     doubtful: int
-    """Number of runs whose fidelity is not valid."""
+    """Number of runs without valid fidelity."""
     doubt: str = ""
-    """First reason that most of these runs share, apart from its numbers; quoted from one run, empty if none."""
+    """Most common first reason of these runs, compared without numbers and quoted from a run; empty if none."""
 
 
 def points(rows: Sequence[Row]) -> list[Point]:

@@ -16,7 +16,7 @@ from tcptutor.sweep.grid import Cell
 
 
 class RowPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """Prediction of one model for a cell."""
+    """Prediction of a model for a cell."""
 
     model: str
     label: str
@@ -32,7 +32,7 @@ class RowPrediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
-    """Results of one cell in base units, named as in `tcptutor run --json`."""
+    """Results of a cell in base units, named as in `tcptutor run --json`."""
 
     cell: int
     point: dict[str, str]
@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     completion_s: float | None = None
     """Time at which the last flow completed its transfer; None where flows send until the time is over."""
     predictions: tuple[RowPrediction, ...] = ()
-    """Predictions, the binding one first."""
+    """Predictions, the binding model first."""
     limited_by: str
     fidelity: str
     reasons: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ Outcome = Row | CellFailure
 
 
 def cell_row(cell: Cell, run: Run) -> Row:
-    """Return the results of `run` as the row of `cell`. Raises LabError when nothing was measured."""
+    """Return the results of `run` as the row of `cell`. Raises LabError for a run without measurements."""
     return assign_cell(run_row(run), cell)
 
 
@@ -90,7 +90,7 @@ def assign_cell(row: Row, cell: Cell) -> Row:
 
 
 def run_row(run: Run) -> Row:
-    """Return the results of `run` without a cell. Raises LabError when nothing was measured."""
+    """Return the results of `run` without a cell. Raises LabError for a run without measurements."""
     measured = measure(run)
     result = report_measured(measured)
     if result.is_empty:

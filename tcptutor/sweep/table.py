@@ -36,7 +36,7 @@ class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, tag="tcpsweep"):
 
 
 class SweepTable(msgspec.Struct):
-    """Content of a sweep file. Owned by one reader, or by the Store that appends to it."""
+    """Content of a sweep file. Owned by its reader, or by the Store that appends to it."""
 
     definition: Definition
     rows: dict[int, Row] = {}
@@ -150,7 +150,7 @@ class Store:
     def __init__(self, path: Path, definition: Definition) -> None:
         """Open `path`, or create it; existing content is loaded into `table`.
 
-        Raises UsageError when it holds another sweep, TutorError when it is in use or cannot be written.
+        Raises UsageError when the file holds a different sweep, TutorError when it is in use or cannot be written.
         """
         self.path = path
         try:

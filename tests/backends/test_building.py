@@ -54,7 +54,7 @@ def run(self):
 image_build.Build.run = run
 made = image.Image(Path(sys.argv[1]) / "image", chosen())
 made.build(lambda _share, text: print(text, flush=True))
-made.check(whole=True)
+made.check(thorough=True)
 """
 
 
@@ -115,7 +115,7 @@ def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Pat
     own.image.folder.symlink_to(snapshots.image.folder)
     waited = _the_first_is_killed_and_one_of_two_goes_on(SNAPSHOT, tmp_path)
     assert waited == [WAITS, "snapshot ready"]
-    assert own.manifest("virtual", whole=True).file.size == own.size("virtual")
+    assert own.manifest("virtual", thorough=True).file.size == own.size("virtual")
     names = {"image", "image.lock", "virtual.lock", "virtual.json", "virtual.snapshot"}
     assert _names(tmp_path) == names
     # Neither what setup clears away nor what a test finds left.

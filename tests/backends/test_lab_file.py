@@ -38,7 +38,7 @@ def packed(tmp_path: Path) -> Path:
 
 def test_what_was_packed_is_taken(packed: Path, tmp_path: Path) -> None:
     here = _take(packed, tmp_path / "here")
-    here.check(whole=True)
+    here.check(thorough=True)
     assert here.composition() == Image(tmp_path / "there" / "image", AMD64).composition()
     assert here.composition()["package bash"] == "5.2"
 

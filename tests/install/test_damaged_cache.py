@@ -95,7 +95,7 @@ def _told(cache: Cache, name: str) -> None:
     assert finding.status == "warn"
     assert "\n" not in finding.text
     assert "tcptutor setup" in finding.remedy
-    assert not parts._valid(Snapshots(), _part(name), whole=True)
+    assert not parts._valid(Snapshots(), _part(name), thorough=True)
     assert time.monotonic() - began < patience.seconds(8)
 
 

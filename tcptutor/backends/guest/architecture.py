@@ -1,7 +1,7 @@
 """Processor architectures that have a guest, as data: names, packages, and QEMU's machine for each.
 
-A guest has this machine's architecture. TCPTUTOR_GUEST_ARCH selects another one for a trial: it is always emulated,
-and its image and snapshots have a folder of their own.
+A guest has this machine's architecture. TCPTUTOR_GUEST_ARCH selects a different one for a trial: it is always
+emulated, and its image and snapshots have a folder of their own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Architecture(msgspec.Struct, frozen=True):
     board: str
     """QEMU's machine type."""
     cpu: str
-    """Emulated processor: an older model whose few extensions are cheap to emulate."""
+    """Emulated processor: an older model with few extensions, which is cheap to emulate."""
     console: str
     """Kernel name of the board's first serial port."""
     kernel_words: tuple[str, ...] = ()
@@ -83,12 +83,12 @@ def native() -> Architecture | None:
 
 
 def possible() -> bool:
-    """Check whether this machine has a guest, or TCPTUTOR_GUEST_ARCH names one."""
+    """Check whether this machine has a guest, or TCPTUTOR_GUEST_ARCH names an architecture."""
     return bool(os.environ.get(VARIABLE)) or native() is not None
 
 
 def chosen() -> Architecture:
-    """Return the guest's architecture. Raises LabUnavailable when there is none, or no such name."""
+    """Return the guest's architecture. Raises LabUnavailable for an unsupported machine or an unknown name."""
     if wanted := os.environ.get(VARIABLE):
         for architecture in ALL:
             if architecture.name == wanted:

@@ -26,7 +26,7 @@ overloaded emulated guest was silent for 36 s, and for more than 120 s on a busy
 
 
 class GuestBackend:
-    """The lab in a QEMU guest. Owns the idle machine, which is stopped, and the running one."""
+    """The lab in a QEMU guest. Owns the idle machine, which is stopped, and the machine of the current run."""
 
     def __init__(self, clock: str, snapshots: Snapshots | None = None) -> None:
         self.clock = clock
@@ -38,7 +38,6 @@ class GuestBackend:
         self._machines: set[Machine] = set()
 
     async def open(self) -> Environment:
-        """Prepare a machine, building the snapshot first if only that is missing."""
         if self._manifest is None:
             try:
                 self._manifest = self._snapshots.manifest(self.clock)
@@ -75,8 +74,8 @@ class GuestBackend:
             return await self._restore_once(manifest)
         except LabError as first:
             if isinstance(first.__cause__, TimeoutError):
-                raise  # this machine is busy: nothing is wrong with the snapshot
-            # A killed QEMU and a damaged snapshot look alike: only the damage is there the second time.
+                raise  # this machine is busy, and the snapshot is intact
+            # A killed QEMU and a damaged snapshot look alike, but only damage persists.
             try:
                 return await self._restore_once(manifest)
             except LabError as error:
@@ -129,7 +128,7 @@ class GuestBackend:
                     return
         finally:
             await self._end(machine)
-            # Who leaves early may be about to close the lab: the next machine can wait for the next run.
+            # After an early exit the lab may be about to close, so restore the next machine on demand.
             if not left_early and self._manifest is not None:
                 self._next = asyncio.create_task(self._restore(self._manifest))
 
@@ -153,14 +152,14 @@ class GuestBackend:
             await self._end(machine)
 
     async def close(self) -> None:
-        # Processes first: a machine that is still being made may wait for an answer of its monitor.
+        # Kill processes first: a machine being restored may be waiting for its monitor.
         for machine in self._machines:
             machine.abort()
         if self._next is not None:
             self._next.cancel()
             await asyncio.wait([self._next])
             if not self._next.cancelled():
-                self._next.exception()  # asked for, so that nothing complains about it
+                self._next.exception()  # retrieves the exception, so that asyncio does not log it
             self._next = None
         for machine in list(self._machines):
             await self._end(machine)

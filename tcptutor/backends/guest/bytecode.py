@@ -2,7 +2,7 @@
 
 The packages contain sources only, and compiling the agent's imports takes an emulated processor half a minute. The
 guest's interpreter runs here through its own loader and libraries, so neither root nor a chroot is needed. An
-interpreter of another architecture does not run here; the guest then compiles once, before its snapshot.
+interpreter of a foreign architecture does not run here; the guest then compiles once, before its snapshot.
 """
 
 from __future__ import annotations

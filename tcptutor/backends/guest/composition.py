@@ -31,7 +31,6 @@ def machine_parts(architecture: Architecture, mode: Mode) -> dict[str, str]:
 
 
 def machine_command(architecture: Architecture, mode: Mode) -> str:
-    """Return QEMU's arguments for the machine as one line."""
     return " ".join(command(architecture, mode, 0, 0, 0))
 
 

@@ -1,4 +1,4 @@
-"""QEMU with minimal rights: no capabilities and few system calls; under root also another user.
+"""QEMU with minimal rights: no capabilities, few system calls, and under root the user nobody.
 
 Its inputs arrive as file descriptors, so it needs no access to the user's files.
 """
@@ -20,7 +20,7 @@ from tcptutor.base.errors import LabUnavailable
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 """QEMU's own seccomp filter."""
 NOBODY = 65534
-"""Id of Debian's nobody and nogroup, to which QEMU switches when root starts it."""
+"""User and group id (Debian's nobody and nogroup) to which QEMU switches when root starts it."""
 
 _NO_GAIN = ("--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all")
 _NO_CAPABILITIES = (*_NO_GAIN, "--bounding-set=-all")
@@ -50,7 +50,7 @@ class QemuProgram(NamedTuple):
 
     @property
     def as_nobody(self) -> bool:
-        """Whether it switches to another user."""
+        """Whether it runs as NOBODY."""
         return _ANOTHER_USER[0] in self.privileges
 
 
@@ -88,7 +88,7 @@ def command(qemu: QemuProgram, arguments: list[str], *, parent: int, kvm: bool =
 
 
 def _kvm_group() -> int:
-    """Return the group that may use /dev/kvm; 0 where there is none, or only root's."""
+    """Return the group that may use /dev/kvm; 0 if only root may, or without the device."""
     try:
         status = _KVM.stat()
     except OSError:

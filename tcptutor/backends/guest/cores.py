@@ -1,8 +1,8 @@
 """CPU pinning for a guest on the virtual clock.
 
 QEMU's two threads, the emulated processor and the main loop with its timers, alternate some twenty times per segment.
-On two cores each alternation wakes the other core; on one core it is a context switch. Where the main loop does not
-preempt the processor (SCHED_BATCH), it finds several of its events at once. The measurements are the same.
+On two cores each alternation wakes the other core; on a single core it is a context switch. Where the main loop does
+not preempt the processor (SCHED_BATCH), it finds several of its events at once. The measurements are the same.
 """
 
 from __future__ import annotations
@@ -21,21 +21,13 @@ _LAST_RAN = 36
 
 
 class Core:
-    """A core reserved for one guest, none at first.
-
-    Owns a lock file that shows other processes which cores are taken.
-    """
+    """Reservation of a core for a guest, by a lock file that other processes see."""
 
     def __init__(self) -> None:
         self._lock: IO[bytes] | None = None
 
     def pin(self, process: int, processor: int) -> None:
-        """Pin a QEMU process to a free core; without one it stays unpinned.
-
-        Args:
-            process: Process id.
-            processor: Thread id of the emulated processor.
-        """
+        """Pin a QEMU process, and the thread `processor` that emulates its CPU, to a free core if possible."""
         with contextlib.suppress(OSError):
             number = self._free(_last_ran(process, processor))
             if number is None:

@@ -37,7 +37,7 @@ def parse_versions(files: Iterable[str]) -> dict[str, str]:
 
 
 def tool_versions() -> dict[str, str]:
-    """Return the version lines of the programs whose versions affect the image's bytes."""
+    """Return the version lines of the programs that affect the image's bytes."""
     versions = {}
     for name in ("tar2sqfs", "depmod"):
         done = subprocess.run([tools.find(name), "--version"], capture_output=True, text=True, check=False)

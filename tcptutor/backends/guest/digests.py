@@ -1,4 +1,4 @@
-"""Integrity checks of cached files, by a few sampled places or by the whole content."""
+"""Integrity checks of cached files, by a few sampled places or by all bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileDigest(msgspec.Struct, frozen=True):
     places: str
     """SHA-256 of the ends and some pages between: detects most damage within a millisecond."""
     whole: str
-    """SHA-256 of the whole content."""
+    """SHA-256 of all bytes."""
 
     @classmethod
     def of(cls, path: Path) -> FileDigest:
@@ -37,13 +37,16 @@ class FileDigest(msgspec.Struct, frozen=True):
             size = os.fstat(file.fileno()).st_size
             return cls(size, _places(file, size), _whole(file))
 
-    def matches(self, path: Path, *, whole: bool = False) -> bool:
-        """Check `path` against the digest by size and samples, or as a `whole`. Raises FileNotFoundError."""
+    def matches(self, path: Path, *, thorough: bool = False) -> bool:
+        """Check `path` against the digest by size and samples, or with `thorough` by all bytes.
+
+        Raises FileNotFoundError.
+        """
         try:
             with files.open_regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 return size == self.size and (
-                    _whole(file) == self.whole if whole else _places(file, size) == self.places
+                    _whole(file) == self.whole if thorough else _places(file, size) == self.places
                 )
         except FileNotFoundError:
             raise

@@ -23,7 +23,7 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 """Remedy for a full or unwritable disk."""
 
 WAITING = "another tcptutor is building it: waiting"
-"""Progress text of a builder that waits for another process."""
+"""Progress text while a build waits for a concurrent build."""
 _AGAIN = "run `tcptutor setup` to build it again"
 _NOT_BUILT = "the guest image is not built yet: run `tcptutor setup`"
 _DAMAGED = f"the guest image is damaged: {_AGAIN}"
@@ -52,15 +52,15 @@ class Image:
         self.lock = folder.with_name(f"{folder.name}.lock")
         self._manifest = folder / "image.json"
 
-    def check(self, *, whole: bool = False) -> None:
+    def check(self, *, thorough: bool = False) -> None:
         """Raise ImageDamaged unless the image matches the recipe and its files are intact.
 
-        `whole` checks every byte rather than a few places.
+        `thorough` checks every byte rather than a few places.
         """
         manifest = self._read_manifest()
         try:
             sound = all(
-                path.name in manifest.files and manifest.files[path.name].matches(path, whole=whole)
+                path.name in manifest.files and manifest.files[path.name].matches(path, thorough=thorough)
                 for path in self._contents
             )
         except FileNotFoundError:
@@ -110,8 +110,8 @@ class Image:
     def build(self, progress: Progress, versions: Mapping[str, str] | None = None) -> None:
         """Build the image in a temporary folder and move it into place. Raises SetupError.
 
-        If another process is building it, its result is used. `versions` pins Debian packages to other
-        versions than today's.
+        The result of a concurrent build is used as it is. `versions` pins Debian packages to other versions than
+        today's.
         """
         try:
             with locks.hold(self.lock, lambda: progress(0.0, WAITING)) as waited:

@@ -1,7 +1,7 @@
-"""Builder of the guest's image: from packages to a kernel and an initial RAM disk with a squashfs root, without root.
+"""Builder of the guest's image without root: from packages to a kernel and an initial RAM disk.
 
-`mmdebstrap` fetches and extracts the packages (nothing is installed, no maintainer script runs); files the lab does
-not need are dropped from the stream, and the rest becomes one compressed file inside the RAM disk. So a guest has no
+`mmdebstrap` fetches and extracts the packages without installing them or running maintainer scripts; files the lab
+does not need are dropped from the stream, and the rest becomes a squashfs file inside the RAM disk. So a guest has no
 disk that could be late on the virtual clock, and its snapshot holds only pages that were read.
 """
 
@@ -30,7 +30,7 @@ _LIST = "tcptutor-packages"
 """File added to the package stream with the names of the packages that apt fetched."""
 
 Progress = Callable[[float, str], None]
-"""Callback for the progress of one part: its share done (0 to 1), and the current step."""
+"""Callback for the progress of a part: its share done (0 to 1), and the current step."""
 
 
 class Build:

@@ -1,7 +1,7 @@
 """The initial RAM disk: concatenated cpio archives of format "newc" (cpio(5)).
 
-A large archive, the image, holds the system. A small one with our own code, the layer, follows it, so that a change
-of our code needs no new image.
+A large archive, the image, holds the system. A small archive with our own code, the layer, follows it, so that a
+change of our code needs no new image.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def folder(name: str) -> ArchiveEntry:
 
 
 def archive(entries: Iterable[ArchiveEntry]) -> bytes:
-    """Return the entries as one archive, padded to a multiple of 512 bytes."""
+    """Return the entries as an archive padded to a multiple of 512 bytes."""
     parts: list[bytes] = []
     for inode, entry in enumerate((*entries, ArchiveEntry("TRAILER!!!", 0, b"")), start=1):
         name = entry.name.encode() + b"\0"

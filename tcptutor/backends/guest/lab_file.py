@@ -1,4 +1,4 @@
-"""The guest's image as one file for machines without a network: a tar archive of manifest, kernel and system.
+"""The guest's image as a file for machines without a network: a tar archive of manifest, kernel and system.
 
 Snapshots are not included: the same QEMU makes the same snapshots from the same image.
 """
@@ -17,7 +17,7 @@ from tcptutor.base import archive, files
 from tcptutor.base.errors import ImageDamaged, SetupError, refused
 
 _MOST = 1 << 30
-"""Maximum size of one member, bytes."""
+"""Maximum size of a member, bytes."""
 _PIECE = 1 << 20
 
 
@@ -26,7 +26,7 @@ def pack(image: Image, target: Path) -> None:
 
     Raises ImageDamaged for a damaged image, TutorError when the file cannot be written.
     """
-    image.check(whole=True)
+    image.check(thorough=True)
     with files.atomic(target, "choose another place") as part, part.open("wb") as packed:
         for path in image.files:
             with path.open("rb") as content:
@@ -40,13 +40,13 @@ def pack(image: Image, target: Path) -> None:
 def install(file: Path, image: Image, waiting: Callable[[], None]) -> None:
     """Install the image packed in `file` in place of `image`, atomically. Raises SetupError.
 
-    `waiting` is called when another process is building there.
+    `waiting` is called before waiting for a concurrent build.
     """
     try:
         with locks.hold(image.lock, waiting), image.replacement() as folder:
             packed = Image(folder, image.architecture)
             _unpack(file, packed)
-            packed.check(whole=True)
+            packed.check(thorough=True)
     except ImageDamaged as error:
         problem = "of another version" if "version" in str(error) else "damaged"
         raise SetupError(

@@ -79,9 +79,9 @@ class Mode(NamedTuple):
 def command(
     architecture: Architecture, mode: Mode, agent_fd: int, monitor_fd: int, memory_fd: int
 ) -> list[str]:
-    """Return QEMU's arguments for the machine, without those that boot a kernel or load a snapshot."""
+    """Return QEMU's arguments for the machine, except how it boots or loads a snapshot."""
     if mode.clock == "virtual":
-        # The guest's time is counted in instructions: it can never be late, and idle time costs nothing.
+        # The guest's time counts instructions, so the guest is never late, and idle time is free.
         accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
         accelerator += ["-icount", f"shift=0,sleep=off{_EXACT if mode.exact else ''}"]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
@@ -229,7 +229,7 @@ class Machine:
         """Wait until a guest on the virtual clock has stopped itself at a suitable instruction count. Raises LabError.
 
         On a busy machine QEMU may stop it only after its polling loop. The guest has then polled once more and is
-        about to stop itself again, so a run started there would stop at once.
+        about to stop itself again, so a run started at this point would stop at once.
         """
         try:
             async with asyncio.timeout(_COUNT_TIMEOUT):

@@ -1,7 +1,7 @@
 """Compression of snapshots with zstd.
 
-QEMU writes to a pipe and trusts its content when it reads: only zstd's exit status tells whether all of it was
-written, and whether it is intact.
+QEMU trusts the pipe in both directions: only zstd's exit status shows whether a snapshot was written completely, and
+whether it is intact.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _LEFT_OUT = (
     "usr/lib/python3/dist-packages/setuptools/", "usr/lib/python3/dist-packages/pkg_resources/",
     "usr/lib/python3/dist-packages/inflect", "usr/lib/python3/dist-packages/typeguard",
     "usr/lib/python3.13/test/", "usr/share/bash-completion/", "usr/share/keyrings/",
-    # Settings of the machine that builds.
+    # Settings of the build machine.
     "etc/apt/", "etc/hostname", "etc/resolv.conf", "var/log/",
 )  # fmt: skip
 MODULES = (

@@ -39,7 +39,7 @@ class SharedMemory:
         self._ring.skip()
 
     async def readline(self, alive: Callable[[], bool]) -> bytes:
-        """Return one more line; empty once the guest is not `alive` and all output was read."""
+        """Return the next line; empty once the guest is not `alive` and all output was read."""
         while not self._lines:
             living = alive()
             parts = (self._rest + self._ring.read()).split(b"\n")

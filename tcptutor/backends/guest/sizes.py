@@ -12,7 +12,7 @@ from tcptutor.wire import memory
 DEFAULT_SIZE = 384
 """Default size, MiB: enough for the lessons, and starts within a second."""
 SIZES = (DEFAULT_SIZE, 1024, 4096, 16384)
-"""Available sizes, MiB. The larger ones serve fast long paths and are built when an experiment first needs them."""
+"""Available sizes, MiB. Larger guests serve fast long paths and are built when an experiment first needs them."""
 _QEMU_MIB = 100
 """Memory of QEMU itself in addition to the guest's, MiB."""
 _SYSTEM, _PAGES = 210 << 20, 0.03
@@ -68,16 +68,16 @@ def size(experiment: Experiment) -> int:
     smaller = "a smaller capture_size, " if capture else ""
     instead = f"take a lower rate, a shorter delay or queue, {smaller}or fewer flows"
     flows = experiment.total_streams
-    found = next((size for size in SIZES if wanted <= tcp_bytes(size, flows)), None)
-    if found is None:
+    smallest = next((size for size in SIZES if wanted <= tcp_bytes(size, flows)), None)
+    if smallest is None:
         raise KernelLacks(
             f"{needs}, and the largest guest holds {units.size(tcp_bytes(SIZES[-1]))}: {instead}"
         )
     free = available()
     # The default size is never refused: its memory is allocated on demand, and most runs need half of it.
-    if found > DEFAULT_SIZE and free is not None and free < found + _QEMU_MIB:
+    if smallest > DEFAULT_SIZE and free is not None and free < smallest + _QEMU_MIB:
         raise KernelLacks(
-            f"{needs}, so the guest needs {units.size(found << 20)} of memory and this machine has"
+            f"{needs}, so the guest needs {units.size(smallest << 20)} of memory and this machine has"
             f" {units.size(free << 20)} free: {instead}"
         )
-    return found
+    return smallest

@@ -34,7 +34,7 @@ CLOCKS = ("virtual", "real")
 _BUILT = "snapshot ready"
 _BOOT_TIMEOUT = 300.0
 _KVM_TIMEOUT = 15.0
-"""Longest boot with KVM, seconds. A working KVM boots in a few; a broken one hangs."""
+"""Longest boot with KVM, seconds. A working KVM boots in a few; a broken KVM hangs."""
 _TRIAL = Experiment(
     name="trial",
     path=NetworkPath(rate=1e7, delay=0.005),
@@ -65,12 +65,12 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Identifier of the snapshot; snapshots whose runs may differ have different ids."""
+        """Identifier of the snapshot: equal only if runs from the snapshots are equal."""
         return self.key if self.repeats else f"{self.key}-{self.file.whole[:8]}"
 
 
 class Snapshots:
-    """Snapshots of one image in `folder`, for guests with `memory` MiB of this machine's or a chosen architecture."""
+    """Snapshots of an image in `folder`, for guests with `memory` MiB of this machine's or a chosen architecture."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Snapshots:
         return Mode(clock, kvm, exact, self.memory)
 
     def composition(self, clock: str, kvm: bool = False) -> dict[str, str]:
-        """Return the parts of the lab here, named as in `run.lab_parts`. Raises LabUnavailable where there is none."""
+        """Return the parts of the lab here, named as in `run.lab_parts`. Raises LabUnavailable without a lab."""
         mode = self.mode(clock, kvm, exact=True)
         return {**self.image.composition(), **composition.machine_parts(self.architecture, mode)}
 
@@ -114,12 +114,12 @@ class Snapshots:
         self.image.check()
         return self._key("virtual", kvm=False)
 
-    def manifest(self, clock: str, *, whole: bool = False) -> Manifest:
-        """Return the manifest of the snapshot for `clock` after checking the file; `whole` checks every byte.
+    def manifest(self, clock: str, *, thorough: bool = False) -> Manifest:
+        """Return the manifest of the snapshot for `clock` after checking the file; `thorough` checks every byte.
 
         Raises ImageDamaged when the snapshot is missing, damaged or out of date.
         """
-        self.image.check(whole=whole)
+        self.image.check(thorough=thorough)
         again = "run `tcptutor setup` to build it again"
         damaged = ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}")
         missing = ImageDamaged(f"there is no snapshot for the {clock} clock: run `tcptutor setup`")
@@ -133,7 +133,7 @@ class Snapshots:
         if manifest.key != self._key(clock, manifest.kvm):
             raise ImageDamaged(f"the snapshot for the {clock} clock is of another version: {again}")
         try:
-            if not manifest.file.matches(self.file(clock), whole=whole):
+            if not manifest.file.matches(self.file(clock), thorough=thorough):
                 raise damaged
         except FileNotFoundError:
             raise missing from None
@@ -146,8 +146,8 @@ class Snapshots:
     async def build(self, clock: str, progress: Progress) -> Manifest:
         """Boot the image, wait for the agent, and write the snapshot atomically. Raises SetupError.
 
-        When another process is building the snapshot, its result is used. The real clock uses hardware virtualization
-        where that works.
+        The result of a concurrent build is used as it is. The real clock uses hardware virtualization where that
+        works.
         """
 
         def waiting() -> None:
@@ -172,7 +172,7 @@ class Snapshots:
         return SetupError(f"the snapshot cannot be written in {self.folder}: {refused(error, ELSEWHERE)}")
 
     async def _build_once(self, clock: str, progress: Progress) -> Manifest:
-        self.image.check(whole=True)
+        self.image.check(thorough=True)
         leftovers.remove(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualization")

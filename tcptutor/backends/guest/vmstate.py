@@ -1,6 +1,6 @@
-"""A disk image that holds nothing but a machine's saved state, in QEMU's qcow2 format (docs/interop/qcow2).
+"""A disk image as a container for a machine's saved state, in QEMU's qcow2 format (docs/interop/qcow2).
 
-In record mode QEMU can save its state only to a disk's snapshot. The saved stream is the one QEMU reads when it
+In record mode QEMU can save its state only to a disk's snapshot. The saved stream is the same that QEMU reads when it
 starts from a file.
 """
 
@@ -22,7 +22,7 @@ _ENTRIES = _CLUSTER // 8
 
 
 def empty() -> bytes:
-    """Return an image without a state, for QEMU to write one into."""
+    """Return an image without a state, for QEMU to save into."""
     header = _HEADER.pack(
         b"QFI\xfb", 3, 0, 0, _BITS, _SIZE, 0, 1, 3 * _CLUSTER, _CLUSTER, 1, 0, 0, 0, 0, 0, 4, _HEADER.size + 8
     )
@@ -32,7 +32,7 @@ def empty() -> bytes:
 
 
 def content(image: IO[bytes]) -> Iterator[bytes]:
-    """Yield the state in `image`, in pieces. Raises ValueError when there is none."""
+    """Yield the state in `image`, in pieces. Raises ValueError for an image without a state."""
     header = _HEADER.unpack(_read(image, 0, _HEADER.size))
     size, snapshots, place = header[5], header[11], header[12]
     if not snapshots:
