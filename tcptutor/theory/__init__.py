@@ -1,4 +1,4 @@
-"""What should happen: the published models of TCP throughput as pure functions.
+"""The published models of TCP throughput as pure functions.
 
 Bytes, seconds and probabilities in; bit/s, segments or ratios out. Outside its domain every function raises
 ParameterError that names the parameter, the bound and the reason.

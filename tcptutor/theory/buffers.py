@@ -1,4 +1,4 @@
-"""The buffer at a bottleneck: how long it makes a segment wait, how large it should be, and Reno's sawtooth over it."""
+"""The buffer of a bottleneck: queueing delay, required size, and Reno's sawtooth over it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from tcptutor.theory.limits import bdp
 
 
 def queueing_delay(buffer: float, rate: float) -> float:
-    """Seconds that a segment waits behind a full buffer: 8 * buffer / rate. It is added to the round trip.
+    """Return the queueing delay of a full buffer, seconds: 8 * buffer / rate; it adds to the round trip.
 
-    buffer: bytes, 0 or above. rate: of the link behind it, bit/s, above 0; both with headers or both
-    without. Source: the definition, bytes over rate; RFC 7567 is what to do about it. Raises ParameterError
-    outside the domain.
+    Source: the definition, bytes over rate; RFC 7567 discusses remedies. Raises ParameterError outside the
+    domain.
+
+    Args:
+        buffer: Bytes, 0 or above.
+        rate: Rate of the link, bit/s, above 0; both with headers or both without.
     """
     at_least("buffer", buffer, 0, "bytes that wait at the bottleneck")
     positive("rate", rate, "a link without a rate never empties its buffer")
@@ -21,12 +24,16 @@ def queueing_delay(buffer: float, rate: float) -> float:
 
 
 def buffer_rule(rate: float, rtt: float, flows: float = 1) -> float:
-    """Buffer that keeps a bottleneck busy, bytes: the bandwidth-delay product over sqrt(flows).
+    """Return the buffer that keeps a bottleneck busy, bytes: the bandwidth-delay product over sqrt(flows).
 
-    rate: bit/s, above 0. rtt: seconds, 0 or above. flows: desynchronised long flows that share it, 1 or
-    above; 1 gives the rule of one BDP, and flows that lose together need it too however many they are.
-    Source: Villamizar and Song, CCR 24(5), 1994 (one BDP); Appenzeller, Keslassy, McKeown: Sizing Router
+    Source: Villamizar and Song, CCR 24(5), 1994 (a full BDP); Appenzeller, Keslassy, McKeown: Sizing Router
     Buffers, SIGCOMM 2004, section 3 (the root). Raises ParameterError outside the domain.
+
+    Args:
+        rate: Rate of the link, bit/s, above 0.
+        rtt: Seconds, 0 or above.
+        flows: Long desynchronized flows, 1 or above. Use 1 for any number of flows that lose at the same
+            time.
     """
     product = bdp(rate, rtt)
     at_least("flows", flows, 1, "flows that share the buffer")
@@ -34,12 +41,14 @@ def buffer_rule(rate: float, rtt: float, flows: float = 1) -> float:
 
 
 def sawtooth_utilisation(buffer_ratio: float) -> float:
-    """Share of a bottleneck that one Reno flow uses, a ratio: 3/4 * (1+x)^2 / (1 + x + x^2), 1 from x = 1 on.
+    """Return the utilization of a bottleneck by a Reno flow: 3/4 * (1+x)^2 / (1 + x + x^2), 1 from x = 1 on.
 
-    buffer_ratio: x, the bottleneck's buffer over the bandwidth-delay product, 0 or above. Without a buffer
-    3/4; with one BDP the link never runs dry. The round trip grows with the queue, which the formula
-    includes. Source: the sawtooth from (1+x)/2 to (1+x) BDP; the rule of one BDP is Villamizar and Song, CCR
-    24(5), 1994. Raises ParameterError outside the domain.
+    3/4 without a buffer; at 1 BDP the link never idles. The formula includes the growth of the round trip
+    with the queue. Source: the sawtooth from (1+x)/2 to (1+x) BDP; the rule of 1 BDP is Villamizar and Song,
+    CCR 24(5), 1994. Raises ParameterError outside the domain.
+
+    Args:
+        buffer_ratio: x, the bottleneck's buffer over the bandwidth-delay product, 0 or above.
     """
     x = buffer_ratio
     require(x >= 0, "buffer_ratio", x, "0 or above", "buffer over bandwidth-delay product")
@@ -49,11 +58,14 @@ def sawtooth_utilisation(buffer_ratio: float) -> float:
 
 
 def sawtooth_mean(buffer_ratio: float) -> float:
-    """Mean over time of one Reno flow's window over its peak, a ratio: 3/4 without a buffer, 7/9 from x = 1 on.
+    """Return the mean over time of a Reno flow's window over its peak: 3/4 without a buffer, 7/9 from x = 1 on.
 
-    The window grows by one a round trip, which takes rtt up to one BDP and is as long as the window is large above
-    it: it is longer near the peak. buffer_ratio: x, as `sawtooth_utilisation`, which has the same sawtooth.
-    Source: the area under it over its length. Raises ParameterError outside the domain.
+    The window grows by a segment per round trip, which lasts rtt up to 1 BDP and grows with the window above
+    that, so the window stays longer near the peak. Source: the area under the sawtooth over its length.
+    Raises ParameterError outside the domain.
+
+    Args:
+        buffer_ratio: x, see `sawtooth_utilisation`, which has the same sawtooth.
     """
     x = buffer_ratio
     require(x >= 0, "buffer_ratio", x, "0 or above", "buffer over bandwidth-delay product")
@@ -66,11 +78,15 @@ def sawtooth_mean(buffer_ratio: float) -> float:
 
 
 def sawtooth_peak(rate: float, rtt: float, mss: float, buffer: float = 0) -> float:
-    """Window at which one flow overflows the bottleneck, segments: (BDP + buffer) / mss, so (1 + x) * BDP.
+    """Return the window at which a flow overflows the bottleneck, segments: (BDP + buffer) / mss.
 
-    rate: bit/s of payload, above 0. rtt: seconds without queue, above 0. mss: payload bytes, above 0.
-    buffer: bytes of payload, 0 or above. Source: the sawtooth of `sawtooth_utilisation`. Raises
-    ParameterError outside the domain.
+    Source: the sawtooth of `sawtooth_utilisation`. Raises ParameterError outside the domain.
+
+    Args:
+        rate: Payload rate of the link, bit/s, above 0.
+        rtt: Base RTT, seconds, above 0.
+        mss: Payload bytes of a segment, above 0.
+        buffer: Bytes of payload, 0 or above.
     """
     path(mss, rtt)
     at_least("buffer", buffer, 0, "bytes that wait at the bottleneck")
@@ -78,12 +94,12 @@ def sawtooth_peak(rate: float, rtt: float, mss: float, buffer: float = 0) -> flo
 
 
 def sawtooth_period(rate: float, rtt: float, mss: float, buffer: float = 0) -> float:
-    """Seconds between two losses of one Reno flow that has the bottleneck for itself.
+    """Return the seconds between two losses of a Reno flow alone on the bottleneck.
 
-    From half its peak to the peak at one segment a round trip, where the round trip grows with the queue:
-    rtt * D * (1 + x + x^2) / 2 for x up to 1, rtt * D * 3/8 * (1 + x)^2 from there on, with D = BDP / mss
-    segments and x = buffer / BDP. Arguments and errors as `sawtooth_peak`. Source: what the flow sends in it,
-    3/8 * peak^2 segments (Mathis 1997, section 2), over what the link could is `sawtooth_utilisation`.
+    From half its peak to the peak by a segment per round trip, where the round trip grows with the queue: rtt
+    * D * (1 + x + x^2) / 2 for x up to 1, rtt * D * 3/8 * (1 + x)^2 above, with D = BDP / mss segments and x
+    = buffer / BDP. Arguments and errors as in `sawtooth_peak`. Source: the segments sent per period, 3/8 *
+    peak^2 (Mathis 1997, section 2), over the link's capacity equal `sawtooth_utilisation`.
     """
     peak = sawtooth_peak(rate, rtt, mss, buffer)
     product = bdp(rate, rtt)

@@ -1,4 +1,4 @@
-"""Every model as data: what it gives, in which unit, by which formula, and who says so."""
+"""The catalog of models: result, unit, formula and source of each."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Unit = Literal["rate", "time", "size", "share", "number", "segments", "segments/
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """One argument of a model."""
+    """An argument of a model."""
 
     name: str
     quantity: Quantity
     required: bool
     default: Any
-    """In the base unit of its kind; None for none, or when it is required."""
+    """In the base unit of its kind; None for no default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedModel:
-    """One public function of `tcptutor.theory`. Its name and its defaults are the function's own."""
+    """A public function of `tcptutor.theory`; name and defaults are those of the function."""
 
     function: Callable[..., Any]
     unit: Unit
-    """Of the result, which a function that takes many flows may give for each."""
+    """Unit of the result, or of each flow's result."""
     gives: str
     """The result in a few words."""
     formula: str
     source: str
     quantities: dict[str, Quantity] = field(default_factory=dict)
-    """Of parameters that mean something else here than by the same name elsewhere."""
+    """Parameters whose meaning differs from the usual meaning of their name."""
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ GROUPS: dict[str, tuple[PublishedModel, ...]] = {
         PublishedModel(theory.padhye_full, "rate", "Reno's throughput with timeouts, by the full model",
               "8 mss ((1−p)/p + W + Q/(1−p)) / (rtt (bW/2 + 1) + Q rto f/(1−p))",
               f"{_PADHYE}, the full model"),
-        PublishedModel(theory.tfrc, "rate", "what a sender fair to Reno may send",
+        PublishedModel(theory.tfrc, "rate", "fair rate for a sender next to Reno",
               "8 mss / (rtt √(2bp/3) + 4 rtt 3√(3bp/8) p (1 + 32p²))", "RFC 5348, section 3.1"),
         PublishedModel(theory.bbr_throughput, "rate", "BBR's throughput", "rate (1 − loss), loss up to 12 %",
               f"{_CARDWELL}, figure 8"),
@@ -129,11 +129,11 @@ GROUPS: dict[str, tuple[PublishedModel, ...]] = {
               "2 (1−beta) (1 + 10d + (d/2)²), d = elapsed − 1 s", f"{_LEITH}; draft-leith-tcp-htcp-06"),
         PublishedModel(theory.htcp_growth, "segments/RTT", "H-TCP's growth as Linux scales it",
               "2 (1−beta) max(1, rtt/100ms (1 + 10d + (d/2)²))", "net/ipv4/tcp_htcp.c"),
-        PublishedModel(theory.htcp_beta, "number", "what H-TCP keeps after a loss",
+        PublishedModel(theory.htcp_beta, "number", "fraction of H-TCP's window after a loss",
               "rtt / longest, within 0.5 and 0.8", _LEITH),
         PublishedModel(theory.highspeed_growth, "segments/RTT", "HighSpeed TCP's growth",
               "w² p(w) 2 b(w) / (2 − b(w)), p(w) = 0.078 / w^1.2", _RFC3649),
-        PublishedModel(theory.highspeed_decrease, "share", "what a loss takes from HighSpeed TCP",
+        PublishedModel(theory.highspeed_decrease, "share", "fraction of HighSpeed TCP's window lost per loss",
               "0.5 − 0.4 ln(w/38) / ln(83000/38)", _RFC3649),
     ),
     "Many flows": (
@@ -141,20 +141,20 @@ GROUPS: dict[str, tuple[PublishedModel, ...]] = {
               "8 c Σ mss / (rtt √loss), at most the link", "Hacker, Athey 2001, eq. 3 to 5"),
         PublishedModel(theory.shared_utilisation, "share", "use of a link without buffer",
               "1 − 1 / (1 + flows (1+beta) / (1−beta))", "Altman, Barman, Tuffin, Vojnović 2006"),
-        PublishedModel(theory.bbr_fraction, "share", "what BBR takes from loss-based flows",
+        PublishedModel(theory.bbr_fraction, "share", "BBR's share next to loss-based flows",
               "(1 − p) (1 − (8 buffer/rate + 0.2 s + rtt)/10 s), p = ½ − 1/(2X) − 4 flows mss/buffer",
               "Ware, Mukerjee, Seshan, Sherry 2019, eq. 9 to 11",
               {"flows": Quantity("number", "BBR flows", "1"),
                "mss": Quantity("size", "bytes of a packet", "1514")}),
-        PublishedModel(theory.rtt_shares, "share", "what flows with unequal RTTs get", "mss / rtt^power, over the sum",
+        PublishedModel(theory.rtt_shares, "share", "shares of flows with unequal RTTs", "mss / rtt^power, over the sum",
               f"{_MATHIS}; Lakshman, Madhow 1997, section 4"),
         PublishedModel(theory.jain_index, "number", "Jain's fairness index", "(Σx)² / (n Σx²)",
               "Jain, Chiu, Hawe 1984, eq. 1"),
-        PublishedModel(theory.coefficient_of_variation, "number", "how unsteady or unequal",
+        PublishedModel(theory.coefficient_of_variation, "number", "coefficient of variation",
               "standard deviation / mean", "the definition, of a whole population"),
     ),
     "Queue and sawtooth": (
-        PublishedModel(theory.queueing_delay, "time", "wait behind a full buffer", "8 buffer / rate",
+        PublishedModel(theory.queueing_delay, "time", "queueing delay of a full buffer", "8 buffer / rate",
               "the definition"),
         PublishedModel(theory.buffer_rule, "size", "buffer that keeps a link busy", "rate rtt / (8 √flows)",
               "Villamizar, Song 1994; Appenzeller, Keslassy, McKeown 2004, section 3"),
@@ -168,6 +168,6 @@ GROUPS: dict[str, tuple[PublishedModel, ...]] = {
               "rtt BDP/mss (1 + x + x²) / 2 for x ≤ 1", _SAWTOOTH),
     ),
 }  # fmt: skip
-"""Every model, by what it is about, in the order in which a course would come to them."""
+"""Models by topic, in the order of a course."""
 
 MODELS: dict[str, PublishedModel] = {model.name: model for group in GROUPS.values() for model in group}

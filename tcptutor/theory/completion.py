@@ -1,4 +1,4 @@
-"""How long a transfer takes: slow start, then the link's rate, then what losses leave."""
+"""Completion time of a transfer: slow start, then the link's rate, then the cost of losses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tcptutor.theory.domain import at_least, path, positive, require
 from tcptutor.theory.limits import INITIAL_WINDOW
 from tcptutor.theory.reno import backoff, mean_peak, timeout_share
 
-LEAST_TIMEOUT = 0.2
-"""Seconds that Linux's retransmission timeout is longer than the round trip, at least."""
+MIN_TIMEOUT = 0.2
+"""Seconds by which Linux's retransmission timeout exceeds the round trip at least."""
 
 
 def completion_time(
@@ -21,19 +21,24 @@ def completion_time(
     loss: float = 0.0,
     rto: float | None = None,
 ) -> float:
-    """Seconds from the first segment of a transfer to its last acknowledgement, the handshake left out.
+    """Return the seconds from the first segment of a transfer to its last acknowledgment, without the handshake.
 
     Without losses the link sends size bytes, and idles at the end of each window until its first
-    acknowledgement: 8*size/rate + rtt + sum of max(0, 8*mss/rate + rtt - window * 8*mss/rate) over all windows
-    but the last, which double from `initial`. With losses the expected time of slow start until the first one,
-    of its repair, and of the rest at Reno's throughput with timeouts; never sooner than without.
+    acknowledgment: 8*size/rate + rtt + sum of max(0, 8*mss/rate + rtt - window * 8*mss/rate) over all windows
+    but the last, which double from `initial`. With losses it is the expected time of slow start until the
+    first loss, of its repair, and of the rest at Reno's throughput with timeouts; never less than without
+    losses. Source: Kurose, Ross: Computer Networking, 3rd ed., section 3.7, TCP delay modeling, the dynamic
+    window, here from `initial` on; Cardwell, Savage, Anderson: Modeling TCP Latency, INFOCOM 2000, eq. 5, 11
+    and 15 to 23 without delayed ACKs. Raises ParameterError outside the domain.
 
-    size: payload bytes, above 0. mss: payload bytes of a segment, above 0. rtt: seconds without queue, above 0.
-    rate: bit/s of payload, above 0; None for a link without limit. initial: segments, 1 or above. loss: loss
-    events per segment, 0 or above, below 1. rto: the retransmission timeout, seconds, above 0; None for rtt +
-    0.2 s. Source: Kurose, Ross: Computer Networking, 3rd ed., section 3.7, TCP delay modeling, the dynamic
-    window, here from `initial` on; Cardwell, Savage, Anderson: Modeling TCP Latency, INFOCOM 2000, eq. 5, 11 and 15 to
-    23 with no delayed ACKs. Raises ParameterError outside the domain.
+    Args:
+        size: Payload bytes, above 0.
+        mss: Payload bytes of a segment, above 0.
+        rtt: Base RTT, seconds, above 0.
+        rate: Payload rate, bit/s, above 0; None for a link without limit.
+        initial: Segments of the first window, 1 or above.
+        loss: Loss events per segment, 0 or above, below 1.
+        rto: Retransmission timeout, seconds, above 0; None for rtt + 0.2 s.
     """
     positive("size", size, "without payload nothing is transferred")
     path(mss, rtt)
@@ -41,7 +46,7 @@ def completion_time(
         positive("rate", rate, "a link without a rate never finishes")
     at_least("initial", initial, 1, "segments that may be sent at once")
     require(0 <= loss < 1, "loss", loss, "0 or above, below 1", "loss events per segment")
-    timeout = rtt + LEAST_TIMEOUT if rto is None else rto
+    timeout = rtt + MIN_TIMEOUT if rto is None else rto
     positive("rto", timeout, "a retransmission timeout in seconds")
     segments = math.ceil(size / mss)
     each = 0.0 if rate is None else 8 * mss / rate
@@ -50,7 +55,7 @@ def completion_time(
 
 
 def _idle(segments: int, each: float, rtt: float, initial: float) -> float:
-    """Seconds in which the sender waits for an acknowledgement; each segment takes `each` seconds on the link."""
+    """Return the seconds in which the sender waits for acknowledgments; a segment takes `each` seconds on the link."""
     waited, window, sent = 0.0, initial, initial
     while sent < segments and (stall := each + rtt - window * each) > 0:
         waited += stall
@@ -60,7 +65,7 @@ def _idle(segments: int, each: float, rtt: float, initial: float) -> float:
 
 
 def _lossy(segments: int, rtt: float, initial: float, loss: float, rto: float) -> float:
-    """Cardwell's expected time for the data, eq. 25 without delayed ACKs; equation numbers are the paper's."""
+    """Return Cardwell's expected time for the data, eq. 25 without delayed ACKs; equation numbers are the paper's."""
     some_lost = -math.expm1(segments * math.log1p(-loss))  # 16
     first = min(float(segments), some_lost * (1 - loss) / loss + 1)  # 5: sent in the first slow start
     window = (first + initial) / 2  # 11, doubling: reached when the loss comes
@@ -71,7 +76,7 @@ def _lossy(segments: int, rtt: float, initial: float, loss: float, rto: float) -
 
 
 def _delivered(rtt: float, loss: float, rto: float) -> float:
-    """Segments a second that arrive (not: are sent) in the steady state, by the full model; eq. 22 and 23."""
+    """Return the steady-state rate of arriving (not sent) segments per second, by the full model; eq. 22 and 23."""
     window = mean_peak(loss, 1)
     timeout = timeout_share(window, loss)
     arrive = (1 - loss) / loss + window / 2 + timeout

@@ -1,4 +1,4 @@
-"""The one place where arguments of the models are checked, so that all refuse in the same words."""
+"""Validation of the models' arguments, with uniform messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tcptutor.base.errors import ParameterError
 
 
 def require(ok: bool, name: str, value: object, bound: str, reason: str) -> None:
-    """Raise ParameterError that names the parameter, its bound and the reason, unless `ok`."""
+    """Raise ParameterError with the parameter, its bound and the reason, unless `ok`."""
     if not ok:
         shown = f"{value:.12g}" if isinstance(value, float) else value
         raise ParameterError(f"{name}: {shown} is out of bounds: {bound}: {reason}")
@@ -19,13 +19,13 @@ def positive(name: str, value: float, reason: str) -> None:
     require(math.isfinite(value) and value > 0, name, value, "above 0", reason)
 
 
-def at_least(name: str, value: float, least: float, reason: str) -> None:
+def at_least(name: str, value: float, minimum: float, reason: str) -> None:
     """Raise ParameterError unless `value` is a finite number of `least` or more."""
-    require(math.isfinite(value) and value >= least, name, value, f"{least:g} or above", reason)
+    require(math.isfinite(value) and value >= minimum, name, value, f"{minimum:g} or above", reason)
 
 
 def loss_rate(value: float, *, certain: bool = True) -> None:
-    """Raise ParameterError unless `value` is above 0 and at most 1; below 1 when it must not be `certain`."""
+    """Raise ParameterError unless `value` is above 0 and at most 1, or below 1 if not `certain`."""
     reason = "loss events per segment; without losses no loss model applies"
     ok = 0 < value < 1 or (certain and value == 1)
     require(ok, "loss", value, f"above 0, {'at most' if certain else 'below'} 1", reason)

@@ -1,4 +1,4 @@
-"""HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes."""
+"""HighSpeed TCP: large windows grow faster and lose a smaller fraction."""
 
 from __future__ import annotations
 
@@ -28,54 +28,61 @@ _TOPS = tuple(top for top, _ in _STEPS)
 
 
 def highspeed_decrease(window: float) -> float:
-    """Share of the window that a loss takes from HighSpeed TCP, b(w), a ratio: 0.5 to 38 segments, then less.
+    """Return the fraction of the window lost by HighSpeed TCP per loss, b(w): 0.5 up to 38 segments, then less.
 
-    0.5 - 0.4 * ln(w/38) / ln(83000/38), so 0.1 at 83000 segments, and no less above. window: segments, above
-    0. Source: RFC 3649, section 5, the equation for b(w), and appendix B. Raises ParameterError outside the
-    domain.
+    0.5 - 0.4 * ln(w/38) / ln(83000/38), so 0.1 at 83000 segments and above. Source: RFC 3649, section 5, the
+    equation for b(w), and appendix B. Raises ParameterError outside the domain.
+
+    Args:
+        window: Segments, above 0.
     """
     positive("window", window, "the congestion window in segments")
     return decrease(window)
 
 
 def highspeed_growth(window: float) -> float:
-    """Growth of HighSpeed TCP, a(w), segments a round trip: w^2 * p(w) * 2 * b(w) / (2 - b(w)), at least 1.
+    """Return HighSpeed TCP's growth a(w), segments per round trip: w^2 * p(w) * 2 * b(w) / (2 - b(w)), at least 1.
 
-    p(w) = 0.078 / w^1.2 is the loss rate at which `window` is the mean, rounded as in the RFC. window:
-    segments, above 0. Source: RFC 3649, section 5, the equation for a(w), and appendix B. Raises
-    ParameterError outside the domain.
+    p(w) = 0.078 / w^1.2 is the loss rate at which `window` is the mean, rounded as in the RFC. Source: RFC
+    3649, section 5, the equation for a(w), and appendix B. Raises ParameterError outside the domain.
+
+    Args:
+        window: Segments, above 0.
     """
     positive("window", window, "the congestion window in segments")
     return growth(window)
 
 
 def step(window: float) -> tuple[int, float]:
-    """Growth and decrease that Linux uses at `window` segments: a(w) in segments a round trip, and b(w).
+    """Return Linux's growth a(w), segments per round trip, and decrease b(w) at `window` segments.
 
-    Source: `hstcp_cong_avoid` and `hstcp_ssthresh` of net/ipv4/tcp_highspeed.c, which take both from the table
-    of RFC 3649, appendix B, without interpolation.
+    Source: `hstcp_cong_avoid` and `hstcp_ssthresh` of net/ipv4/tcp_highspeed.c, which read both from the
+    table of RFC 3649, appendix B, without interpolation.
     """
     place = min(bisect_left(_TOPS, window), len(_STEPS) - 1)
     return place + 1, _STEPS[place][1] / 256
 
 
 def decrease(window: float) -> float:
-    """`highspeed_decrease` of a window that is known to be one."""
+    """Return `highspeed_decrease` without validation."""
     along = min(1.0, max(0.0, math.log(window / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)))
     return 0.5 + (_HIGH_DECREASE - 0.5) * along
 
 
 def growth(window: float) -> float:
-    """`highspeed_growth` of a window that is known to be one."""
+    """Return `highspeed_growth` without validation."""
     b = decrease(window)
     return max(1.0, 0.078 * math.pow(window, 0.8) * 2 * b / (2 - b))
 
 
 def highspeed_window(loss: float) -> float:
-    """Mean congestion window of HighSpeed TCP, segments: 0.12 / loss^0.835, and Reno's where that is more.
+    """Return the mean congestion window of HighSpeed TCP, segments: 0.12 / loss^0.835, or Reno's if larger.
 
-    loss: loss events per segment, above 0 and at most 1; the two meet near 1e-3, at about 38 segments.
     Source: RFC 3649, section 5, with its default parameters. Raises ParameterError outside the domain.
+
+    Args:
+        loss: Loss events per segment, above 0 and at most 1; both windows are equal near 1e-3, at about 38
+            segments.
     """
     loss_rate(loss)
     return max(0.12 / math.pow(loss, 0.835), reno_window(loss))

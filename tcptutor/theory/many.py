@@ -1,4 +1,4 @@
-"""Many flows: what they get together from a lossy path and of a shared bottleneck, and how equal their rates are."""
+"""Many flows: total throughput on a lossy path and on a shared bottleneck, and fairness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcptutor.theory.reno import MATHIS_PERIODIC, mathis
 
 
 class Stream(NamedTuple):
-    """One of many flows. A plain tuple (mss, rtt, loss) does as well."""
+    """A flow among many. A plain tuple (mss, rtt, loss) works as well."""
 
     mss: float
     """Payload bytes of a full segment."""
@@ -25,13 +25,17 @@ class Stream(NamedTuple):
 def aggregate(
     streams: Iterable[tuple[float, float, float]], *, c: float = MATHIS_PERIODIC, link: float | None = None
 ) -> float:
-    """Throughput of parallel streams, bit/s: 8 * c * sum(mss_i / (rtt_i * sqrt(loss_i))), at most `link`.
+    """Return the throughput of parallel streams, bit/s: 8 * c * sum(mss_i / (rtt_i * sqrt(loss_i))), at most `link`.
 
-    streams: (mss in bytes, rtt in seconds, loss events per segment) of each, at least one, each in the domain
-    of `mathis`. c: the constant of `mathis`; Hacker sets it aside, so c=1 gives his table. link: goodput of the shared
-    link, bit/s, above 0; None for no cap. K like streams get K times one until the link stops them. Source:
-    Hacker, Athey: The End-to-End Performance Effects of Parallel TCP Sockets, 2001, eq. 3 (4 and 5
-    have one RTT and one MSS for all). Raises ParameterError outside the domain.
+    K equal streams get K times the throughput of a single stream until the link limits them. Source: Hacker,
+    Athey: The End-to-End Performance Effects of Parallel TCP Sockets, 2001, eq. 3 (4 and 5 have equal RTT and
+    MSS). Raises ParameterError outside the domain.
+
+    Args:
+        streams: MSS in bytes, RTT in seconds and loss events per segment of each stream, in the domain of
+            `mathis`.
+        c: The constant of `mathis`; Hacker omits it, so c=1 gives his table.
+        link: Goodput of the shared link, bit/s, above 0; None for no limit.
     """
     each = [mathis(mss, rtt, loss, c) for mss, rtt, loss in streams]
     require(bool(each), "streams", "none", "at least one", "without a stream there is no throughput")
@@ -43,12 +47,15 @@ def aggregate(
 
 
 def shared_utilisation(flows: float, beta: float) -> float:
-    """Share of a bottleneck without a buffer that `flows` AIMD flows use, a ratio below 1.
+    """Return the utilization of an unbuffered bottleneck by AIMD flows: 1 - 1 / (1 + flows * (1+beta) / (1-beta)).
 
-    1 - 1 / (1 + flows * (1+beta) / (1-beta)). flows: 1 or above; one flow loses at a time. beta: what is left
-    of a window after a loss, 0 to below 1. One Reno flow gets 3/4, four 12/13. It is exact when it is always
-    the flow with the largest window that loses. Source: Altman, Barman, Tuffin, Vojnovic: Parallel TCP Sockets:
-    Simple Model, Throughput and Validation, INFOCOM 2006. Raises ParameterError outside the domain.
+    A single Reno flow uses 3/4, four use 12/13. Exact when the flow with the largest window always loses.
+    Source: Altman, Barman, Tuffin, Vojnovic: Parallel TCP Sockets: Simple Model, Throughput and Validation,
+    INFOCOM 2006. Raises ParameterError outside the domain.
+
+    Args:
+        flows: 1 or above; a single flow loses at a time.
+        beta: Fraction of a window left by a loss, 0 to below 1.
     """
     at_least("flows", flows, 1, "flows that share the link")
     decrease_factor(beta)
@@ -58,14 +65,16 @@ def shared_utilisation(flows: float, beta: float) -> float:
 def rtt_shares(
     rtts: Iterable[float], sizes: Iterable[float] | None = None, power: float = 1
 ) -> tuple[float, ...]:
-    """What each Reno flow gets of a bottleneck that they share, ratios that add up to 1: as mss / rtt^power.
+    """Return each Reno flow's fraction of a shared bottleneck, proportional to mss / rtt^power; their sum is 1.
 
-    rtts: round-trip times with the queue, seconds, at least one, each above 0. sizes: payload bytes of each
-    one's segments, as many, each above 0; None when they do not differ. power: 1 to 2. It is 1 when all see the
-    same loss rate (Mathis 1997, eq. 3), and 2 when all lose at the same moments, since the window then grows
-    as 1/rtt and the rate is the window over the rtt. Source: Lakshman and Madhow: The Performance of TCP/IP
-    for Networks with High Bandwidth-Delay Products and Random Loss, ToN 5(3), 1997, section 4 (between the
-    two). Raises ParameterError outside the domain.
+    Source: Lakshman and Madhow: The Performance of TCP/IP for Networks with High Bandwidth-Delay Products and
+    Random Loss, ToN 5(3), 1997, section 4 (powers between 1 and 2). Raises ParameterError outside the domain.
+
+    Args:
+        rtts: Round-trip times with the queue, seconds, at least one, each above 0.
+        sizes: Payload bytes of each flow's segments, each above 0; None if equal.
+        power: 1 if all flows see the same loss rate (Mathis 1997, eq. 3), 2 if all lose at the same moments:
+            the window then grows as 1/rtt, and the rate is the window over the rtt.
     """
     times = list(rtts)
     require(bool(times), "rtts", "none", "at least one", "without a flow nothing is shared")
@@ -77,7 +86,7 @@ def rtt_shares(
     for size in lengths:
         positive("sizes", size, "payload bytes of a full segment")
     require(1 <= power <= 2, "power", power, "1 to 2", "1 at equal loss rates, 2 when all lose together")
-    # By the shortest and largest, so that no power leaves the range of a float.
+    # Normalized by the shortest and largest, so that no power overflows a float.
     shortest, largest = min(times), max(lengths)
     weights = [
         length / largest * (shortest / rtt) ** power for rtt, length in zip(times, lengths, strict=True)
@@ -87,29 +96,34 @@ def rtt_shares(
 
 
 def jain_index(rates: Iterable[float]) -> float:
-    """Jain's fairness index, a ratio from 1/n (one has all) to 1 (all equal): (sum x)^2 / (n * sum x^2).
+    """Return Jain's fairness index, from 1/n (a single flow gets all) to 1 (equal): (sum x)^2 / (n * sum x^2).
 
-    rates: at least one, each 0 or above, not all 0; any unit. Equals 1 / (1 + CoV^2). Source: Jain, Chiu,
-    Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984, eq. 1. Raises ParameterError outside the
-    domain.
+    Equals 1 / (1 + CoV^2). Source: Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984,
+    eq. 1. Raises ParameterError outside the domain.
+
+    Args:
+        rates: At least one, each 0 or above, not all 0; any unit.
     """
-    shares = _over_the_largest("rates", rates)
+    shares = _normalized("rates", rates)
     return min(1.0, math.fsum(shares) ** 2 / (len(shares) * math.fsum(share * share for share in shares)))
 
 
 def coefficient_of_variation(samples: Iterable[float]) -> float:
-    """Standard deviation over mean, a ratio: 0 for equal samples. The population's, so divided by n.
+    """Return the population's standard deviation over the mean; 0 for equal samples.
 
-    samples: at least one, each 0 or above, not all 0; any unit. Source: the definition, as Jain, Chiu, Hawe
-    1984 relate it to their index. Raises ParameterError outside the domain.
+    Source: the definition, as Jain, Chiu, Hawe 1984 relate it to their index. Raises ParameterError outside
+    the domain.
+
+    Args:
+        samples: At least one, each 0 or above, not all 0; any unit.
     """
-    shares = _over_the_largest("samples", samples)
+    shares = _normalized("samples", samples)
     mean = math.fsum(shares) / len(shares)
     return math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / len(shares)) / mean
 
 
-def _over_the_largest(name: str, given: Iterable[float]) -> list[float]:
-    """Each of `given` over the largest: squares of very small or large rates then stay finite."""
+def _normalized(name: str, given: Iterable[float]) -> list[float]:
+    """Divide by the largest value, so that squares of very small or large rates stay finite."""
     values = list(given)
     require(bool(values), name, "none", "at least one", "nothing to compare")
     for value in values:

@@ -1,4 +1,4 @@
-"""What flows get within all their limits at once: random loss, a window, pacing, a link with a queue, each other."""
+"""Throughput of flows with several simultaneous limits: random loss, window, pacing, a shared link with a queue."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SENDERS: dict[str, Callable[[float, float], Sender]] = {
     "htcp": LinuxHTCP,
     "highspeed": lambda _rtt, acked: LinuxHighSpeed(acked),
 }
-"""From the round trip without queue, seconds, and the segments of an ACK."""
+"""Senders by algorithm, from the base RTT in seconds and the segments per ACK."""
 
 LIMITED = frozenset(_SENDERS)
-"""Algorithms that `limited_rates` has, by the kernel's names."""
+"""Algorithms of `limited_rates`, by the kernel's names."""
 
 
 def sender(algorithm: str, rtt: float) -> Sender:
@@ -32,32 +32,33 @@ def sender(algorithm: str, rtt: float) -> Sender:
     return _SENDERS[algorithm](rtt, ACK_EVERY)
 
 
-_FELT = 0.4
-"""Share of the link from which on its flows feel it: a queue now and then, and flights that it spreads."""
+_INTERACTION = 0.4
+"""Fraction of the link's rate from which flows affect each other by occasional queues and spread flights."""
 
 
-_PLAYED = 16
-"""Flows that are alike and more than that are played as so many on their part of the link."""
+_MAX_SIMULATED = 16
+"""Number of equal flows above which a smaller number is simulated on a proportional part of the link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedFlow:
-    """One flow, and what limits it alone."""
+    """A flow and its own limits."""
 
     algorithm: str
-    """One of LIMITED."""
+    """A member of LIMITED."""
     rtt: float
-    """Seconds without queue, above 0."""
+    """Base RTT, seconds, above 0."""
     loss: float = 0.0
-    """Share of its segments that are lost by chance, 0 to below 1."""
+    """Loss probability of a segment, 0 to below 1."""
     rto: float = 0.0
-    """The first retransmission timeout, seconds; 0 leaves timeouts and delayed acknowledgements out."""
+    """First retransmission timeout, seconds; 0 ignores timeouts and delayed acknowledgments."""
     window: float = math.inf
-    """Segments that the receiver lets be under way, 1 or above."""
+    """The receiver's window, segments, 1 or above."""
     pace: float = math.inf
-    """Segments a second that it paces at, above 0."""
+    """Pacing rate, segments per second, above 0."""
     spread: bool = False
-    """Whether its segments are spread by pacing that is no limit: then each ACK is for two of them, not for a burst."""
+    """Whether pacing above the flow's rate spreads its segments, so that each ACK covers two segments and not
+    a burst."""
 
     def __post_init__(self) -> None:
         known = ", ".join(sorted(LIMITED))
@@ -70,7 +71,7 @@ class LimitedFlow:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing of its own limits it."""
+        """Return True if the flow has no limit of its own."""
         return self.loss == 0 and math.isinf(self.window) and math.isinf(self.pace)
 
     def limits(self, rate: float = math.inf, queue: float = math.inf) -> Limits:
@@ -80,12 +81,16 @@ class LimitedFlow:
 def limited_rates(
     flows: Sequence[LimitedFlow], rate: float = math.inf, queue: float = math.inf
 ) -> tuple[float, ...]:
-    """Segments a second that arrive of each of `flows`, on average; infinite where nothing limits them.
+    """Return the mean goodput of each flow, segments per second; infinite without a limit.
 
-    rate: segments a second that the link carries which they share, above 0; queue: segments that wait before it at
-    most, 0 or above; both infinite for no link. Never more than window, pace or link allow. Source: `theory.renewal`
-    for a flow that is alone or does not feel the others, `theory.together` for those that share a link; the senders
-    are those of net/ipv4. Raises ParameterError outside the domain.
+    Never more than window, pace or link allow. Source: `theory.renewal` for a flow that is alone or
+    independent of the others, `theory.together` for flows that share a link; the senders are those of
+    net/ipv4. Raises ParameterError outside the domain.
+
+    Args:
+        flows: The flows.
+        rate: Capacity of their shared link, segments per second, above 0; infinite for no link.
+        queue: Largest queue of the link, segments, 0 or above; infinite for no link.
     """
     _require_link(flows, rate, queue)
     return _rates(tuple(flows), rate, queue)
@@ -101,32 +106,32 @@ def _require_link(flows: Sequence[LimitedFlow], rate: float, queue: float) -> No
 def _rates(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> tuple[float, ...]:
     free = tuple(_alone(flow, math.inf, math.inf) for flow in flows)
     together = math.fsum(free)
-    if together <= _FELT * rate or (together <= rate and all(flow.loss == 0 for flow in flows)):
+    if together <= _INTERACTION * rate or (together <= rate and all(flow.loss == 0 for flow in flows)):
         return free
     if len(flows) == 1:
         return (min(rate, free[0], _alone(flows[0], rate, queue)),)
-    if len(flows) > _PLAYED and len(set(flows)) == 1:
-        part = _PLAYED / len(flows)
-        return _rates(flows[:_PLAYED], part * rate, part * queue)[:1] * len(flows)
-    return _evened(flows, free, _played(flows, rate, queue).rates)
+    if len(flows) > _MAX_SIMULATED and len(set(flows)) == 1:
+        part = _MAX_SIMULATED / len(flows)
+        return _rates(flows[:_MAX_SIMULATED], part * rate, part * queue)[:1] * len(flows)
+    return _averaged(flows, free, _simulated(flows, rate, queue).rates)
 
 
 def limited_link(flows: Sequence[LimitedFlow], rate: float, queue: float) -> SharedLink:
-    """What `flows` and the queue of the link that they share do on average: rates, delay and loss events.
+    """Return the mean rates, delay and loss events of `flows` on a shared link.
 
-    Arguments, source and errors as of `limited_rates`; the rate is finite.
+    Arguments, source and errors as in `limited_rates`; the rate must be finite.
     """
     _require_link(flows, rate, queue)
     require(math.isfinite(rate), "rate", rate, "finite", "only a link with a rate has a queue")
-    if len(flows) > _PLAYED and len(set(flows)) == 1:
-        part = _PLAYED / len(flows)
-        found = _played(tuple(flows[:_PLAYED]), part * rate, part * queue)
-        return found._replace(rates=found.rates[:1] * len(flows))
-    return _played(tuple(flows), rate, queue)
+    if len(flows) > _MAX_SIMULATED and len(set(flows)) == 1:
+        part = _MAX_SIMULATED / len(flows)
+        link = _simulated(tuple(flows[:_MAX_SIMULATED]), part * rate, part * queue)
+        return link._replace(rates=link.rates[:1] * len(flows))
+    return _simulated(tuple(flows), rate, queue)
 
 
 @lru_cache(maxsize=64)
-def _played(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> SharedLink:
+def _simulated(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> SharedLink:
     members = [
         Member(_SENDERS[flow.algorithm](flow.rtt, ACK_EVERY), flow.limits(rate, queue), flow.loss)
         for flow in flows
@@ -134,12 +139,12 @@ def _played(flows: tuple[LimitedFlow, ...], rate: float, queue: float) -> Shared
     return shared_link(members, rate, queue)
 
 
-def _evened(
-    flows: Sequence[LimitedFlow], free: Sequence[float], played: Sequence[float]
+def _averaged(
+    flows: Sequence[LimitedFlow], free: Sequence[float], simulated: Sequence[float]
 ) -> tuple[float, ...]:
-    """Flows that are alike get the same on average, and none more than it could have alone."""
+    """Average the rates of equal flows, limited to their rate without the link."""
     same: dict[LimitedFlow, list[float]] = {}
-    for flow, got in zip(flows, played, strict=True):
+    for flow, got in zip(flows, simulated, strict=True):
         same.setdefault(flow, []).append(got)
     return tuple(
         min(most, math.fsum(same[flow]) / len(same[flow])) for flow, most in zip(flows, free, strict=True)

@@ -1,4 +1,4 @@
-"""The causes that may limit a flow, and the models that say how fast it is then, each with what sets it apart."""
+"""The causes that can limit a flow, and the throughput models with their properties."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LimitedBy = Literal[
     "timeout",
     "unexplained",
 ]
-"""`unexplained`: the samples show none of the others."""
+"""`unexplained`: the samples show no other cause."""
 
 CAUSE_NAMES: dict[LimitedBy, str] = {
     "application": "the application",
@@ -36,11 +36,11 @@ CAUSE_NAMES: dict[LimitedBy, str] = {
 }
 
 LOSS_BLIND = frozenset({"bbr"})
-"""Algorithms that do not take a loss for congestion: no loss model binds them."""
+"""Algorithms that do not treat loss as congestion: loss models do not bind them."""
 
 
 MODELLED = frozenset({"reno", "cubic", "htcp", "highspeed"}) | LOSS_BLIND | RELATED.keys()
-"""Algorithms with a model under random loss. A file of another program may name others."""
+"""Algorithms with a model for random loss. Files of other programs may contain others."""
 
 
 class ThroughputModel(StrEnum):
@@ -92,47 +92,47 @@ class ThroughputModel(StrEnum):
         return member
 
     label: str
-    """As it stands on the screen for one flow; empty where it is made of numbers."""
+    """Label on the screen for a single flow; empty if it is built from numbers."""
     limited_by: LimitedBy | None
-    """What limits flows for which it holds; None for a combination of models, which may be limited by anything."""
+    """The cause for which the model holds; None for combinations of models with any cause."""
     algorithm: str
-    """Whose model it is; empty for any algorithm."""
+    """Algorithm of the model; empty for any algorithm."""
     constant: float | None
-    """C in Mathis's formula; None elsewhere."""
+    """C in Mathis's formula; None for other models."""
 
     @property
     def is_of_loss(self) -> bool:
-        """Whether random loss is what it is about. Together such flows get at most the link (Hacker 2001)."""
+        """Return True for models of random loss. The sum of such flows is limited by the link (Hacker 2001)."""
         return self.limited_by == "random-loss"
 
     @property
     def is_of_link(self) -> bool:
-        """Whether it says what the link gives to flows that a full queue stops."""
+        """Return True for models of a link whose full queue limits the flows."""
         return self.limited_by == "bottleneck" and self is not ThroughputModel.BBR
 
     @property
     def is_by_round_trip(self) -> bool:
-        """Whether it has the round trip under the bar: losses, windows and buffers."""
+        """Return True for models inversely proportional to the round trip: losses, windows and buffers."""
         return self.is_of_loss or self.limited_by in ("receive-window", "send-buffer")
 
     @property
     def has_timeouts(self) -> bool:
-        """Whether it counts what timeouts take."""
+        """Return True if the model includes timeouts."""
         return self.constant is None and self is not ThroughputModel.CUBIC_PERIODIC
 
     @property
     def has_start(self) -> bool:
-        """Whether it counts what the flows' start takes."""
+        """Return True if the model includes slow start."""
         return self is ThroughputModel.COMPLETION
 
-    def is_believed(self, algorithm: str) -> bool:
-        """Whether flows of `algorithm` are expected to do as this loss model says: Reno's where there is no other."""
+    def is_expected(self, algorithm: str) -> bool:
+        """Return True if flows of `algorithm` should match this loss model; Reno's is used for unknown algorithms."""
         if self is ThroughputModel.RELATED:
             return algorithm in RELATED
-        return self in _BELIEVED and self.algorithm == (algorithm if algorithm in MODELLED else "reno")
+        return self in _EXPECTED and self.algorithm == (algorithm if algorithm in MODELLED else "reno")
 
 
-_BELIEVED = frozenset(
+_EXPECTED = frozenset(
     {ThroughputModel.RENO, ThroughputModel.CUBIC, ThroughputModel.HTCP, ThroughputModel.HIGHSPEED}
 )
-"""Those for independent random losses, one of each algorithm: derived from Linux's own code."""
+"""Models of independent random losses, derived from Linux's own code."""

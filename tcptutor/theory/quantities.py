@@ -1,4 +1,4 @@
-"""What the models' parameters are, by name: how a person writes them, and what they mean."""
+"""The parameters of the models by name: notation and meaning."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Kind = Literal[
 
 
 class Quantity(NamedTuple):
-    """One parameter, wherever it occurs."""
+    """A parameter of one or more models."""
 
     kind: Kind
     meaning: str
     example: str
-    """As a person writes it."""
+    """A value as the user writes it."""
 
 
 QUANTITIES = {
     "alpha": Quantity("number", "segments added each round trip", "1"),
     "b": Quantity("number", "segments that one ACK acknowledges; 1 is Linux, which counts them", "1"),
-    "beta": Quantity("number", "what is left of the window after a loss", "0.5"),
-    "buffer": Quantity("size", "what the bottleneck's queue holds", "250kB"),
+    "beta": Quantity("number", "fraction of the window left by a loss", "0.5"),
+    "buffer": Quantity("size", "size of the bottleneck's queue", "250kB"),
     "buffer_ratio": Quantity("number", "the queue's size over the bandwidth-delay product", "0.5"),
     "c": Quantity("number", "1.2247 for periodic loss, 1.31 for random loss, 1 in the manuals", "1.31"),
     "elapsed": Quantity("time", "since the last loss", "3s"),
     "flows": Quantity("number", "flows that share the bottleneck", "4"),
-    "framing": Quantity("size", "what a frame adds to the packet: 14 counted by tbf, 38 on a wire", "38"),
+    "framing": Quantity("size", "bytes a frame adds to the packet: 14 counted by tbf, 38 on a wire", "38"),
     "gain": Quantity("number", "window over bandwidth-delay product", "2"),
     "initial": Quantity("number", "segments of the first window", "10"),
     "link": Quantity("rate", "goodput of the link that the streams share", "100Mbit/s"),
@@ -41,20 +41,22 @@ QUANTITIES = {
     "peak": Quantity("number", "window at the last loss, segments", "1000"),
     "power": Quantity("number", "1 at equal loss rates, 2 when all lose together", "1"),
     "rate": Quantity("rate", "of the link", "100Mbit/s"),
-    "rates": Quantity("rates", "one for each flow, parted by commas", "10Mbit/s,20Mbit/s"),
+    "rates": Quantity("rates", "rate of each flow, separated by commas", "10Mbit/s,20Mbit/s"),
     "rto": Quantity("time", "first retransmission timeout", "250ms"),
     "rtt": Quantity("time", "round-trip time", "50ms"),
-    "rtts": Quantity("times", "round trips, one for each flow, parted by commas", "10ms,40ms"),
-    "samples": Quantity("numbers", "numbers or rates, parted by commas", "9.5,10,10.5"),
+    "rtts": Quantity("times", "round trip of each flow, separated by commas", "10ms,40ms"),
+    "samples": Quantity("numbers", "numbers or rates, separated by commas", "9.5,10,10.5"),
     "size": Quantity("size", "payload of the transfer", "1MB"),
-    "sizes": Quantity("sizes", "segment sizes, one for each flow, parted by commas", "1448,1448"),
+    "sizes": Quantity("sizes", "segment size of each flow, separated by commas", "1448,1448"),
     "start": Quantity("number", "window just after the loss, segments", "700"),
     "step": Quantity("switch", "yes: marked above a threshold; no: each by chance", "yes"),
-    "streams": Quantity("streams", "each MSS:RTT:LOSS, parted by commas", "1448:70ms:0.01%,1448:70ms:0.01%"),
+    "streams": Quantity(
+        "streams", "MSS:RTT:LOSS of each, separated by commas", "1448:70ms:0.01%,1448:70ms:0.01%"
+    ),
     "timestamps": Quantity("switch", "whether segments carry TCP's timestamp option", "yes"),
     "window": Quantity("number", "congestion window in segments", "100"),
 }
-"""Every parameter's usual meaning; a model may say that it means another."""
+"""Usual meaning of each parameter name; a model can override it."""
 
-WINDOW_BYTES = Quantity("size", "what may be in flight, such as the receiver's window", "64KiB")
-"""The window of the models that are not about segments."""
+WINDOW_BYTES = Quantity("size", "limit of the data in flight, such as the receiver's window", "64KiB")
+"""The window of models in bytes."""

@@ -1,6 +1,6 @@
-"""Linux's other senders under random loss, roughly: how they grow and what a loss leaves them without a queue.
+"""Approximate models of Linux's other senders under random loss without a queue.
 
-Each has parts that depend on the queue, which are left out: on a path whose losses are random there is none. Sources:
+Parts that depend on the queue are omitted: a path with random losses only has none. Sources:
 net/ipv4/tcp_yeah.c, tcp_scalable.c, tcp_veno.c, tcp_illinois.c, tcp_westwood.c, tcp_vegas.c, tcp_lp.c,
 tcp_hybla.c, tcp_nv.c, tcp_cdg.c, tcp_dctcp.c, tcp_bic.c.
 """
@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tcptutor.theory.aimd import ACK_STRETCHED, LEAST_WINDOW
+from tcptutor.theory.aimd import ACK_STRETCHED, MIN_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender, mean
 
 _STEPS = 4
-"""Of a round trip in which growth depends on the window."""
+"""Integration steps per round trip for growth that depends on the window."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Grown:
-    """A window that grows by what its law says of it."""
+class _GrowingEpoch:
+    """A window that grows by its law."""
 
     start: float
     law: _Aimd
@@ -35,15 +35,15 @@ class _Grown:
 
 @dataclass(frozen=True, slots=True)
 class _Aimd:
-    """So much more in a round trip, and so much left by a loss."""
+    """Additive increase and multiplicative decrease."""
 
     left: float
-    """Share of the window that a loss leaves."""
+    """Fraction of the window left by a loss."""
     added: float = 1.0
-    """Segments a round trip, from `wide` segments on; 1 below."""
+    """Segments per round trip, from `wide` segments on; 1 below."""
     wide: float = 0.0
     share: float = 0.0
-    """Growth a round trip over the window, where that is more."""
+    """Smallest growth per round trip over the window."""
     modes: int = 1
 
     def growth(self, line: float) -> float:
@@ -52,7 +52,7 @@ class _Aimd:
 
     def epoch(self, window: float, mode: int) -> Epoch:  # noqa: ARG002
         left = self.left if window >= self.wide else 0.5
-        return _Grown(max(LEAST_WINDOW, left * window), self)
+        return _GrowingEpoch(max(MIN_WINDOW, left * window), self)
 
     def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
         return 0
@@ -73,7 +73,7 @@ class _BicEpoch:
         return line
 
     def growth(self, line: float) -> float:
-        """Return the segments that a round trip adds (bictcp_update in tcp_bic.c)."""
+        """Return the segments added per round trip (bictcp_update in tcp_bic.c)."""
         if line <= _BIC_LOW:
             return 1.0
         if line < self.target:
@@ -84,7 +84,7 @@ class _BicEpoch:
         else:
             added = (line - self.target) / (_BIC_PARTS - 1)
         # The kernel divides by the segments of an ACK and then counts segments, so the growth is multiplied.
-        return min(line, ACK_STRETCHED * min(_BIC_MOST, added))
+        return min(line, ACK_STRETCHED * min(_BIC_MAX, added))
 
 
 class _Bic:
@@ -95,7 +95,7 @@ class _Bic:
     def epoch(self, window: float, mode: int) -> _BicEpoch:
         left = _BIC_LEFT if window > _BIC_LOW else 0.5
         target = window * (1 + _BIC_LEFT) / 2 if mode else window
-        return _BicEpoch(max(LEAST_WINDOW, left * window), target)
+        return _BicEpoch(max(MIN_WINDOW, left * window), target)
 
     def follow(self, window: float, mode: int, found: float) -> int:
         target = window * (1 + _BIC_LEFT) / 2 if mode else window
@@ -103,13 +103,13 @@ class _Bic:
 
 
 _BIC_LOW, _BIC_LEFT = 14, 819 / 1024
-"""Segments up to which BIC is Reno (low_window), and the share of the window that a loss leaves (beta)."""
-_BIC_PARTS, _BIC_SLOW, _BIC_MOST = 4, 0.2, 16
-"""BICTCP_B, BICTCP_B / smooth_part and max_increment, segments a round trip."""
+"""Window up to which BIC is Reno (low_window), segments, and the fraction left by a loss (beta)."""
+_BIC_PARTS, _BIC_SLOW, _BIC_MAX = 4, 0.2, 16
+"""BICTCP_B, BICTCP_B / smooth_part and max_increment, segments per round trip."""
 
 
 def _hybla(rtt: float) -> Sender:
-    """Growth by the square of the round trip over 25 ms, for each ACK and not for each segment."""
+    """Return Hybla: growth by the square of the round trip over 25 ms, per ACK and not per segment."""
     return _Aimd(left=1 / 2, added=max(1.0, rtt / _HYBLA_RTT) ** 2 / ACK_STRETCHED)
 
 
@@ -124,7 +124,7 @@ RELATED: Mapping[str, Callable[[float], Sender]] = {
     "veno": lambda _: _Aimd(left=4 / 5),
     # Without delay alpha is 10 and beta 1/8, from a window of 15 segments on.
     "illinois": lambda _: _Aimd(left=7 / 8, added=10.0, wide=15.0),
-    # It goes on at the bandwidth that it measured. That this leaves it 7/8 is measured, not derived.
+    # Continues at its measured bandwidth. The fraction of 7/8 is measured, not derived.
     "westwood": lambda _: _Aimd(left=7 / 8),
     "bic": lambda _: _Bic(),
     "hybla": _hybla,
@@ -134,13 +134,18 @@ RELATED: Mapping[str, Callable[[float], Sender]] = {
     "cdg": lambda _: _HALF,
     "dctcp": lambda _: _HALF,
 }
-"""From the round trip in seconds, by the kernel's names."""
+"""Senders by the kernel's names, from the round trip in seconds."""
 
 
 def related_rate(algorithm: str, rtt: float, loss: float, rto: float) -> float:
-    """Segments a second that arrive of a flow of `algorithm`, a name in RELATED, when each segment is lost by chance.
+    """Return the goodput of a flow of `algorithm`, a name in RELATED, under random loss, segments per second.
 
-    rtt: seconds, above 0. loss: share of segments, above 0 and below 1. rto: the first timeout, seconds. The caller has
-    checked them.
+    The caller validates the arguments.
+
+    Args:
+        algorithm: A name in RELATED.
+        rtt: Seconds, above 0.
+        loss: Loss probability of a segment, above 0 and below 1.
+        rto: First retransmission timeout, seconds.
     """
     return mean(RELATED[algorithm](rtt), loss, Limits(rtt=rtt, rto=rto)).rate

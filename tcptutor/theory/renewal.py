@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, Protocol
 
-from tcptutor.theory.aimd import ACK_DELAY, LEAST_WINDOW
+from tcptutor.theory.aimd import ACK_DELAY, MIN_WINDOW
 from tcptutor.theory.reno import backoff
 
 _CELLS = 24
@@ -193,7 +193,7 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
     courses: dict[Epoch, list[_Ending]] = {}
     for mode in range(sender.modes):
         for cell in range(_CELLS + 1):
-            window = max(LEAST_WINDOW, cell * unit)
+            window = max(MIN_WINDOW, cell * unit)
             epoch = sender.epoch(window, mode)
             if epoch not in courses:
                 courses[epoch] = list(_ends(epoch, loss, limits, unit))
@@ -283,7 +283,7 @@ def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, mo
 
 def _largest(sender: Sender, loss: float, limits: Limits) -> float:
     """The window after a gap between losses that is hardly ever exceeded, segments."""
-    epoch = sender.epoch(LEAST_WINDOW, 0)
+    epoch = sender.epoch(MIN_WINDOW, 0)
     line, age, sent = epoch.start, Age(0.0, 0.0), 0.0
     enough = _LONGEST / loss if loss > 0 else math.inf
     while sent < enough:

@@ -7,29 +7,34 @@ import math
 from tcptutor.theory.domain import at_least, loss_rate, path, positive, require
 
 MATHIS_PERIODIC = math.sqrt(3 / 2)
-"""1.2247: a loss every 1/p segments exactly, every segment counted as acknowledged."""
+"""1.2247: a loss every 1/p segments exactly, every segment acknowledged."""
 
 MATHIS_PERIODIC_DELAYED = math.sqrt(3 / 4)
-"""0.8660: a loss every 1/p segments exactly, growth counted by delayed ACKs, one for two segments."""
+"""0.8660: a loss every 1/p segments exactly, growth counted by delayed ACKs of two segments."""
 
 MATHIS_RANDOM = 1.31
-"""Independent random loss, every segment counted: what netem does to Reno on Linux."""
+"""Independent random loss, every segment counted: Reno on Linux with netem's loss."""
 
 MATHIS_RANDOM_DELAYED = 0.93
 """Independent random loss, growth counted by delayed ACKs."""
 
 MATHIS_MANUAL = 1.0
-"""The lab manuals leave the constant out."""
+"""The lab manuals omit the constant."""
 
 
 def mathis(mss: float, rtt: float, loss: float, c: float = MATHIS_PERIODIC) -> float:
-    """Throughput of one Reno flow in congestion avoidance, bit/s: 8 * mss * c / (rtt * sqrt(loss)).
+    """Return the throughput of a Reno flow in congestion avoidance, bit/s: 8 * mss * c / (rtt * sqrt(loss)).
 
-    mss: payload bytes of a segment, above 0. rtt: seconds, above 0. loss: loss events per segment, above 0
-    and at most 1; without timeouts in it, so too high above about 0.02. c: the constant of the loss pattern,
-    above 0; the default is the paper's own derivation, MATHIS_RANDOM fits independent random loss. Source:
-    Mathis, Semke, Mahdavi, Ott: The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR
-    27(3), 1997, eq. 3 and its table of constants. Raises ParameterError outside the domain.
+    Without timeouts, so too high above a loss of about 0.02. Source: Mathis, Semke, Mahdavi, Ott: The
+    Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR 27(3), 1997, eq. 3 and its table of
+    constants. Raises ParameterError outside the domain.
+
+    Args:
+        mss: Payload bytes of a segment, above 0.
+        rtt: Seconds, above 0.
+        loss: Loss events per segment, above 0 and at most 1.
+        c: Constant of the loss pattern, above 0; the default is the paper's own derivation, MATHIS_RANDOM
+            fits independent random loss.
     """
     path(mss, rtt)
     loss_rate(loss)
@@ -40,16 +45,19 @@ def mathis(mss: float, rtt: float, loss: float, c: float = MATHIS_PERIODIC) -> f
 def padhye(
     mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
 ) -> float:
-    """Throughput of one Reno flow with timeouts, bit/s, by the approximation.
+    """Return the throughput of a Reno flow with timeouts, bit/s, by the approximate model.
 
-    8 * mss * min(max_window / rtt, 1 / (rtt*sqrt(2bp/3) + rto*min(1, 3*sqrt(3bp/8))*p*(1 + 32p^2)))
+    8 * mss * min(max_window / rtt, 1 / (rtt*sqrt(2bp/3) + rto*min(1, 3*sqrt(3bp/8))*p*(1 + 32p^2))). Source:
+    Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998; Hacker 2001, eq. 1, omits a
+    bracket. `tfrc` is RFC 5348's form. Raises ParameterError outside the domain.
 
-    mss: payload bytes, above 0. rtt, rto: seconds, above 0; rto is the first retransmission timeout. loss:
-    loss events per segment, above 0 and below 1. b: segments acknowledged by one ACK, 1 or above; 1 is Linux,
-    which counts segments. max_window: the receiver's window in segments, 1 or above; None for no limit.
-    Source: Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998, the approximate model; the
-    bracket that Hacker 2001, eq. 1, loses is here. `tfrc` is RFC 5348's form of it.
-    Raises ParameterError outside the domain.
+    Args:
+        mss: Payload bytes of a segment, above 0.
+        rtt: Seconds, above 0.
+        loss: Loss events per segment, above 0 and below 1.
+        rto: First retransmission timeout, seconds, above 0.
+        b: Segments per ACK, 1 or above; 1 for Linux, which counts segments.
+        max_window: The receiver's window in segments, 1 or above; None for no limit.
     """
     _check(mss, rtt, loss, rto, b, max_window)
     timeouts = rto * min(1.0, 3 * math.sqrt(3 * b * loss / 8)) * loss * (1 + 32 * loss**2)
@@ -62,10 +70,10 @@ def padhye(
 def padhye_full(
     mss: float, rtt: float, loss: float, rto: float, b: float = 1, max_window: float | None = None
 ) -> float:
-    """Throughput of one Reno flow with timeouts, bit/s, by the full model. Arguments and errors as `padhye`.
+    """Return Reno's throughput with timeouts, bit/s, by the full model. Arguments and errors as in `padhye`.
 
-    Source: Padhye et al. 1998, eq. 31, without and with the receiver's window as the limit, with the mean window
-    of eq. 13 and the backoff of eq. 28; mean_peak, timeout_share and backoff are also eq. 23, 17 and
+    Source: Padhye et al. 1998, eq. 31, without and with the receiver's window as the limit, with the mean
+    window of eq. 13 and the backoff of eq. 28; mean_peak, timeout_share and backoff are also eq. 23, 17 and
     19 of Cardwell, Savage, Anderson, INFOCOM 2000.
     """
     _check(mss, rtt, loss, rto, b, max_window)
@@ -82,12 +90,17 @@ def padhye_full(
 
 
 def tfrc(mss: float, rtt: float, loss: float, b: float = 1) -> float:
-    """Throughput that a sender which wants to be fair to Reno allows itself, bit/s: RFC 5348's Padhye.
+    """Return the TCP-friendly rate by RFC 5348, bit/s.
 
-    8 * mss / (rtt*sqrt(2bp/3) + 4*rtt * 3*sqrt(3bp/8)*p*(1 + 32p^2)). mss: payload bytes, above 0. rtt:
-    seconds, above 0. loss: loss events per segment, above 0 and at most 1. b: 1 or above, as `padhye`, from
-    which it differs by the timeout of four round trips and by having no upper bound on the timeouts' share.
-    Source: RFC 5348, section 3.1. Raises ParameterError outside the domain.
+    8 * mss / (rtt*sqrt(2bp/3) + 4*rtt * 3*sqrt(3bp/8)*p*(1 + 32p^2)). Differs from `padhye` by a timeout of
+    four round trips, and by no upper bound on the fraction of timeouts. Source: RFC 5348, section 3.1. Raises
+    ParameterError outside the domain.
+
+    Args:
+        mss: Payload bytes of a segment, above 0.
+        rtt: Seconds, above 0.
+        loss: Loss events per segment, above 0 and at most 1.
+        b: See `padhye`.
     """
     path(mss, rtt)
     loss_rate(loss)
@@ -97,13 +110,13 @@ def tfrc(mss: float, rtt: float, loss: float, b: float = 1) -> float:
 
 
 def mean_peak(loss: float, b: float) -> float:
-    """E[W]: segments of the window at which a loss is found, on average."""
+    """Return E[W]: the mean window at which a loss is found, segments."""
     third = (2 + b) / (3 * b)
     return third + math.sqrt(8 * (1 - loss) / (3 * b * loss) + third**2)
 
 
 def timeout_share(window: float, loss: float) -> float:
-    """Q(w): chance that a loss in a window of `window` segments is found by a timeout."""
+    """Return Q(w): the probability that a loss in a window of `window` segments is found by a timeout."""
     # Powers by logarithms: 1 - (1 - loss)**window loses all digits when loss is tiny.
     log = math.log(1 - loss)
     three = -math.expm1(3 * log)
@@ -112,7 +125,7 @@ def timeout_share(window: float, loss: float) -> float:
 
 
 def backoff(p: float) -> float:
-    """f(p): length of all timeouts in a row over the first one's; each doubles, up to 64 times the first."""
+    """Return f(p): the duration of a sequence of timeouts over the first; each doubles, up to 64 times the first."""
     return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from tcptutor.theory.aimd import LEAST_WINDOW
+from tcptutor.theory.aimd import MIN_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender
 
 _FLOW_ROUNDS = 5000
@@ -156,7 +156,7 @@ class _Flow:
     def _find(self, now: float) -> None:
         """The loss is found: the window is cut, and the repair begins."""
         grown = self.flight if self.repaired < math.inf else min(self.limits.top, self.line - 0.5)
-        window = max(LEAST_WINDOW, grown)
+        window = max(MIN_WINDOW, grown)
         self.mode = self.sender.follow(self.window, self.mode, window)
         self.epoch = self.sender.epoch(window, self.mode)
         self.window = window

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from tcptutor.theory.aimd import LEAST_WINDOW, reno_window
+from tcptutor.theory.aimd import MIN_WINDOW, reno_window
 from tcptutor.theory.domain import at_least, positive, require
 from tcptutor.theory.limits import INITIAL_WINDOW
 from tcptutor.theory.meeting import sender
@@ -82,7 +82,7 @@ class Transfer:
     @property
     def is_short(self) -> bool:
         """Whether the transfer is over before its start and its few losses are forgotten."""
-        window = min(self.window, max(LEAST_WINDOW, reno_window(self.loss)))
+        window = min(self.window, max(MIN_WINDOW, reno_window(self.loss)))
         return self.segments / window / (1 - self.loss) <= _LONGEST
 
     @property

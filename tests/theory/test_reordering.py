@@ -11,7 +11,7 @@ from tcptutor.base.errors import ParameterError
 from tcptutor.theory.reordering import (
     JITTER_MISTAKES,
     OVERTAKING_MISTAKES,
-    beside_link,
+    combine_with_link,
     jitter_window,
     overtaking_window,
 )
@@ -47,8 +47,8 @@ def test_fewer_segments_that_overtake_leave_a_larger_window() -> None:
 
 
 def test_a_link_and_a_window_leave_less_than_either() -> None:
-    assert beside_link(20.0, 20.0) == pytest.approx(20 / math.sqrt(2))
-    assert beside_link(math.inf, 20.0) == pytest.approx(20.0)
+    assert combine_with_link(20.0, 20.0) == pytest.approx(20 / math.sqrt(2))
+    assert combine_with_link(math.inf, 20.0) == pytest.approx(20.0)
 
 
 def test_outside_the_domain_they_say_so() -> None:
@@ -59,4 +59,4 @@ def test_outside_the_domain_they_say_so() -> None:
     with pytest.raises(ParameterError, match="rtt"):
         jitter_window(0.05, 0.0)
     with pytest.raises(ParameterError, match="window"):
-        beside_link(0.0, 1.0)
+        combine_with_link(0.0, 1.0)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from functools import cache
 
 from tcptutor import theory
-from tcptutor.theory.htcp import HTCP_BETA_MOST
+from tcptutor.theory.htcp import HTCP_BETA_MAX
 
 EVENTS = 2500
 _STEPS = 4
@@ -79,7 +79,7 @@ class _Htcp(_Law):
         if abs(window - self._most) > 0.2 * self._most:
             self._beta, self._steady = theory.HTCP_BETA, False
         elif self._steady and self.rtt > 0.010:
-            self._beta = HTCP_BETA_MOST
+            self._beta = HTCP_BETA_MAX
         else:
             self._beta, self._steady = theory.HTCP_BETA, True
         self._most = window

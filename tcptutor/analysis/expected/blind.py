@@ -129,7 +129,7 @@ def _flight(case: Case, throughput: float, losses: float) -> float:
 
 def losses_alone(candidates: Iterable[Candidate]) -> float:
     """Return the throughput of the believed loss models, bit/s; infinite without any."""
-    return min((one.throughput for one in candidates if one.is_believed and one.is_lossy), default=math.inf)
+    return min((one.throughput for one in candidates if one.is_expected and one.is_lossy), default=math.inf)
 
 
 def widen_tolerances(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:

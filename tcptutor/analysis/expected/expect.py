@@ -54,7 +54,7 @@ def expect(
     if finishing is not None:
         finishing = widen_tolerances(whole.case, [finishing])[0]
         # A short transfer may end before the losses reach their mean; its duration includes them.
-        whole = (whole.without_losses() if finishing.is_believed else whole).with_candidate(finishing)
+        whole = (whole.without_losses() if finishing.is_expected else whole).with_candidate(finishing)
     case, binding, near = whole.case, whole.binding, whole.near
     link = case.tcp_capacity if alone else None
     others = [
@@ -81,14 +81,14 @@ def stretch_of(case: Case) -> Stretch:
     candidates = [*limit_candidates(case), *loss_candidates(case)]
     if case.is_cut:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
-        stopped = [replace(one, throughput=_LEAST, per_flow=(), is_believed=False) for one in candidates]
+        stopped = [replace(one, throughput=_LEAST, per_flow=(), is_expected=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
-    if (met := meeting_candidate(case, [one for one in candidates if one.is_believed])) is not None:
+    if (met := meeting_candidate(case, [one for one in candidates if one.is_expected])) is not None:
         candidates.append(met)
     if (late := reordering_candidate(case)) is not None:
         candidates.append(late)
     candidates = widen_tolerances(case, candidates)
-    best = [one for one in candidates if one.is_believed]
+    best = [one for one in candidates if one.is_expected]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
     limits = own_limits(case, best)
@@ -117,7 +117,7 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
     for one in stretches:
         case, got = one.case, (_LEAST,) * one.case.flow_count
         if not case.is_cut:
-            got = shares(case, [each for each in one.candidates if each.is_believed], one.binding.throughput)
+            got = shares(case, [each for each in one.candidates if each.is_expected], one.binding.throughput)
         if not got:
             return ()
         for flow, rate in zip(case.flows, got, strict=True):

@@ -74,7 +74,7 @@ class LossEstimate:
     """Relative error of the model."""
     spread: float
     """Relative standard deviation times the square root of the losses."""
-    is_believed: bool
+    is_expected: bool
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
     if len(kinds) == 1:
         for one in kinds[0]:
             formula = f"{case.count_prefix}{case.mss} B {one.formula}"
-            yield _candidate(case, one.model, formula, [one], [one], one.is_believed)
+            yield _candidate(case, one.model, formula, [one], [one], one.is_expected)
         return
     for first in kinds[0]:
         same = [next((one for one in found if one.model is first.model), None) for found in kinds]
         if all(same):
-            yield _summed(case, first.model, same, all(one is not None and one.is_believed for one in same))
-    best = [next((one for one in found if one.is_believed), None) for found in kinds]
+            yield _summed(case, first.model, same, all(one is not None and one.is_expected for one in same))
+    best = [next((one for one in found if one.is_expected), None) for found in kinds]
     if len({one.model if one else "" for one in best}) > 1:
         yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
 
@@ -228,21 +228,21 @@ def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
     if flow.algorithm != "reno":
         reno = replace(flow, algorithm="reno")
         made = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
-        best = ThroughputModel.RENO.is_believed(flow.algorithm)
-        yield replace(made, error=made.error + unmodelled, is_believed=best)
+        best = ThroughputModel.RENO.is_expected(flow.algorithm)
+        yield replace(made, error=made.error + unmodelled, is_expected=best)
     for model in ThroughputModel:
         if (c := model.constant) is not None:
             throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)
             formula = f"× {c:.3g} / ({flow.rtt_text} × √{units.percent(flow.loss)})"
             yield LossEstimate(
-                model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, is_believed=False
+                model, throughput, formula, MATHIS_ERROR + unmodelled, RENO_SPREAD, is_expected=False
             )
     limit = max(1.0, flow.window / flow.mss) if flow.window else None
     throughput = theory.padhye(flow.mss, flow.rtt, flow.loss, flow.rto, max_window=limit)
     p = units.percent(flow.loss)
     formula = f"/ ({flow.rtt_text} × √(2p/3) + {units.seconds(flow.rto)} × 3√(3p/8) p), p = {p}"
     error = PADHYE_ERROR + unmodelled
-    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, is_believed=False)
+    yield LossEstimate(ThroughputModel.PADHYE, throughput, formula, error, RENO_SPREAD, is_expected=False)
 
 
 def _reno(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -262,7 +262,7 @@ def _cubic(flow: LossyFlow) -> Iterator[LossEstimate]:
         formula = f"× {periodic * math.sqrt(flow.loss):.3g} / ({flow.rtt_text} × √{p})"
     throughput = theory.window_limited(periodic * flow.mss, flow.rtt)
     error = LAW_ERRORS["cubic"]
-    yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, is_believed=False)
+    yield LossEstimate(ThroughputModel.CUBIC_PERIODIC, throughput, formula, error, spread, is_expected=False)
 
 
 def _htcp(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -292,7 +292,7 @@ def _law(flow: LossyFlow, model: ThroughputModel, spread: float) -> LossEstimate
     throughput = theory.window_limited(arriving * flow.mss, flow.rtt)
     formula = f"× {units.number(arriving)} (mean of a round trip) / {flow.rtt_text}"
     error = law_error(flow.algorithm, flow.loss)
-    return LossEstimate(model, throughput, formula, error, spread, model.is_believed(flow.algorithm))
+    return LossEstimate(model, throughput, formula, error, spread, model.is_expected(flow.algorithm))
 
 
 def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
@@ -301,7 +301,7 @@ def _related(flow: LossyFlow) -> Iterator[LossEstimate]:
     throughput = 8 * rate * flow.mss
     formula = f"× {units.number(rate * flow.rtt)} (mean of a round trip, roughly) / {flow.rtt_text}"
     error = 1.0 if flow.loss > MOST_LOSS else RELATED_ERROR + 1.5 * flow.loss
-    yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, is_believed=True)
+    yield LossEstimate(ThroughputModel.RELATED, throughput, formula, error, RENO_SPREAD, is_expected=True)
 
 
 _OWN = {"reno": _reno, "cubic": _cubic, "htcp": _htcp, "highspeed": _highspeed} | dict.fromkeys(

@@ -77,7 +77,7 @@ class Candidate:
     errors: Mapping[str, float]
     """Relative errors by source: "model", "losses", "slow start" ..."""
     limited_by: LimitedBy
-    is_believed: bool = True
+    is_expected: bool = True
     """True for the model of its kind that is believed for these flows and this path."""
     per_flow: tuple[float, ...] = field(default=(), compare=False)
     """Throughput of each flow, bit/s; empty for a shared limit."""

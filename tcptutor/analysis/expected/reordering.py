@@ -14,7 +14,7 @@ from tcptutor.theory.models import ThroughputModel
 from tcptutor.theory.reordering import (
     OVERTAKING_MISTAKES,
     OVERTAKING_MISTAKES_CUBIC,
-    beside_link,
+    combine_with_link,
     jitter_window,
     overtaking_window,
 )
@@ -69,7 +69,7 @@ def reordering_candidate(case: Case) -> Candidate | None:
     link = case.window_at(case.tcp_capacity)
     if link < FELT * window:
         return None
-    segments = beside_link(window, link)
+    segments = combine_with_link(window, link)
     formula = (
         f"{case.mss} B × {units.number(segments)} / {case.rtt_text()}, about a mistaken loss a round trip"
     )
@@ -93,7 +93,7 @@ def reordering_error(case: Case) -> float | None:
         return LINK_ERROR + _growth(case, link)
     if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:
         return UNKNOWN
-    return WINDOW_ERROR + _growth(case, beside_link(window, link))
+    return WINDOW_ERROR + _growth(case, combine_with_link(window, link))
 
 
 def _growth(case: Case, window: float) -> float:

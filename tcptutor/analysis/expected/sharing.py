@@ -228,7 +228,7 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
         errors=sure,
         # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
-        is_believed=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
+        is_expected=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
         per_flow=tuple(8 * size / took for took in times),
     )
     return candidate, max(times)

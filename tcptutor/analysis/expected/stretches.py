@@ -62,13 +62,13 @@ class Stretch:
 
         # Candidates without losses stay the same objects, because the binding one is compared by identity.
         candidates = tuple(
-            replace(one, is_believed=False) if has_losses(one) else one for one in self.candidates
+            replace(one, is_expected=False) if has_losses(one) else one for one in self.candidates
         )
         return Stretch(self.case, candidates, tuple(one for one in self.believed if not has_losses(one)))
 
     def with_candidate(self, more: Candidate) -> Stretch:
         """Return this stretch with `more` as a further candidate."""
-        believed = [*self.believed, more] if more.is_believed else self.believed
+        believed = [*self.believed, more] if more.is_expected else self.believed
         return Stretch(self.case, (*self.candidates, more), by_throughput(believed))
 
 
@@ -133,7 +133,7 @@ def merge(stretches: Sequence[Stretch]) -> Stretch:
     return Stretch(
         replace(whole, path=longest.path, is_reverse=longest.is_reverse),
         tuple(candidates),
-        by_throughput([one for one in candidates if one.is_believed]),
+        by_throughput([one for one in candidates if one.is_expected]),
     )
 
 
@@ -155,11 +155,11 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
         if all(math.isfinite(one.throughput) for one in answers):
             largest = max((one for one in given if one), key=lambda one: one.throughput)
             made = _mean(parts, weights, answers, largest)
-            found.append(replace(made, is_believed=all(one.is_believed for one in answers)))
+            found.append(replace(made, is_expected=all(one.is_expected for one in answers)))
     if differ:
         longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
         own = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
-        found.append(replace(_mean(parts, weights, bindings, own), is_believed=True))
+        found.append(replace(_mean(parts, weights, bindings, own), is_expected=True))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from tcptutor.theory.bbr import BBR_CWND_GAIN, BBR_LEAST_WINDOW, BBR_PACING_CYCLE, BBR_STARTUP_GAIN
+from tcptutor.theory.bbr import BBR_CWND_GAIN, BBR_MIN_WINDOW, BBR_PACING_CYCLE, BBR_STARTUP_GAIN
 from tcptutor.theory.trajectory.law import WindowLaw
 
 _FULL, _FULL_ROUNDS = 1.25, 3  # the pipe is full when the rate has not grown by a quarter in three rounds
@@ -42,7 +42,7 @@ class BBR(WindowLaw):
             self._probe_rate(dt, rate, estimate)
 
     def lose(self, room: float) -> None:
-        self.flight = max(BBR_LEAST_WINDOW, self.flight * room)
+        self.flight = max(BBR_MIN_WINDOW, self.flight * room)
 
     def _measure(self, rate: float, rtt: float) -> float:
         """The largest rate of the last ten round trips, segments/s."""
@@ -75,8 +75,8 @@ class BBR(WindowLaw):
         drains = self._mode == "drain"
         pacing = 1 / BBR_STARTUP_GAIN if drains else self._cycle(dt, product)
         room = BBR_STARTUP_GAIN if drains else BBR_CWND_GAIN
-        self.window = min(self.most, max(BBR_LEAST_WINDOW, room * product))
-        self.flight = min(self.window, max(BBR_LEAST_WINDOW, self.flight + (pacing * estimate - rate) * dt))
+        self.window = min(self.most, max(BBR_MIN_WINDOW, room * product))
+        self.flight = min(self.window, max(BBR_MIN_WINDOW, self.flight + (pacing * estimate - rate) * dt))
         if drains and self.flight <= product:
             self._mode = "probe"
 
@@ -92,9 +92,9 @@ class BBR(WindowLaw):
 
     def _probe_rtt(self, rtt: float) -> None:
         """Four segments for 200 ms, then on as before."""
-        self.window = self.flight = BBR_LEAST_WINDOW
+        self.window = self.flight = BBR_MIN_WINDOW
         if self._since_probe >= _RTT_PERIOD + max(_RTT_TIME, rtt):
             self._since_probe = 0.0
             product = self._rates[0][1] * self.base
-            self.window = min(self.most, max(BBR_LEAST_WINDOW, BBR_CWND_GAIN * product))
-            self.flight = min(self.window, max(BBR_LEAST_WINDOW, product))
+            self.window = min(self.most, max(BBR_MIN_WINDOW, BBR_CWND_GAIN * product))
+            self.flight = min(self.window, max(BBR_MIN_WINDOW, product))

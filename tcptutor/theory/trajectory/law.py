@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from tcptutor.theory.aimd import LEAST_WINDOW
+from tcptutor.theory.aimd import MIN_WINDOW
 
 
 class WindowLaw(ABC):
@@ -55,7 +55,7 @@ class LossBased(WindowLaw):
 
     def lose(self, room: float) -> None:
         self.slow_start = False
-        self.window = self.flight = max(LEAST_WINDOW, self.window * self.cut(full=room < 1))
+        self.window = self.flight = max(MIN_WINDOW, self.window * self.cut(full=room < 1))
 
     def slow_start_limit(self, rtt: float, filled: float) -> float:  # noqa: ARG002
         """The window at which slow start ends before a loss, segments."""
