@@ -11,24 +11,20 @@ from pathlib import Path
 from tcptutor.agent.network import Host
 
 INVALIDATING = {
-    "TcpExt TCPMemoryPressures": "the kernel had no more memory for TCP (net.ipv4.tcp_mem): receivers advertise next to"
-    " nothing from then on",
-    "TcpExt TCPAbortOnMemory": "the kernel ended {count} connection{s} for want of memory (net.ipv4.tcp_mem)",
+    "TcpExt TCPMemoryPressures": "the kernel ran out of memory for TCP (net.ipv4.tcp_mem), and receivers advertise tiny"
+    " windows",
+    "TcpExt TCPAbortOnMemory": "the kernel ended {count} connection{s} for lack of memory (net.ipv4.tcp_mem)",
 }
 """Counters that make a run invalid. `count` is the increase and `s` the plural ending."""
 DOUBTFUL = {
-    "TcpExt RcvPruned": "the kernel threw {count} segment{s} away that had arrived: the receive buffer was too small",
-    "TcpExt OfoPruned": "the kernel threw away {count} times what had arrived out of order: the receive buffer was"
-    " too small",
-    "TcpExt TCPOFODrop": "the kernel dropped {count} segment{s} that had arrived out of order: the receive buffer was"
-    " too small",
+    "TcpExt RcvPruned": "the kernel dropped {count} segment{s} that had arrived: the receive buffer was too small",
+    "TcpExt OfoPruned": "the kernel dropped segments out of order {count} time{s}: the receive buffer was too small",
+    "TcpExt TCPOFODrop": "the kernel dropped {count} segment{s} out of order: the receive buffer was too small",
     "TcpExt TCPRcvQDrop": "the kernel dropped {count} segment{s} that had arrived: the receive buffer was full",
     "TcpExt TCPZeroWindowDrop": "the kernel dropped {count} segment{s} that had arrived: the window was closed",
-    "TcpExt TCPBacklogDrop": "the kernel dropped {count} segment{s} that had arrived: the processor was too slow to"
-    " take them",
-    "TcpExt TCPRcvCollapsed": "the kernel had to copy {count} segment{s} closer together: the receive buffer was full",
-    "Udp RcvbufErrors": "the kernel dropped {count} datagram{s} that had arrived: the program did not take them in"
-    " time",
+    "TcpExt TCPBacklogDrop": "the kernel dropped {count} segment{s} that had arrived: the processor was too slow",
+    "TcpExt TCPRcvCollapsed": "the kernel had to merge {count} received segment{s}: the receive buffer was full",
+    "Udp RcvbufErrors": "the kernel dropped {count} datagram{s} that had arrived: the program was too slow to read",
 }
 """Counters of segments lost or delayed where no model expects it."""
 WITHHELD = "TcpExt TCPSpuriousRtxHostQueues"

@@ -162,7 +162,7 @@ def main() -> None:
     port = _open_port()
     ring = in_guest()
     if ring is None:
-        raise SystemExit("no shared memory: the guest has no way to answer")
+        raise SystemExit("no shared memory: the guest cannot answer")
     channel = _GuestChannel(port, ring, guest_machine.find_pause())
     _make_writable()
     bounds.make()

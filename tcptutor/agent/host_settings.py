@@ -122,7 +122,7 @@ class Firewall:
                     f"the firewall rule cannot be set ({reason}): take loss_by=netem, or --backend guest"
                 )
             return done.stdout
-        raise KernelLacks("there is no iptables for a firewall rule: take loss_by=netem, or --backend guest")
+        raise KernelLacks("iptables is not installed: take loss_by=netem, or --backend guest")
 
     def start(self) -> list[str]:
         """Set the rule, and return a problem if the kernel changed its probability. Raises KernelLacks."""

@@ -144,7 +144,7 @@ class RunningTraffic:
             if group.failure:
                 raise LabError(group.failure)
             if group.ended and not may_end:
-                raise LabError(f"the flows of {group.sender.name} ended before their time: {group.remedy}")
+                raise LabError(f"the flows of {group.sender.name} ended early: {group.remedy}")
 
     def _actions(self) -> list[tuple[float, Callable[[], None]]]:
         """Return the scheduled actions of the run as (time, action), sorted by time."""

@@ -102,7 +102,7 @@ class StreamGroup(Group):
             listener.listen(len(self.flows))
         except OSError as error:
             where = f"port {self.port} of {self.receiver.name}"
-            raise LabError(f"nothing can listen at {where} ({error.strerror}): {self.remedy}") from error
+            raise LabError(f"cannot listen at {where} ({error.strerror}): {self.remedy}") from error
         for _ in self.flows:
             self.process.add(partial(self._receive, listener))
         size = _Flow.NUMBERS
@@ -117,7 +117,7 @@ class StreamGroup(Group):
                 flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"
-                raise LabError(f"nothing can send from {where} ({error.strerror}): {self.remedy}") from error
+                raise LabError(f"cannot send from {where} ({error.strerror}): {self.remedy}") from error
             self.process.add(partial(self._send, flow))
 
     @property

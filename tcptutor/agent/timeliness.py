@@ -34,7 +34,7 @@ class Timeliness(Doubts):
         """Check that the traffic did not end early, `missing` seconds before its time."""
         self.checks["traffic missing"] = round(missing, 2)
         if missing:
-            self.suspect.append(f"the traffic ended {missing:.1f} s before its time: the machine is too busy")
+            self.suspect.append(f"the traffic ended {missing:.1f} s early: the machine is too busy")
 
     def check_processors(self, shares: ProcessorShares, alone: bool) -> None:
         """Check that the emulation had enough processor time; `alone` if this kernel runs only the lab."""

@@ -26,7 +26,7 @@ async def play(backend: Backend, experiment: Experiment) -> Run:
         try:
             return await _play(backend, experiment)
         except LabError as error:
-            if "ended before its time" not in str(error) or patience.busy() < 2:
+            if "ended early" not in str(error) or patience.busy() < 2:
                 raise
     return await _play(backend, experiment)
 

@@ -38,7 +38,7 @@ async def test_a_kernel_without_memory_for_the_windows_says_so(guest: GuestBacke
         guest, build(**FAST | {"delay": "100 ms", "queue": "1 BDP", "duration": "2 s", "warmup": "0"})
     )
     assert run.fidelity.status == "invalid"
-    assert doubt(run, "the kernel had no more memory for TCP").startswith("h1: ")
+    assert doubt(run, "the kernel ran out of memory for TCP").startswith("h1: ")
 
 
 async def test_a_larger_guest_has_memory_for_the_published_path(

@@ -38,7 +38,7 @@ class NetlinkError(LabError):
     """Refusal by the kernel; `code` is its errno."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"the kernel refuses it ({os.strerror(code)}): run the experiment again")
+        super().__init__(f"the kernel refuses the request ({os.strerror(code)}): run the experiment again")
         self.code = code
 
 
