@@ -159,9 +159,9 @@ def test_a_prediction_above_the_chart_is_told_as_such() -> None:
 
 def test_a_course_of_many_teeth_is_left_out() -> None:
     shown = scene(going(ONE, 20.0))
-    assert shown.reference("course")
-    assert not chart.simplify(shown, 78, 12).reference("course")
-    assert chart.simplify(shown, 600, 30).reference("course")
+    assert shown.reference("trajectory")
+    assert not chart.simplify(shown, 78, 12).reference("trajectory")
+    assert chart.simplify(shown, 600, 30).reference("trajectory")
 
 
 def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:

@@ -490,7 +490,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def action_turn(self) -> None:
         if self.chart is not None and self.terminal_open:
-            self.chart.turn()
+            self.chart.cycle_view()
         elif self._side:
             self._side.turn()
 

@@ -126,7 +126,7 @@ class RunSide(Side):
         """
         due = self.study.due_before_run
         if obstacle := self.bench.obstacle:
-            self.widget.say(obstacle)
+            self.widget.show_message(obstacle)
         elif due is not None:
             self.page.box(due).demand_response()
         else:
@@ -155,7 +155,7 @@ class RunSide(Side):
         if not self._is_ours(live):
             return
         if live is self._shown:
-            self.widget.moved()
+            self.widget.redraw_changes()
         else:
             self._show(live)
 
@@ -177,7 +177,7 @@ class RunSide(Side):
             self._what_ifs = [*self._what_ifs, (name, figures)][-WHAT_IFS:]
 
     def turn(self) -> None:
-        self.widget.turn()
+        self.widget.cycle_view()
 
     async def _recall(self) -> None:
         """Show the latest stored run, and mark responses against the latest complete run."""
@@ -211,7 +211,7 @@ class RunSide(Side):
         await self._recall_what_ifs()
         if self._shown is not None:
             self._shown.earlier = self.bench.history.before(self._shown)
-            self.widget.moved()
+            self.widget.redraw_changes()
             self._compare(self._shown)
 
     async def _recall_what_ifs(self) -> None:
@@ -287,7 +287,7 @@ class RunSide(Side):
         return None
 
     def _show_idle(self) -> None:
-        self.widget.idle(self.wanted, self._instruction())
+        self.widget.show_idle(self.wanted, self._instruction())
 
     def _instruction(self) -> str:
         if self.is_loading:

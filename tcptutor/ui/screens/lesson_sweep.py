@@ -89,7 +89,7 @@ class SweepSide(Side):
         """
         due, live = self.study.due_before_run, self._live
         if obstacle := self.bench.obstacle:
-            self.widget.say(obstacle)
+            self.widget.show_message(obstacle)
         elif due is not None:
             self.page.box(due).demand_response()
         else:
@@ -112,7 +112,7 @@ class SweepSide(Side):
     def sweep_updated(self, sweep: LiveSweep) -> None:
         if self._is_ours(sweep):
             if sweep is self._live:
-                self.widget.moved()
+                self.widget.redraw_changes()
             else:
                 self._show(sweep)
 
@@ -122,7 +122,7 @@ class SweepSide(Side):
             self._mark_if_complete(scroll=True)
 
     def turn(self) -> None:
-        self.widget.turn()
+        self.widget.cycle_view()
         self.page.screen.set_focus(
             self.widget if self.widget.shows_table else self.page, scroll_visible=False
         )
@@ -183,14 +183,14 @@ class SweepSide(Side):
         live = self._live
         cells = live.cells_at(at) if live is not None else []
         if live is None or not cells:
-            self.widget.say("No run at this value yet.")
+            self.widget.show_message("No run at this value yet.")
             return
         self.widget.run_worker(self._open_run(live, live.counted_cells(at)[-1].run, self.activity.values[at]))
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])
         if run is None:
-            self.widget.say("The file of this run is missing: press r to measure it again.")
+            self.widget.show_message("The file of this run is missing: press r to measure it again.")
         elif self.widget.is_attached:
             name = f"{self.activity.axis.replace('_', ' ')} {value}"
             self.widget.app.push_screen(CellScreen(run, name))
@@ -206,14 +206,14 @@ class SweepSide(Side):
 
     def _show_idle(self) -> None:
         if self.is_loading:
-            self.widget.idle(LOADING)
+            self.widget.show_idle(LOADING)
             return
         first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
         plays = "plays recorded runs" if self._replays else "measures"
         values = ", ".join(self.activity.values)
         runs = f"{len(self.activity.cells())} runs"
         axis = self.activity.axis.replace("_", " ")
-        self.widget.idle(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
+        self.widget.show_idle(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
 
     def _is_ours(self, sweep: LiveSweep) -> bool:
         here = sweep.is_of(self.study.module.id, self.study.step.id)

@@ -155,7 +155,9 @@ class TerminalSide:
         experiment = session.network
         if experiment is not None and experiment != self._drawn:
             self._drawn = experiment
-            chart.idle(experiment, "Your traffic is drawn here, with the models' predictions for the path.")
+            chart.show_idle(
+                experiment, "Your traffic is drawn here, with the models' predictions for the path."
+            )
 
     # Session events
 
@@ -172,12 +174,12 @@ class TerminalSide:
                 self._host = next(iter(self.bench.session.shells), "")
             self.show()
         elif shell is self.pane.shell:
-            self.pane.moved()
+            self.pane.redraw_changes()
 
     def run_updated(self, live: Live) -> None:
         if live is self.bench.session.live and self.is_open:
             if live is self._live:
-                self.widget.chart.moved()
+                self.widget.chart.redraw_changes()
             else:
                 self._show_chart()
             self.show_tabs()

@@ -105,7 +105,7 @@ class LookingScreen(TutorScreen):
 
     @property
     def what_if_base(self) -> WhatIfBase | None:
-        live = self.chart.shown if self.chart is not None else None
+        live = self.chart.displayed_run if self.chart is not None else None
         if live is None or live.state != "ended" or not live.run.complete or live.hides_fault:
             return None
         cursor = self.chart.cursor if self.chart is not None and self.has_cursor else None

@@ -88,7 +88,7 @@ class StoredScreen(LookingScreen):
         super().action_look()
 
     def action_turn(self) -> None:
-        self._panel.turn()
+        self._panel.cycle_view()
 
     def action_flows(self) -> None:
         self.toggle_class("-flows")

@@ -110,7 +110,7 @@ class WhatIfScreen(LookingScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(TopBar).show_place("What if")
-        self._panel.idle(self._experiment, "")
+        self._panel.show_idle(self._experiment, "")
         self._say("")
         self.tutor.bench.start_what_if(self._module, self._step, self._base, self._experiment)
 
@@ -119,7 +119,7 @@ class WhatIfScreen(LookingScreen):
     def run_updated(self, live: Live) -> None:
         super().run_updated(live)
         if live is self._live or live is self._base_rerun:
-            self._panel.moved()
+            self._panel.redraw_changes()
         elif self._belongs_here(live):
             if live.changed_from is not None:
                 self._live, self._base = live, live.changed_from
@@ -199,7 +199,7 @@ class WhatIfScreen(LookingScreen):
 
     def action_turn(self) -> None:
         self.remove_class("-figures")
-        self._panel.turn()
+        self._panel.cycle_view()
 
     def action_stop(self) -> None:
         self.tutor.bench.stop()

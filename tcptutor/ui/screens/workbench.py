@@ -208,7 +208,7 @@ class WorkbenchScreen(LookingScreen):
     def action_keep(self) -> None:
         if self._workbench.problem is not None:
             self._look_ahead()
-            self._panel.say("✗ Not saved: these settings cannot be run.")
+            self._panel.show_message("✗ Not saved: these settings cannot be run.")
         else:
             self._ask(
                 NAME, "save as: ", self._workbench.saved_as or short_name(self._workbench.original.name)
@@ -269,10 +269,10 @@ class WorkbenchScreen(LookingScreen):
     def action_run(self) -> None:
         problem = self._workbench.problem
         if obstacle := self.tutor.bench.obstacle:
-            self._panel.say(obstacle)
+            self._panel.show_message(obstacle)
         elif problem is not None:
             self._look_ahead()
-            self._panel.say("✗ Not started: these settings cannot be run.")
+            self._panel.show_message("✗ Not started: these settings cannot be run.")
         else:
             self.tutor.bench.start(*PLACE, self._workbench.experiment)
             self.keys_changed()
@@ -289,7 +289,7 @@ class WorkbenchScreen(LookingScreen):
             self._show(live)
             self.keys_changed()
         else:
-            self._panel.moved()
+            self._panel.redraw_changes()
 
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)

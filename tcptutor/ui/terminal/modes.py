@@ -36,10 +36,10 @@ class DualScreen(CellGrid):
         self._saved[self.alternate] = self.savepoints.pop()
 
     def restore_cursor(self) -> None:
-        found = self._saved.get(self.alternate)
-        if found is not None:
+        savepoint = self._saved.get(self.alternate)
+        if savepoint is not None:
             self.mode.discard(modes.DECOM)
-            self.savepoints = [found._replace(cursor=_copy_cursor(found.cursor))]
+            self.savepoints = [savepoint._replace(cursor=_copy_cursor(savepoint.cursor))]
         super().restore_cursor()
 
     def set_mode(self, *numbers: int, **options: object) -> None:

@@ -72,9 +72,9 @@ class Parser:
                 return
             if self._string:
                 at = self._string_end(text, at)
-            elif found := _TEXT.match(text, at):
-                self._actions.draw(found[0])
-                at = found.end()
+            elif match := _TEXT.match(text, at):
+                self._actions.draw(match[0])
+                at = match.end()
             elif text[at] == "\x1b":
                 at = self._escape(text, at)
             else:
@@ -84,36 +84,36 @@ class Parser:
 
     def _escape(self, text: str, at: int) -> int:
         """Execute the sequence that starts at `at`, and return its end."""
-        if found := _CSI.match(text, at):
-            self._control_sequence(found[1], found[2])
-        elif found := _INCOMPLETE.match(text, at):
-            if len(found[0]) <= MAX_SEQUENCE:
-                self._pending = found[0]
+        if match := _CSI.match(text, at):
+            self._control_sequence(match[1], match[2])
+        elif match := _INCOMPLETE.match(text, at):
+            if len(match[0]) <= MAX_SEQUENCE:
+                self._pending = match[0]
         elif text.startswith("[", at + 1):
-            found = _BODY.match(text, at + 2)  # interrupted by another control
-        elif found := _ESCAPE.match(text, at):
-            if not found[1] and found[2] in _STRING_OPENERS:
-                self._string = found[2]
+            match = _BODY.match(text, at + 2)  # interrupted by another control
+        elif match := _ESCAPE.match(text, at):
+            if not match[1] and match[2] in _STRING_OPENERS:
+                self._string = match[2]
             else:
-                self._actions.escape(found[1], found[2])
-        return found.end() if found else at + 1
+                self._actions.escape(match[1], match[2])
+        return match.end() if match else at + 1
 
     def _string_end(self, text: str, at: int) -> int:
-        found = _BEL_STRING_END.get(self._string, _STRING_END).search(text, at)
-        if found is None:
+        match = _BEL_STRING_END.get(self._string, _STRING_END).search(text, at)
+        if match is None:
             return len(text)
         self._string = ""
         # ESC starts the next sequence, usually ST.
-        return found.start() if found[0] == "\x1b" else found.end()
+        return match.start() if match[0] == "\x1b" else match.end()
 
     def _control_sequence(self, body: str, final: str) -> None:
         # Control characters inside a sequence are executed first, as in a real terminal.
         for control in _CONTROLS.findall(body):
             if control < "\x20":
                 self._actions.control(control)
-        found = _PARAMETERS.fullmatch(_CONTROLS.sub("", body))
-        if found is not None:
-            private, numbers, intermediates = found.groups()
+        match = _PARAMETERS.fullmatch(_CONTROLS.sub("", body))
+        if match is not None:
+            private, numbers, intermediates = match.groups()
             self._actions.sequence(private, _parse_parameters(numbers), intermediates + final)
 
 

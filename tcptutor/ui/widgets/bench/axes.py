@@ -88,13 +88,13 @@ def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
     Tries 1, 2 and 5 times each power of ten, then 1 and 3 times, then only powers.
     """
     powers = range(math.floor(math.log10(lower) + 1e-9), math.ceil(math.log10(upper) - 1e-9) + 1)
-    found: list[float] = []
+    positions: list[float] = []
     for mantissas in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
-        found = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
-        found = [value for value in found if lower * (1 - 1e-9) <= value <= upper * (1 + 1e-9)]
-        if len(found) <= number:
+        positions = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
+        positions = [value for value in positions if lower * (1 - 1e-9) <= value <= upper * (1 + 1e-9)]
+        if len(positions) <= number:
             break
-    return found
+    return positions
 
 
 def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:

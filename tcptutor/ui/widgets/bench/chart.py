@@ -27,7 +27,7 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
 
 _PATTERNS: dict[Kind, Pattern] = {
     "limit": canvas.RULE,
-    "course": canvas.SCATTERED,
+    "trajectory": canvas.SCATTERED,
     "forecast": canvas.SOLID,
     "expected": canvas.DOUBLE,
     "mean": canvas.SINGLE,
@@ -36,10 +36,10 @@ _PATTERNS: dict[Kind, Pattern] = {
 """Pattern of each kind of reference line, from the lowest layer to the highest."""
 
 _SAMPLES: dict[Kind, str] = {
-    "limit": "┈┈", "course": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
+    "limit": "┈┈", "trajectory": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
 }  # fmt: skip
 
-_FULL_WIDTH_KINDS = ("course", "forecast")
+_FULL_WIDTH_KINDS = ("trajectory", "forecast")
 """Kinds drawn as curves over the full axis, wherever they end."""
 
 _EDGE_KINDS: tuple[Kind, ...] = ("expected", "mean")
@@ -101,11 +101,11 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
 
 def simplify(scene: Scene, width: int, height: int) -> Scene:
     """Return the scene without an expected trajectory that would be a few loose dots."""
-    trajectory = scene.reference("course")
+    trajectory = scene.reference("trajectory")
     falls = sum(later < value for (_, value), (_, later) in pairwise(trajectory.points)) if trajectory else 0
     if height >= _MIN_TOOTH[1] and axes.columns(width) >= _MIN_TOOTH[0] * (falls + 1):
         return scene
-    return replace(scene, references=tuple(each for each in scene.references if each.kind != "course"))
+    return replace(scene, references=tuple(each for each in scene.references if each.kind != "trajectory"))
 
 
 def title(scene: Scene, width: int) -> Line:
@@ -118,7 +118,7 @@ def title(scene: Scene, width: int) -> Line:
     means: tuple[Kind, ...] = () if scene.flows < 2 else _EDGE_KINDS
     if scene.flows < 2 and (end := scene.reference("mean") or scene.reference("expected")):
         lines.append([("   ", TEXT), (_SAMPLES[end.kind], end.kind), (" means", TEXT)])
-    for kind in (*means, "you", "course", "forecast"):
+    for kind in (*means, "you", "trajectory", "forecast"):
         if (reference := scene.reference(kind)) and (
             kind in _FULL_WIDTH_KINDS or reference.value <= scene.top
         ):

@@ -1,4 +1,4 @@
-"""Comparison runs and the original of a what-if: their curves in the chart, and a line of text for each run."""
+"""Comparison runs, and the original run of a what-if: curves in the chart, lines of text under it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _GAP_HEIGHT = 12
 """Lines of the chart from which a gap follows all parts."""
 
 _RULE, CURSOR = "│", "cursor"
-_COVERED_STYLES = {chart.GRID, chart.AXIS, chart.BAND, "limit", "course", "expected", "mean", "you"}
+_COVERED_STYLES = {chart.GRID, chart.AXIS, chart.BAND, "limit", "trajectory", "expected", "mean", "you"}
 """Styles that the cursor's line covers in the chart: the readout gives their values in words."""
 
 
@@ -183,7 +183,7 @@ def _scene(inspection: Inspection, cursor: Cursor) -> Scene:
         scene = replace(scene, curves=curves)
     if not cursor.is_zoomed or scene.quantity != WINDOW:
         return scene
-    guides = tuple(each for each in scene.references if each.kind not in ("mean", "course"))
+    guides = tuple(each for each in scene.references if each.kind not in ("mean", "trajectory"))
     return replace(scene, references=(*guides, *_ssthresh(inspection, cursor)))
 
 

@@ -43,8 +43,8 @@ class _RecentCache(dict[object, _Value]):
 
     def get_or_make(self, key: object, make: Callable[[], _Value]) -> _Value:
         """Return the value under `key`, computing it if missing; the oldest entry is evicted."""
-        found = self.pop(key, None)
-        self[key] = make() if found is None else found
+        cached = self.pop(key, None)
+        self[key] = make() if cached is None else cached
         while len(self) > _CACHE_SIZE:
             self.pop(next(iter(self)), None)
         return self[key]

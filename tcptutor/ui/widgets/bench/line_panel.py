@@ -32,8 +32,8 @@ MIN_SIZE = (40, 5)
 """Columns and lines below which no picture is drawn."""
 
 _STYLES = (
-    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "course", "forecast", "expected",
-    "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
+    "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "trajectory", "forecast",
+    "expected", "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ class RunPanel(LinePanel):
         self.run_file: Callable[[Run], Path | None] = lambda _: None
         """Returns the file of a run, next to which its packets are; set by the screen."""
 
-    def idle(self, experiment: Experiment, instruction: str) -> None:
+    def show_idle(self, experiment: Experiment, instruction: str) -> None:
         """Show the network and how to start, before any run."""
         self._live, self._history = None, None
         self._end_inspection()
@@ -73,16 +73,16 @@ class RunPanel(LinePanel):
         self._notify_can_inspect()
 
     @property
-    def shown(self) -> Live | None:
+    def displayed_run(self) -> Live | None:
         """Run on display; None before any."""
         return self._live
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a message in place of the run's status."""
         self._message = text
         self.draw()
 
-    def moved(self) -> None:
+    def redraw_changes(self) -> None:
         """Redraw for new data of the run."""
         if self._live is not None:
             self._message = ""
@@ -94,7 +94,7 @@ class RunPanel(LinePanel):
         self._update_insight()
         self._notify_can_inspect()
 
-    def turn(self) -> None:
+    def cycle_view(self) -> None:
         """Show the next view: chart, table of models, flows."""
         if self._live is None:
             return

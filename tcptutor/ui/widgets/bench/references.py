@@ -28,7 +28,7 @@ def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
     if expectation is not None:  # else the path is unknown
         yield from _limits(experiment)
         if trajectory := _trajectory(expectation, seconds):
-            yield GuideLine("expected course", "course", trajectory)
+            yield GuideLine("expected course", "trajectory", trajectory)
         if expectation.cwnd_segments:
             mean = expectation.cwnd_segments
             yield GuideLine(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
@@ -100,7 +100,7 @@ def _trajectory(expectation: Expectation, seconds: float) -> Points:
 
 
 def axis_top(curves: Sequence[FlowCurve], start: int, references: Sequence[GuideLine]) -> tuple[float, float]:
-    """Return the upper end of the axis, a round number, and the highest value if the axis cuts it off (0 otherwise).
+    """Return the upper end of the axis, and the highest value if the axis cuts it off, otherwise 0.
 
     The overshoot of slow start may be twenty times the rest. It is cut off where it exceeds the needs of the
     measured time by more than `_AXIS_REACH`. A limit just above the measured windows is shown.

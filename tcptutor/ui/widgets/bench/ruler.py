@@ -174,12 +174,12 @@ class _Axis:
         powers = range(min(first, last) - 2, last + 1)
         if self.log:
             for mantissas in ((1, 2, 5), (1, 3), (1,)):
-                found = [
+                positions = [
                     m * 10.0**p for p in powers for m in mantissas if self.low <= m * 10.0**p <= self.high
                 ]
-                if len(found) <= number:
-                    return found
-            return found[:: math.ceil(len(found) / number)]
+                if len(positions) <= number:
+                    return positions
+            return positions[:: math.ceil(len(positions) / number)]
         steps = (m * 10.0**p for p in powers for m in (1, 2, 2.5, 5))
         step = next((s for s in steps if (self.high - self.low) / s <= number), self.high)
         return [step * k for k in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]

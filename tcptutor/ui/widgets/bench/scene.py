@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 WINDOW = "cwnd, segments"
 """Label of the axis of cwnd."""
 
-Kind = Literal["limit", "expected", "course", "forecast", "mean", "you"]
+Kind = Literal["limit", "expected", "trajectory", "forecast", "mean", "you"]
 Points = Sequence[tuple[float, float]]
 
 

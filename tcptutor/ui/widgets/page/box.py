@@ -239,7 +239,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def show_feedback(self, content: Content, scroll: bool = True) -> None:
         self._shows_error = self._shows_error and content.plain.startswith("✗ ")
-        self.query_one(Feedback).say(content)
+        self.query_one(Feedback).show(content)
         if scroll:
             self.scroll_into_view(end=True)
 

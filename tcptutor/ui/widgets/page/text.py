@@ -39,7 +39,7 @@ class Feedback(Static):
         super().__init__(classes="line", markup=False)
         self.display = False
 
-    def say(self, content: Content) -> None:
+    def show(self, content: Content) -> None:
         self.update(content)
         self.display = bool(content)
 

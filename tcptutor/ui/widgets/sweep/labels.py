@@ -15,8 +15,8 @@ def shorten(name: str, room: int) -> str:
     """Return `name` if it fits, otherwise as many words before the first comma as fit."""
     if len(name) <= room:
         return name
-    first, *more = name.partition(",")[0].split()
-    for word in more:
+    first, *further = name.partition(",")[0].split()
+    for word in further:
         if len(first) + 1 + len(word) > room:
             break
         first += f" {word}"
@@ -56,12 +56,12 @@ def free_ticks(labels: Sequence[tuple[int, str]], across: int) -> list[Tick]:
 
     A label beyond an end of the axis moves inward while it stays below its tick.
     """
-    kept: list[Tick] = []
+    accepted: list[Tick] = []
     for column, name in [*labels[-1:], *labels[:-1]]:
         start = max(min(column - len(name) // 2, across - len(name)), 1 - axes.GUTTER)
         if start <= column < start + len(name) and all(
             start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
-            for other in kept
+            for other in accepted
         ):
-            kept.append(Tick(column, name, start))
-    return sorted(kept)
+            accepted.append(Tick(column, name, start))
+    return sorted(accepted)

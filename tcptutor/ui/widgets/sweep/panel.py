@@ -41,7 +41,7 @@ class SweepPanel(LinePanel, can_focus=True):
         """Called with the index of a value to open its run; set by the screen."""
         self.can_focus = False
 
-    def idle(self, instruction: str) -> None:
+    def show_idle(self, instruction: str) -> None:
         """Show the network and how to start, before any run."""
         self._live, self._message = None, instruction
         self.refresh(layout=True)
@@ -53,17 +53,17 @@ class SweepPanel(LinePanel, can_focus=True):
             self._live, self._guess, self._message = live, guess, ""
             self.call_after_refresh(self.pace.draw_now)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a message in place of the sweep's status."""
         self._message = text
         self.draw()
 
-    def moved(self) -> None:
+    def redraw_changes(self) -> None:
         """Redraw for new data of the sweep."""
         self._message = ""
         self.pace.draw_now()
 
-    def turn(self) -> None:
+    def cycle_view(self) -> None:
         """Switch between chart and table."""
         if self._live is None:
             return

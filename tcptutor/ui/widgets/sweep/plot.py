@@ -17,7 +17,7 @@ POINT, SUSPECT, SPREAD, PUBLISHED, WORKING, OWN_LINE = "●", "○", "┃", "◇
 KNEE, EXPECTED_KNEE = "▲", "△"
 _PATTERNS: dict[str, tuple[Pattern, str, str]] = {
     "link": (canvas.RULE, "limit", "┈┈"),
-    "models": (canvas.DOTTED, "course", "⠢⠢"),
+    "models": (canvas.DOTTED, "trajectory", "⠢⠢"),
     "formula": (canvas.SOLID, "expected", "⠒⠒"),
 }
 """Pattern, style and sample of each kind of line, lowest layer first."""
@@ -57,9 +57,9 @@ def render(scene: CurveScene, width: int, height: int) -> list[Line]:
         lines.append(line)
     for tick in ticks:
         if not tick.centered_label.strip():
-            start, whole = axes.GUTTER + tick.start, lines[-1]
-            after = whole.part(start + len(tick.name), whole.width)
-            lines[-1] = whole.append_at(start, Line.of((tick.name, "axis"))).append_at(
+            start, axis_line = axes.GUTTER + tick.start, lines[-1]
+            after = axis_line.part(start + len(tick.name), axis_line.width)
+            lines[-1] = axis_line.append_at(start, Line.of((tick.name, "axis"))).append_at(
                 start + len(tick.name), after
             )
     # The axis' name is right of its values, like the labels of lines above.

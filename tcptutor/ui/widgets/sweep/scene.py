@@ -17,7 +17,7 @@ from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up
 
 _ORIGIN_SHARE = 0.35
-"""A linear axis starts at 0 if its first value is below this share of the last: proportionality is then visible."""
+"""Share of the last value below which the first lets a linear axis start at 0, to show proportionality."""
 _LOG_RATIO = 10.0
 """Ratio of values from which the vertical axis is logarithmic if the horizontal axis is: power laws become straight."""
 _MAX_LINK_RATIO = 1.6
@@ -117,14 +117,14 @@ class CurveScene:
         for (at, y), (at2, y2) in pairwise(points):
             number = max(1, round((at2 - at) * steps))
             for step in range(1, number + 1):
-                here = at + (at2 - at) * step / number
-                curve.append((here, self._between(at, y, at2, y2, here)))
+                position = at + (at2 - at) * step / number
+                curve.append((position, self._between(at, y, at2, y2, position)))
         return curve
 
-    def _between(self, at: float, y: float, at2: float, y2: float, here: float) -> float:
-        x, x2, x3 = map(self.spacing.value, (at, at2, here))
+    def _between(self, at: float, y: float, at2: float, y2: float, position: float) -> float:
+        x, x2, x3 = map(self.spacing.value, (at, at2, position))
         if min(x, x2, y, y2) <= 0 or x == x2:
-            return y + (y2 - y) * (here - at) / (at2 - at)
+            return y + (y2 - y) * (position - at) / (at2 - at)
         return float(y * (x3 / x) ** (math.log(y2 / y) / math.log(x2 / x)))
 
 
@@ -268,8 +268,8 @@ def _axis(name: str, unit: str) -> str:
 
 def _common_unit(values: Sequence[str]) -> str:
     """Return the unit shared by all values; empty if they differ or have none."""
-    found = {_split(value)[1] for value in values if _split(value)[0] != "0"}
-    return found.pop() if len(found) == 1 else ""
+    units_used = {_split(value)[1] for value in values if _split(value)[0] != "0"}
+    return units_used.pop() if len(units_used) == 1 else ""
 
 
 def _ticks(values: Sequence[str]) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class TerminalPane(Widget, can_focus=True):
             self._fit()
             self.refresh()
 
-    def moved(self) -> None:
+    def redraw_changes(self) -> None:
         """Draw the shell's changes as soon as the byte rate allows."""
         if self._waiting is None:
             remaining = self._next - time.monotonic()
@@ -135,13 +135,13 @@ class TerminalPane(Widget, can_focus=True):
         self._fit()
         self._rows = []
         self.refresh()
-        self.moved()
+        self.redraw_changes()
 
     def on_focus(self) -> None:
-        self.moved()
+        self.redraw_changes()
 
     def on_blur(self) -> None:
-        self.moved()
+        self.redraw_changes()
 
     # Keys and mouse
 
@@ -165,7 +165,7 @@ class TerminalPane(Widget, can_focus=True):
         self._shell.write(data)
         if self._scroll_offset:
             self._scroll_offset = 0
-            self.moved()
+            self.redraw_changes()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, up=True)
@@ -188,7 +188,7 @@ class TerminalPane(Widget, can_focus=True):
             by = keys.WHEEL_LINES if up else -keys.WHEEL_LINES
             self._scrolled = screen.scrolled
             self._scroll_offset = max(0, min(self._scroll_offset + by, len(screen.history)))
-            self.moved()
+            self.redraw_changes()
 
 
 def _cost(row: Row) -> int:

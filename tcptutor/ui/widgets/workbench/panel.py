@@ -76,20 +76,20 @@ class WorkbenchPanel(RunPanel):
 
     def next_view(self) -> bool:
         """Show the next view of the run; return False after the last view."""
-        self.turn()
+        self.cycle_view()
         return self._view != "chart"
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         self._forecast_message = text
-        super().say(text)
+        super().show_message(text)
 
     def show(self, live: Live, own: OwnPrediction | None) -> None:
         self._shows_forecast, self._forecast_message = False, ""
         super().show(live, own)
 
     @property
-    def shown(self) -> Live | None:
-        return None if self._shows_forecast else super().shown
+    def displayed_run(self) -> Live | None:
+        return None if self._shows_forecast else super().displayed_run
 
     @property
     def can_inspect(self) -> bool:

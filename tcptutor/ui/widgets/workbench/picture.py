@@ -109,7 +109,7 @@ def scene_of_forecast(forecast: Forecast, comparisons: Sequence[ComparisonRun]) 
 
 def _as_forecast(guide: GuideLine, flows: int) -> GuideLine:
     """Return the expected trajectory as a continuous line: here it is no mere background."""
-    if guide.kind != "course":
+    if guide.kind != "trajectory":
         return guide
     return replace(guide, kind="forecast", name=guide.name if flows == 1 else "expected course of a flow")
 
