@@ -28,9 +28,9 @@ def connects_without_loss(experiment: Experiment) -> bool:
 
 
 @contextmanager
-def without_loss(setup: Setup, wanted: dict[Interface, Chain]) -> Iterator[None]:
-    """Suspend random loss for the length of the block, in `wanted` and in the firewalls of `setup`."""
-    lossy = {interface: chain for interface, chain in wanted.items() if any(map(_lossy, chain))}
+def without_loss(setup: Setup, chains: dict[Interface, Chain]) -> Iterator[None]:
+    """Suspend random loss for the length of the block, in the netems of `chains` and the firewalls of `setup`."""
+    lossy = {interface: chain for interface, chain in chains.items() if any(map(_lossy, chain))}
     for interface, chain in lossy.items():
         shaping.change(interface, tuple(map(_lossless, chain)))
     setup.suspend_loss()

@@ -20,22 +20,22 @@ from tcptutor.wire.plan import Chain, Qdisc
 from tcptutor.wire.protocol import Phase
 
 
-def chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
+def qdisc_chains(network: Network, experiment: Experiment) -> dict[Interface, Chain]:
     """Return the queue disciplines of `experiment` by interface, without interfaces that need none."""
     path, mtu, seed = experiment.path, experiment.hosts.mtu, experiment.seed
     changing = {change.name for change in path.changes}
     always_netem = bool(changing & {"delay", "jitter", "loss"})
-    wanted = {
+    chains = {
         network.bottleneck: plan.chain(plan.forward(path), mtu, seed, always_netem, experiment.packet),
         # Another seed, so that losses on the reverse path are independent of those on the forward path.
         network.reverse_bottleneck: plan.chain(plan.reverse(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
     for pair in range(experiment.pairs):
-        wanted[network.access(pair)] = plan.chain(plan.access_link(path, pair), mtu, seed)
+        chains[network.access(pair)] = plan.chain(plan.access_link(path, pair), mtu, seed)
     if experiment.hosts.maxrate is not None:
         paced = (Qdisc("fq", {"maxrate": round(experiment.hosts.maxrate / 8)}),)
-        wanted |= dict.fromkeys((host.interface for host in network.hosts), paced)
-    return {interface: chain for interface, chain in wanted.items() if chain}
+        chains |= dict.fromkeys((host.interface for host in network.hosts), paced)
+    return {interface: chain for interface, chain in chains.items() if chain}
 
 
 def _directions(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host]]:
@@ -54,11 +54,11 @@ def _directions(network: Network, experiment: Experiment) -> Iterator[tuple[Host
 @contextmanager
 def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, dict[Interface, Chain]]]:
     """Set up hosts and path for `experiment` for the length of the block. Raises LabError or KernelLacks."""
-    setup, wanted = Setup(network, experiment), chains(network, experiment)
+    setup, chains = Setup(network, experiment), qdisc_chains(network, experiment)
     # Every step of the cleanup runs even if others fail, in reverse order of registration.
     with ExitStack() as cleanup:
         cleanup.callback(setup.stop)
-        for interface in wanted:
+        for interface in chains:
             cleanup.callback(shaping.clear, interface)
         if any(change.name == "link" for change in experiment.path.changes):
             cleanup.callback(shaping.set_link, network.bottleneck, up=True)
@@ -66,9 +66,9 @@ def set_up(network: Network, experiment: Experiment) -> Iterator[tuple[Setup, di
         if experiment.hosts.window is not None:
             for sender, receiver in _directions(network, experiment):
                 window.limit(sender, receiver, experiment.hosts.window, experiment.hosts.mss)
-        for interface, chain in wanted.items():
+        for interface, chain in chains.items():
             shaping.apply(interface, chain)
-        yield setup, wanted
+        yield setup, chains
 
 
 def run(
@@ -91,10 +91,10 @@ def run(
         sample_hz: Samples per second of the lab's clock.
         environment: Record of the lab; None for the trial run that comes before it is known.
     """
-    with set_up(network, experiment) as (setup, wanted):
-        running = RunningTraffic(network, experiment, setup, wanted, first_port, channel, sample_hz)
+    with set_up(network, experiment) as (setup, chains):
+        running = RunningTraffic(network, experiment, setup, chains, first_port, channel, sample_hz)
         try:
-            _follow(running, FidelityChecks(experiment), setup, wanted, environment)
+            _follow(running, FidelityChecks(experiment), setup, chains, environment)
         finally:
             running.stop()
 
@@ -103,20 +103,20 @@ def _follow(
     running: RunningTraffic,
     checks: FidelityChecks,
     setup: Setup,
-    wanted: dict[Interface, Chain],
+    chains: dict[Interface, Chain],
     environment: Environment | None,
 ) -> None:
     network, channel, sampler = running.network, running.channel, running.sampler
     seconds, complete = 0.0, False
     channel.send(Phase("check", "checking the path"))
-    checks.check_settings(wanted)
+    checks.check_settings(chains)
     checks.check_offloads(network)
-    checks.check_sockets(network, wanted)
+    checks.check_sockets(network, chains)
     checks.invalid += setup.problems()
     if environment is not None:
         checks.check_clock(environment.hz)
     checks.check_path(network)
-    before = {interface: shaping.read(interface) for interface in wanted}
+    before = {interface: shaping.read(interface) for interface in chains}
     counters = HostCounters(network.hosts)
     channel.send(Phase("traffic", "connecting"))
     try:
@@ -124,7 +124,7 @@ def _follow(
         running.start()
         if connecting.connects_without_loss(checks.experiment):
             # Packets of the loss-free handshakes must not count.
-            before = {interface: shaping.read(interface) for interface in wanted}
+            before = {interface: shaping.read(interface) for interface in chains}
         with high_priority():
             seconds = running.sample()
         complete = True
@@ -141,7 +141,7 @@ def _follow(
             sampler.send(seconds, at_once=True)
         checks.record_stop(seconds)
     checks.check_drops(
-        before, {interface: shaping.read(interface) for interface in wanted}, network.bottleneck
+        before, {interface: shaping.read(interface) for interface in chains}, network.bottleneck
     )
     checks.check_kernel(counters.increases())
     if (dropped := setup.firewall_drops()) is not None:

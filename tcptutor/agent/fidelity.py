@@ -32,9 +32,9 @@ class FidelityChecks(Timeliness):
 
     # Before the traffic
 
-    def check_settings(self, wanted: dict[Interface, Chain]) -> None:
+    def check_settings(self, chains: dict[Interface, Chain]) -> None:
         """Check that the kernel holds the requested qdisc settings."""
-        for interface, chain in wanted.items():
+        for interface, chain in chains.items():
             self.invalid += [
                 f"{interface.name}: {problem}"
                 for problem in shaping.differences(chain, shaping.read(interface))
@@ -65,7 +65,7 @@ class FidelityChecks(Timeliness):
                 " and is dropped: take a larger burst, or a smaller mtu"
             )
 
-    def check_sockets(self, network: Network, wanted: dict[Interface, Chain]) -> None:
+    def check_sockets(self, network: Network, chains: dict[Interface, Chain]) -> None:
         """Check that data is detached from its sender's socket before it queues at the bottleneck.
 
         Otherwise TCP Small Queues counts the queue as the host's own. A netem that delays the data detaches it.
@@ -76,7 +76,7 @@ class FidelityChecks(Timeliness):
         reversed_flows = {self.experiment.reversed(flow) for flow in flows}
         for is_reversed in sorted(reversed_flows):
             interface = network.reverse_bottleneck if is_reversed else network.bottleneck
-            chain = {qdisc.kind: qdisc.settings for qdisc in wanted.get(interface, ())}
+            chain = {qdisc.kind: qdisc.settings for qdisc in chains.get(interface, ())}
             delays = chain.get("netem", {})
             if "tbf" in chain and not (delays.get("latency") or delays.get("jitter")):
                 self.suspect.append(

@@ -158,7 +158,7 @@ class Setup:
 
     def __init__(self, network: Network, experiment: Experiment) -> None:
         self._network, self._experiment = network, experiment
-        self._wanted: dict[str, str] = self._sysctls()
+        self._values: dict[str, str] = self._sysctls()
         self._before: list[tuple[Host, str, str]] = []
         self._firewalls: list[Firewall] = []
         self._refused: list[str] = []
@@ -166,7 +166,7 @@ class Setup:
     def _sysctls(self) -> dict[str, str]:
         experiment, hosts = self._experiment, self._experiment.hosts
         largest = largest_buffer(experiment)
-        wanted = {
+        values = {
             # Metrics cached in one run must not help the next.
             "tcp_no_metrics_save": "1",
             "tcp_wmem": f"4096 16384 {largest}",
@@ -175,8 +175,8 @@ class Setup:
             "tcp_ecn": "1" if experiment.path.ecn else "2",
         }
         if hosts.send_buffer is not None:
-            wanted["tcp_wmem"] = f"4096 {hosts.send_buffer} {hosts.send_buffer}"
-        return {f"net.ipv4.{name}": value for name, value in (wanted | hosts.sysctls).items()}
+            values["tcp_wmem"] = f"4096 {hosts.send_buffer} {hosts.send_buffer}"
+        return {f"net.ipv4.{name}": value for name, value in (values | hosts.sysctls).items()}
 
     def start(self) -> None:
         """Apply the settings, except the algorithm, which each flow's socket gets. Raises KernelLacks or LabError."""
@@ -185,7 +185,7 @@ class Setup:
         for interface in self._network.interfaces:
             offloads(interface, on=experiment.hosts.offloads)
         for host in self._network.hosts:
-            for name, value in self._wanted.items():
+            for name, value in self._values.items():
                 before = sysctl(host, name)
                 # `window` changes the receive buffers again.
                 if before != value or experiment.hosts.window is not None:
@@ -201,7 +201,7 @@ class Setup:
         """Return a sentence for each setting that differs from its requested value."""
         problems = list(self._refused)
         for host in self._network.hosts:
-            for name, value in self._wanted.items():
+            for name, value in self._values.items():
                 if self._experiment.hosts.window is not None and name.endswith(("_rmem", "_rcvbuf")):
                     continue  # `window` sets and measures these
                 actual = sysctl(host, name)

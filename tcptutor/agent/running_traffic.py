@@ -46,13 +46,13 @@ class RunningTraffic:
         network: Network,
         experiment: Experiment,
         setup: Setup,
-        wanted: dict[Interface, Chain],
+        chains: dict[Interface, Chain],
         first_port: int,
         channel: Channel,
         sample_hz: float,
     ) -> None:
         self.network, self.channel = network, channel
-        self._setup, self._wanted = setup, wanted
+        self._setup, self._chains = setup, chains
         self.experiment = experiment
         """Experiment with all path changes so far."""
         self.process = FlowProcess()
@@ -67,7 +67,7 @@ class RunningTraffic:
         self.sampler.udp += self.udp
         if experiment.flows.acks:
             self.sampler.trace = Tracing({flow.address: flow.number for flow in self.sampler.flows})
-        kinds = [qdisc.kind for qdisc in wanted.get(network.bottleneck, ())]
+        kinds = [qdisc.kind for qdisc in chains.get(network.bottleneck, ())]
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
@@ -100,7 +100,7 @@ class RunningTraffic:
             self.capture = Capture(self.network, self.experiment)
         now = [group for group in self.groups if group.start == 0]
         if connecting.connects_without_loss(self.experiment):
-            with connecting.without_loss(self._setup, self._wanted):
+            with connecting.without_loss(self._setup, self._chains):
                 self._connect(now)
                 if self.udp:
                     # The last answer to a handshake may still be in flight.

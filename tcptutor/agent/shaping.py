@@ -113,14 +113,14 @@ def steps(qdisc: Qdisc) -> dict[str, float]:
     return resolution
 
 
-def differences(wanted: Chain, states: tuple[QdiscState, ...]) -> list[str]:
+def differences(requested: Chain, states: tuple[QdiscState, ...]) -> list[str]:
     """Return a sentence for each setting that the kernel does not hold as requested."""
     kinds = tuple(qdisc.kind for qdisc in states)
-    if kinds != tuple(qdisc.kind for qdisc in wanted):
-        asked = ", ".join(qdisc.kind for qdisc in wanted) or "nothing"
+    if kinds != tuple(qdisc.kind for qdisc in requested):
+        asked = ", ".join(qdisc.kind for qdisc in requested) or "nothing"
         return [f"queue disciplines: asked for {asked}, the kernel holds {', '.join(kinds) or 'nothing'}"]
     problems = []
-    for qdisc, state in zip(wanted, states, strict=True):
+    for qdisc, state in zip(requested, states, strict=True):
         slack = _SLACK | steps(qdisc)
         for name, asked in qdisc.settings.items():
             actual = state.settings.get(name)

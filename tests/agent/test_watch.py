@@ -191,7 +191,7 @@ def test_a_kernel_that_counts_the_path_s_queue_as_its_own_is_doubted(
         reverse_bottleneck=Interface("s2-eth1", None),
         access=lambda _: Interface("s2-eth2", None),
     )
-    wanted = runner.chains(network, experiment)
+    wanted = runner.qdisc_chains(network, experiment)
     checks = FidelityChecks(experiment)
     checks.check_sockets(network, wanted)
     assert [port for port in ("s1-eth2", "s2-eth1", "s2-eth2") if port in " ".join(checks.suspect)] == ports

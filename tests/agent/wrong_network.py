@@ -27,7 +27,7 @@ ASKED = _experiment()
 
 def _another_rate(network: Network) -> FidelityChecks:
     shaping.apply(
-        network.bottleneck, runner.chains(network, _experiment(rate="8 Mbit/s"))[network.bottleneck]
+        network.bottleneck, runner.qdisc_chains(network, _experiment(rate="8 Mbit/s"))[network.bottleneck]
     )
     return _settings(network)
 
@@ -44,7 +44,7 @@ def _offloads(network: Network) -> FidelityChecks:
 
 def _settings(network: Network) -> FidelityChecks:
     checks = FidelityChecks(ASKED)
-    checks.check_settings(runner.chains(network, ASKED))
+    checks.check_settings(runner.qdisc_chains(network, ASKED))
     checks.check_offloads(network)
     return checks
 
@@ -82,7 +82,7 @@ def main() -> None:
             host_settings.set_mtu(network, ASKED.hosts.mtu)
             for interface in network.interfaces:
                 host_settings.offloads(interface, on=False)
-            for interface, chain in runner.chains(network, ASKED).items():
+            for interface, chain in runner.qdisc_chains(network, ASKED).items():
                 shaping.apply(interface, chain)
             checks = wrong(network)
         finally:

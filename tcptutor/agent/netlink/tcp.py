@@ -81,8 +81,8 @@ def tcp_request(address: Address) -> bytes:
         socket.inet_aton(address.source),
         socket.inet_aton(address.destination),
     )
-    wanted = 1 << (_INET_DIAG_INFO - 1)
-    body = _DIAG_REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, wanted, 0, _ESTABLISHED)
+    extensions = 1 << (_INET_DIAG_INFO - 1)
+    body = _DIAG_REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, extensions, 0, _ESTABLISHED)
     return compose(_SOCK_DIAG_BY_FAMILY, 0, body + addresses + b"\0" * 4 + _NO_COOKIE)
 
 

@@ -95,8 +95,8 @@ def _flower(rule: FilterState, ends: Ends) -> bool | None:
     for (address, mask), host in zip(_FLOWER_ADDRESSES.items(), ends, strict=True):
         if address in rule.options:
             bits = int.from_bytes(rule.options.get(mask, b"\xff" * 4), "big")
-            wanted = int.from_bytes(rule.options[address], "big")
-            results.append((int(IPv4Address(host)) ^ wanted) & bits == 0)
+            expected = int.from_bytes(rule.options[address], "big")
+            results.append((int(IPv4Address(host)) ^ expected) & bits == 0)
     return _all(results)
 
 

@@ -109,15 +109,15 @@ def _class_stage(tree: Tree, qdisc: QdiscState, ends: Ends) -> tuple[PathStage, 
     classes = {each.handle: each for each in tree.classes}
     leaves = set(classes) - {each.parent for each in tree.classes}
     default = qdisc.settings.get("default")
-    wanted = [choice.classid, qdisc.handle | default if default else None]
-    classid = next((each for each in wanted if each in leaves), None)
+    candidates = [choice.classid, qdisc.handle | default if default else None]
+    classid = next((each for each in candidates if each in leaves), None)
     if classid is None:
-        dropped = f"{qdisc.kind} (no class takes these packets, so it drops them)"
+        reason = f"{qdisc.kind} (no class takes these packets, so it drops them)"
         # Without any class, hfsc sends from its root, which is a class itself (hfsc_classify).
         has_classes = any(each & 0xFFFF and each & ~0xFFFF == qdisc.handle for each in classes)
         is_direct = qdisc.kind == "htb" or (qdisc.kind == "hfsc" and not has_classes)
         drops = qdisc.kind in _DROPS and not is_direct
-        return PathStage(qdisc, Effect(unread=dropped if drops else "", is_direct=is_direct)), None
+        return PathStage(qdisc, Effect(unread=reason if drops else "", is_direct=is_direct)), None
     if tree.filters.get(classid):
         return PathStage(qdisc, Effect(unread=f"filters of class {_handle(classid)}")), None
     return PathStage(qdisc, _CLASS_EFFECTS.get(qdisc.kind, _no_rate)(classes, classid)), classid
