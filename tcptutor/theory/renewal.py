@@ -1,14 +1,14 @@
-"""The mean rate under independent random loss, from how a sender grows and what a loss leaves of it.
+"""The mean rate under independent random loss, from a sender's growth and its reduction after a loss.
 
-Between two losses the window follows a known course, and each segment is as likely to be lost as any other: so the
-window at which the next loss is found has a known distribution, which depends on the last such window alone. That
-is a Markov chain, and its stationary distribution gives what an epoch, from one loss to the next, lasts on average
-in segments and in seconds. The one over the other is the mean rate. Nothing is drawn by chance here, and no
-constant stands for randomness: Reno's comes out, near 1.31 where windows are large and 1.27 at 0.1 % of loss.
+Between two losses the window follows a known trajectory, and each segment is lost with the same probability:
+so the window at which the next loss is found has a known distribution, which depends only on the window of
+the previous loss. That is a Markov chain. Its stationary distribution gives the mean length of an epoch, from
+a loss to the next, in segments and in seconds; their ratio is the mean rate. The computation is deterministic
+and contains no fitted constant: Reno's constant follows, near 1.31 for large windows and 1.27 at 0.1 % loss.
 
-A second limit is a bound of that course. Up to a window or a rate of pacing the course rises, and then it is flat. On
-a link the round trip grows with the queue, and the course ends where the queue is full. So where two limits meet the
-chain gives less than either alone.
+A second limit bounds the trajectory. Up to a window or a pacing rate the trajectory rises, and then it is
+flat. On a link the round trip grows with the queue, and the trajectory ends when the queue is full. So where
+two limits meet the chain gives less than either limit.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from tcptutor.theory.aimd import ACK_DELAY, MIN_WINDOW
 from tcptutor.theory.reno import backoff
 
 _CELLS = 24
-"""Windows that the chain tells apart: 0.1 % from Reno's constant, 1 % from finer ones for H-TCP."""
+"""Windows distinguished by the chain: 0.1 % from Reno's constant, 1 % from finer grids for H-TCP."""
 
-_LONGEST = 8.0
-"""The largest window has grown for so many mean gaps between losses; one gap in 3000 is longer."""
+_MAX_GAPS = 8.0
+"""Mean gaps between losses after which the largest window is taken; a gap in 3000 is longer."""
 
 _PIECE_SECONDS, _PIECES_OF_AGE = 0.1, 5.0
-"""A piece of the course is at most 0.1 s long, or a fifth of the time that growth has gone on."""
+"""A piece of the trajectory is at most 0.1 s long, or a fifth of the time since growth began."""
 
 _PIECE_GAPS = 0.4
-"""Segments of a piece of the course over those of a mean gap between losses, at most."""
+"""Largest number of segments in a piece of the trajectory, in mean gaps between losses."""
 
 _LOSSES = 60
-"""After so many at most the chain has forgotten where it began: each leaves 0.8 of it or less."""
+"""Losses after which the chain has forgotten its start: each leaves a factor of 0.8 or less."""
 
-_BELOW = 0.5
-"""cwnd is in whole segments, on average half of one below the line along which it grows."""
+_CWND_OFFSET = 0.5
+"""Segments of cwnd, an integer, below the line along which it grows, on average."""
 
 
-_CLOSE = 1e-9
-"""Segments within which two windows are one."""
+_TOLERANCE = 1e-9
+"""Segments within which two windows are equal."""
 
 
 class Age(NamedTuple):
-    """How long growth has gone on."""
+    """Duration of growth so far."""
 
     seconds: float
     rounds: float
@@ -54,75 +54,81 @@ class Age(NamedTuple):
 
 
 class Epoch(Protocol):
-    """How a window grows from one loss to another. Hashable; equal ones take the same course."""
+    """Growth of a window from a loss to the next. Hashable; equal epochs have the same trajectory."""
 
     @property
     def start(self) -> float:
-        """The window, segments, that the loss has left: with it the loss is repaired."""
+        """Return the window left by the loss, segments, used during the repair."""
 
     def grown(self, line: float, before: Age, after: Age) -> float:
-        """The line along which the window grows, segments, at `after`.
+        """Return the line along which the window grows at `after`, segments; it never falls.
 
-        `line` is where it was at `before`; both count from the repair. It never falls.
+        Args:
+            line: The line at `before`.
+            before: Age at the start of the step, since the repair.
+            after: Age at its end.
         """
 
 
 class Sender(Protocol):
-    """A window law in congestion avoidance. Of what it did before a loss it remembers a window and a mode."""
+    """A window law in congestion avoidance, with a window and a mode as its memory of earlier losses."""
 
     @property
     def modes(self) -> int:
-        """How many modes it has; they are numbered from 0."""
+        """Return the number of modes; they are numbered from 0."""
 
     def epoch(self, window: float, mode: int) -> Epoch:
-        """What follows on a loss in `mode` that was found at a window of `window` segments."""
+        """Return the epoch after a loss in `mode` that was found at a window of `window` segments."""
 
     def follow(self, window: float, mode: int, found: float) -> int:
-        """The mode of a loss found at `found` segments that follows on one in `mode`, found at `window` segments."""
+        """Return the mode of a loss found at `found` segments after a loss in `mode` found at `window` segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a flow meets beside random losses."""
+    """Limits of a flow in addition to random losses."""
 
     rtt: float
-    """Seconds without queue."""
+    """Base RTT, seconds."""
     window: float = math.inf
-    """Whole segments that the receiver, or a buffer that waits for acknowledgements, lets be under way."""
+    """Limit of the receiver, or of a buffer that waits for acknowledgments, in flight: whole segments."""
     pace: float = math.inf
-    """Segments a second at which the sender paces at most."""
+    """Largest pacing rate, segments per second."""
     rate: float = math.inf
-    """Segments a second that the link carries."""
+    """Capacity of the link, segments per second."""
     queue: float = math.inf
-    """Segments that wait before the link at most."""
+    """Largest queue of the link, segments."""
     rto: float = 0.0
-    """The first retransmission timeout, seconds; 0 leaves timeouts and delayed acknowledgements out."""
+    """First retransmission timeout, seconds; 0 ignores timeouts and delayed acknowledgments."""
 
     @property
-    def most(self) -> float:
-        """Segments under way at most, on the empty path."""
+    def max_inflight(self) -> float:
+        """Return the most segments in flight on the empty path."""
         return min(self.window, self.pace * self.rtt)
 
     @property
-    def full(self) -> float:
-        """Segments under way when the queue is full."""
+    def inflight_at_full_queue(self) -> float:
+        """Return the segments in flight when the queue is full."""
         return self.rate * self.rtt + self.queue
 
-    def turn(self, flight: float) -> float:
-        """The round trip with `flight` segments under way, seconds."""
+    def round_trip(self, flight: float) -> float:
+        """Return the round trip with `flight` segments in flight, seconds."""
         return max(self.rtt, flight / self.rate)
 
     @property
-    def top(self) -> float:
-        """The largest cwnd, segments: one that is not used does not grow, but by the segment that makes it so."""
-        return self.most + 1
+    def max_cwnd(self) -> float:
+        """Return the largest cwnd, segments: an unused window grows only by the segment that makes it unused."""
+        return self.max_inflight + 1
 
     def waiting(self, flight: float, others: float = 0.0) -> float:
-        """Segments that wait at the receiver for another, on average, before they are acknowledged.
+        """Return the mean number of segments that wait at the receiver for another segment before their ACK.
 
-        A flight of segments that neither link nor pacing spreads arrives at once, and of an odd number the last waits
-        for the next flight, or for ACK_DELAY; on average every second flight is odd. others: segments of other flows
-        that the link has under way.
+        A flight that neither link nor pacing spreads arrives at once, and the last segment of an odd number
+        waits for the next flight, or for ACK_DELAY; on average every second flight is odd.
+
+        Args:
+            flight: Segments in flight.
+            others: Segments of other flows in flight on the link.
         """
         gap = self.rtt - (flight + others) / self.rate
         if self.rto <= 0 or gap <= 0 or self.pace < math.inf:
@@ -130,64 +136,72 @@ class Limits:
         return 0.5 * min(1.0, ACK_DELAY / self.rtt, gap / self.rtt)
 
     def timeout(self, loss: float, flight: float) -> float:
-        """Seconds that timeouts take on average after a round trip with `flight` segments.
+        """Return the mean seconds of timeouts after a round trip with `flight` segments.
 
-        With SACK and RACK a loss is found as soon as anything that was sent after it arrives. So only where nothing of
-        a round trip arrives a timeout is needed, which doubles as long as nothing does.
+        With SACK and RACK a loss is found when any later segment arrives. So a timeout is needed only if no
+        segment of a round trip arrives; it doubles until a segment does.
         """
         return loss**flight * self.rto * backoff(loss) / (1 - loss) if loss < 1 else math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """A way for an epoch to end: in a piece of its course."""
+    """A possible end of an epoch, in a piece of its trajectory."""
 
     chance: float
     seconds: float
-    """What the piece adds to the epoch on average, whether or not it ends there."""
+    """Mean seconds that the piece adds to the epoch, whether or not the epoch ends in it."""
     segments: float
-    """Sent in the piece on average, whether or not the epoch ends there."""
+    """Mean number of segments sent in the piece, whether or not the epoch ends in it."""
     lost: float
-    """The window when the segment is lost, segments."""
+    """Window when the segment is lost, segments."""
     found: float
-    """The window when the loss is found, segments."""
+    """Window when the loss is found, segments."""
 
 
 class Mean(NamedTuple):
-    """What a flow does on average."""
+    """Mean behavior of a flow."""
 
     rate: float
-    """Segments that arrive a second."""
+    """Arriving segments per second."""
     window: float
-    """Segments that are sent in a round trip of the empty path."""
+    """Segments sent in a round trip of the empty path."""
 
 
 def mean_window(sender: Sender, loss: float, rtt: float) -> float:
-    """Mean congestion window, segments, when each segment is lost by chance, without timeouts and without queue.
+    """Return the mean congestion window under random loss, segments, without timeouts and queue.
 
-    loss: share of segments, above 0 and at most 1. rtt: seconds, above 0. The caller has checked both.
+    The caller validates the arguments.
+
+    Args:
+        sender: The window law.
+        loss: Loss probability of a segment, above 0 and at most 1.
+        rtt: Seconds, above 0.
     """
     return mean(sender, loss, Limits(rtt=rtt)).window
 
 
 def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
-    """What one flow does within `limits` when each segment is lost by chance.
+    """Return the mean behavior of a flow within `limits` under random loss.
 
-    An epoch is, as in Linux: the round trip in which the last loss is repaired and the window stands still; growth
-    until a segment is lost, or until the queue is full; the round trip until that is found, whose other losses belong
-    to the same event (the recovery point of RFC 6675, section 5). A receiver's window moves on only when the repair
-    arrives: of it the repair gets what the flight of the loss has left.
+    An epoch, as in Linux, consists of: the round trip in which the last loss is repaired and the window is
+    constant; growth until a segment is lost, or the queue is full; and the round trip until the loss is
+    found, whose other losses belong to the same event (the recovery point of RFC 6675, section 5). A
+    receiver's window advances only when the repair arrives, so the repair gets the rest that the flight of
+    the loss left. Source: the renewal-reward theorem; the chain of windows at losses as in Ott, Kemperman,
+    Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996, for Reno.
 
-    loss: share of segments, from 0 to 1. The caller has checked it. Source: the renewal-reward theorem; the chain of
-    windows at losses as in Ott, Kemperman, Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996,
-    who have Reno's.
+    Args:
+        sender: The window law.
+        loss: Loss probability of a segment, from 0 to 1, validated by the caller.
+        limits: Further limits of the flow.
     """
-    if loss <= 0 and limits.most <= limits.full:
-        # Always the same flight, so that what waits of it depends on whether it is odd.
-        flight = math.floor(limits.window) if limits.window <= limits.most else limits.most
-        steady = (flight - 2 * (flight % 2) * limits.waiting(flight)) / limits.turn(flight)
+    if loss <= 0 and limits.max_inflight <= limits.inflight_at_full_queue:
+        # The flight is constant, so the waiting segments depend on whether it is odd.
+        flight = math.floor(limits.window) if limits.window <= limits.max_inflight else limits.max_inflight
+        steady = (flight - 2 * (flight % 2) * limits.waiting(flight)) / limits.round_trip(flight)
         return Mean(steady, steady * limits.rtt)
-    unit = _largest(sender, loss, limits) / _CELLS
+    unit = _max_window(sender, loss, limits) / _CELLS
     size = sender.modes * (_CELLS + 1)
     rows, seconds, segments = [], [], []
     courses: dict[Epoch, list[_Ending]] = {}
@@ -206,10 +220,10 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
                     lasts += left * end.seconds
                     sent += left * end.segments
                 # Until the loss is found.
-                flight = min(limits.most, end.found)
-                lasts += chance * (limits.turn(flight) + limits.timeout(loss, flight))
+                flight = min(limits.max_inflight, end.found)
+                lasts += chance * (limits.round_trip(flight) + limits.timeout(loss, flight))
                 sent += chance * ((end.lost + flight) / 2 - limits.waiting(end.lost))
-                # Between two cells it is partly in each, so that the mean stays what it is.
+                # A window between two cells is split over both, which preserves the mean.
                 below, part = divmod(min(end.found / unit, _CELLS - 1e-9), 1)
                 at = sender.follow(window, mode, end.found) * (_CELLS + 1) + int(below)
                 row[at] += chance * (1 - part)
@@ -223,85 +237,92 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
 
 
 def _repair(start: float, window: float, loss: float, limits: Limits) -> tuple[_Ending, float]:
-    """The round trip in which a loss that was found at `window` segments is repaired; the chance that it goes well."""
-    flight = min(start, limits.most)
+    """Return the round trip that repairs a loss at `window` segments, and the probability of no new loss."""
+    flight = min(start, limits.max_inflight)
     if limits.window < math.inf:
         flight = max(1.0, min(flight, limits.window - window))
-    turn, left = limits.turn(flight), math.exp(-loss * flight)
-    # What is lost in the repair is found at most a round trip after it.
+    round_trip, left = limits.round_trip(flight), math.exp(-loss * flight)
+    # A loss during the repair is found at most a round trip later.
     segments = (1 - left) / loss if loss > 0 else flight
     again = 0.0
     if limits.rto > 0:
-        # What is sent again may be lost again.
-        again = turn * loss / (1 - loss) + limits.timeout(loss, flight) if loss < 1 else math.inf
-    return _Ending(1 - left, turn * segments / flight + again, segments, start, start), left
+        # Retransmissions can be lost too.
+        again = round_trip * loss / (1 - loss) + limits.timeout(loss, flight) if loss < 1 else math.inf
+    return _Ending(1 - left, round_trip * segments / flight + again, segments, start, start), left
 
 
 def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_Ending]:
-    """All ways for `epoch` to end after its repair, the chances of which add up to 1."""
-    start, most, top, full = epoch.start, limits.most, limits.top, limits.full
-    floor = min(start, most)
+    """Yield all possible ends of `epoch` after its repair; their probabilities add up to 1."""
+    start, max_inflight, max_cwnd = epoch.start, limits.max_inflight, limits.max_cwnd
+    full_flight = limits.inflight_at_full_queue
+    floor = min(start, max_inflight)
     line, age, left = start, Age(0.0, 0.0), 1.0
-    turn = limits.turn(floor)
-    rise = epoch.grown(line, age, Age(turn, 1.0)) - line
+    round_trip = limits.round_trip(floor)
+    rise = epoch.grown(line, age, Age(round_trip, 1.0)) - line
     while left > 1e-4:
-        if line - _BELOW >= full - _CLOSE:
-            yield _Ending(left, 0.0, 0.0, full, full + rise)
+        if line - _CWND_OFFSET >= full_flight - _TOLERANCE:
+            yield _Ending(left, 0.0, 0.0, full_flight, full_flight + rise)
             return
-        if line - _BELOW >= top - _CLOSE and loss > 0:
-            sent = most - limits.waiting(most)
-            yield _Ending(left, left * limits.turn(most) / (loss * sent), left / loss, most, top)
+        if line - _CWND_OFFSET >= max_cwnd - _TOLERANCE and loss > 0:
+            sent = max_inflight - limits.waiting(max_inflight)
+            yield _Ending(
+                left,
+                left * limits.round_trip(max_inflight) / (loss * sent),
+                left / loss,
+                max_inflight,
+                max_cwnd,
+            )
             return
-        turn = limits.turn(min(line, most))
-        rounds = _piece(min(line, most), rise, age.seconds, loss, turn, unit) / turn
-        if line < most and full < most and rise > 0:
-            rounds = min(rounds, max(0.02, (full + _BELOW - line) / rise))
-        half = Age(age.seconds + turn * rounds / 2, age.rounds + rounds / 2)
-        end = Age(age.seconds + turn * rounds, age.rounds + rounds)
+        round_trip = limits.round_trip(min(line, max_inflight))
+        rounds = _piece(min(line, max_inflight), rise, age.seconds, loss, round_trip, unit) / round_trip
+        if line < max_inflight and full_flight < max_inflight and rise > 0:
+            rounds = min(rounds, max(0.02, (full_flight + _CWND_OFFSET - line) / rise))
+        half = Age(age.seconds + round_trip * rounds / 2, age.rounds + rounds / 2)
+        end = Age(age.seconds + round_trip * rounds, age.rounds + rounds)
         middle = epoch.grown(line, age, half)
-        rise = epoch.grown(middle, half, Age(half.seconds + turn, half.rounds + 1)) - middle
-        lost = min(most, max(floor, middle - _BELOW))
+        rise = epoch.grown(middle, half, Age(half.seconds + round_trip, half.rounds + 1)) - middle
+        lost = min(max_inflight, max(floor, middle - _CWND_OFFSET))
         sent = (lost - limits.waiting(lost)) * rounds
         chance = left * -math.expm1(-loss * sent)
         segments = chance / loss if loss > 0 else left * sent
-        seconds = limits.turn(lost) * rounds * segments / sent
-        found = min(top, max(floor, middle + rise - _BELOW))
+        seconds = limits.round_trip(lost) * rounds * segments / sent
+        found = min(max_cwnd, max(floor, middle + rise - _CWND_OFFSET))
         yield _Ending(chance, seconds, segments, lost, found)
         left -= chance
-        # What does not use its window does not grow (tcp_is_cwnd_limited).
-        line, age = min(top + _BELOW, epoch.grown(middle, half, end)), end
-    yield _Ending(left, 0.0, 0.0, min(most, line), min(top, line))
+        # An unused window does not grow (tcp_is_cwnd_limited).
+        line, age = min(max_cwnd + _CWND_OFFSET, epoch.grown(middle, half, end)), end
+    yield _Ending(left, 0.0, 0.0, min(max_inflight, line), min(max_cwnd, line))
 
 
-def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, most: float) -> float:
-    """Seconds of a piece in which a window that grows by `rise` segments a round trip gets `most` at most."""
+def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, limit: float) -> float:
+    """Return the seconds of a piece in which a window with growth `rise` per round trip gains at most `limit`."""
     longest = max(_PIECE_SECONDS, elapsed / _PIECES_OF_AGE, rtt / 4)
     if loss > 0:
         longest = min(longest, _PIECE_GAPS * rtt / (loss * line))
-    return longest if rise * longest <= most * rtt else most * rtt / rise
+    return longest if rise * longest <= limit * rtt else limit * rtt / rise
 
 
-def _largest(sender: Sender, loss: float, limits: Limits) -> float:
-    """The window after a gap between losses that is hardly ever exceeded, segments."""
+def _max_window(sender: Sender, loss: float, limits: Limits) -> float:
+    """Return the largest window of the grid, segments: that after a gap between losses which is rarely exceeded."""
     epoch = sender.epoch(MIN_WINDOW, 0)
     line, age, sent = epoch.start, Age(0.0, 0.0), 0.0
-    enough = _LONGEST / loss if loss > 0 else math.inf
+    enough = _MAX_GAPS / loss if loss > 0 else math.inf
     while sent < enough:
-        turn = limits.turn(line)
-        rise = epoch.grown(line, age, Age(age.seconds + turn, age.rounds + 1)) - line
-        if line >= limits.top:
-            return limits.top
-        if line >= limits.full:
-            return min(limits.top, limits.full + rise)
-        dt = _piece(line, rise, age.seconds, loss, turn, line / 4)
-        after = Age(age.seconds + dt, age.rounds + dt / turn)
+        round_trip = limits.round_trip(line)
+        rise = epoch.grown(line, age, Age(age.seconds + round_trip, age.rounds + 1)) - line
+        if line >= limits.max_cwnd:
+            return limits.max_cwnd
+        if line >= limits.inflight_at_full_queue:
+            return min(limits.max_cwnd, limits.inflight_at_full_queue + rise)
+        dt = _piece(line, rise, age.seconds, loss, round_trip, line / 4)
+        after = Age(age.seconds + dt, age.rounds + dt / round_trip)
         before, line = line, epoch.grown(line, age, after)
-        age, sent = after, sent + (before + line) / 2 * dt / turn
-    return min(line, limits.top)
+        age, sent = after, sent + (before + line) / 2 * dt / round_trip
+    return min(line, limits.max_cwnd)
 
 
 def _stationary(rows: Sequence[Sequence[float]]) -> list[float]:
-    """The chain's stationary distribution, from its transition matrix."""
+    """Return the stationary distribution of the chain with the transition matrix `rows`."""
     columns = list(zip(*rows, strict=True))
     share = [1 / len(rows)] * len(rows)
     for _ in range(_LOSSES):

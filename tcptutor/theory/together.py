@@ -1,12 +1,13 @@
-"""Flows that share a link and lose segments by chance too, played: what each of them gets on average.
+"""Simulation of flows that share a link and also lose segments at random: the mean of each flow.
 
-`theory.renewal` has one flow's chain of windows. Of several flows on one link each depends on all others through the
-queue, so their senders are played side by side, a round trip at a time. Chance is drawn evenly: the hazards at which
-flows lose are the quantiles of their distribution, in an order that is always the same, so that a short play gives the
-mean and the same one each time.
+`theory.renewal` has a single flow's chain of windows. With several flows on a link each depends on all others
+through the queue, so their senders are simulated together, a round trip at a time. Randomness is spread
+evenly: the hazards at which flows lose are the quantiles of their distribution, in a fixed order, so that a
+short simulation gives the mean and is reproducible.
 
-When the queue is full, what is more than the link carries is dropped, of each flow its share, until the first flows
-have found their losses and halved: so several flows lose together, how many follows from how fast they all grow.
+When the queue is full, the excess over the link's capacity is dropped, from each flow in proportion, until
+the first flows have found their losses and halved. So several flows lose together; their number follows from
+their growth.
 """
 
 from __future__ import annotations
@@ -22,45 +23,45 @@ from tcptutor.theory.aimd import MIN_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender
 
 _FLOW_ROUNDS = 5000
-"""Round trips of all flows together that are played; some 20 ms."""
+"""Simulated round trips of all flows together; about 20 ms of computation."""
 
-_LEAST_ROUNDS = 500
-"""Of each flow."""
+_MIN_ROUNDS = 500
+"""Simulated round trips per flow, at least."""
 
 _SETTLING = 0.15
-"""Share of the play that comes before the mean begins."""
+"""Fraction of the simulation before the mean starts."""
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
-"""Its multiples, without their whole parts, are spread evenly."""
+"""Golden ratio: the fractional parts of its multiples are spread evenly."""
 
 _HAZARDS = 256
-"""Quantiles in a turn."""
+"""Number of quantiles in a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of the flows."""
+    """A flow of the simulation."""
 
     sender: Sender
     limits: Limits
-    """Its own; rate and queue are those of the link."""
+    """Its own limits; rate and queue are those of the link."""
     loss: float
-    """Share of its segments that are lost by chance."""
+    """Loss probability of a segment."""
 
 
 class SharedLink(NamedTuple):
-    """What flows and the queue of their link do on average."""
+    """Mean behavior of flows and the queue of their link."""
 
     rates: tuple[float, ...]
-    """Segments a second that arrive of each flow."""
+    """Arriving segments per second of each flow."""
     delay: float
-    """Seconds that a segment waits in the queue."""
+    """Queueing delay of a segment, seconds."""
     loss: float
-    """Loss events per segment sent, of all flows: what is lost before a loss is found belongs to the same event."""
+    """Loss events per sent segment, of all flows; losses before a loss is found belong to the same event."""
 
 
 class _Flow:
-    """A sender in the play. Owns where it is between two losses."""
+    """A sender in the simulation. Owns its position between two losses."""
 
     __slots__ = (
         "age",
@@ -81,16 +82,16 @@ class _Flow:
         "mode",
         "most",
         "repaired",
+        "round_trip",
         "sender",
         "sent",
-        "turn",
         "window",
     )  # fmt: skip
 
     def __init__(self, member: Member, window: float, draws: Sequence[float], place: int) -> None:
         self.sender, self.limits, self.loss = member.sender, member.limits, member.loss
-        self.base, self.most = member.limits.rtt, member.limits.most
-        self.limit = member.limits.top + 0.5
+        self.base, self.most = member.limits.rtt, member.limits.max_inflight
+        self.limit = member.limits.max_cwnd + 0.5
         self.window, self.mode = window, 0
         self.epoch: Epoch = member.sender.epoch(window, 0)
         self.line = min(self.most, max(self.epoch.start, window))
@@ -99,17 +100,17 @@ class _Flow:
         self.draws, self.count = draws, place
         self.hazard = draws[place % len(draws)] * 0.5
         self.found = self.repaired = math.inf
-        self.turn = self.base
+        self.round_trip = self.base
         self.sent = 0.0
         self.begin()
 
     def begin(self) -> None:
-        """The mean begins here."""
+        """Restart the counters of the mean."""
         self.got = self.given = 0.0
         self.events = 0
 
     def turn_to(self, now: float, dt: float) -> None:
-        """What becomes due until the middle of the `dt` seconds from `now` on, and what the window grows by in them."""
+        """Apply events due until the middle of the next `dt` seconds, and grow the window."""
         soon = now + dt / 2
         if soon >= self.found:
             self._find(now)
@@ -117,9 +118,9 @@ class _Flow:
             self.repaired = math.inf
             self.line, self.age = self.epoch.start, Age(0.0, 0.0)
         if self.repaired == math.inf:
-            # Comparisons in place of min and max: this is asked for each flow in each step.
+            # Comparisons instead of min and max: this runs for each flow in each step.
             seconds, rounds = self.age
-            after, epoch = Age(seconds + dt, rounds + dt / self.turn), self.epoch
+            after, epoch = Age(seconds + dt, rounds + dt / self.round_trip), self.epoch
             line = epoch.grown(self.line, self.age, after)
             line = line if line < self.limit else self.limit
             flight, start = (self.line + line) / 2 - 0.5, epoch.start
@@ -128,8 +129,8 @@ class _Flow:
             self.line, self.age = line, after
 
     def send(self, now: float, dt: float, room: float, others: float) -> None:
-        """`dt` seconds from `now` on, in which the link lets the share `room` of what is sent through."""
-        rounds = dt / self.turn
+        """Send for `dt` seconds; the link accepts the fraction `room`."""
+        rounds = dt / self.round_trip
         sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
         self.sent = sent
         self.given += sent
@@ -139,23 +140,23 @@ class _Flow:
             self.hazard -= hazard
             return
         self.lose(now + dt * self.hazard / hazard)
-        if (more := hazard - self.hazard) >= _turn():
-            # Whole turns end where they began, however many a step of an absurd rate has.
-            hazard = self.hazard + more % _turn()
+        if (more := hazard - self.hazard) >= _hazard_cycle():
+            # Complete cycles of hazards cancel; a step at an extreme rate can have many.
+            hazard = self.hazard + more % _hazard_cycle()
         while hazard >= self.hazard:
             self.count += 1
             hazard, self.hazard = hazard - self.hazard, self.draws[self.count % len(self.draws)]
         self.hazard -= hazard
 
     def lose(self, now: float) -> None:
-        """A segment is lost; one that is lost before that is found belongs to the same event."""
+        """Lose a segment; until the loss is found, further losses belong to the same event."""
         if self.found == math.inf:
-            self.found = now + self.turn
+            self.found = now + self.round_trip
             self.events += 1
 
     def _find(self, now: float) -> None:
-        """The loss is found: the window is cut, and the repair begins."""
-        grown = self.flight if self.repaired < math.inf else min(self.limits.top, self.line - 0.5)
+        """Find the loss: reduce the window and start the repair."""
+        grown = self.flight if self.repaired < math.inf else min(self.limits.max_cwnd, self.line - 0.5)
         window = max(MIN_WINDOW, grown)
         self.mode = self.sender.follow(self.window, self.mode, window)
         self.epoch = self.sender.epoch(window, self.mode)
@@ -164,17 +165,20 @@ class _Flow:
         self.flight = min(self.most, self.epoch.start)
         if self.limits.window < math.inf:
             self.flight = max(1.0, min(self.flight, self.limits.window - window))
-        self.repaired = now + self.turn
+        self.repaired = now + self.round_trip
 
 
-_MOST_DROPS = 1000
-"""Segments that are drawn of those dropped in a round trip: of more no other flow is told."""
+_MAX_DROPS = 1000
+"""At most this many drops per round trip are assigned to flows."""
 
 
 def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedLink:
-    """The means of the flows that share a link.
+    """Return the means of flows that share a link.
 
-    rate: segments a second that the link carries; queue: segments that wait before it at most.
+    Args:
+        members: The flows.
+        rate: Capacity of the link, segments per second.
+        queue: Largest queue of the link, segments.
     """
     draws = _hazards()
     number = len(members)
@@ -183,7 +187,7 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
         _Flow(one, max(3.0, share * (0.6 + 0.4 * ((place * _GOLDEN) % 1))), draws, place * 97)
         for place, one in enumerate(members)
     ]
-    rounds = max(_LEAST_ROUNDS, _FLOW_ROUNDS // number)
+    rounds = max(_MIN_ROUNDS, _FLOW_ROUNDS // number)
     longest = queue / rate
     delay = now = since = excess = waited = 0.0
     dropped, dt = 0, min(flow.base for flow in flows)
@@ -197,16 +201,16 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
         delay, room = _delay(flows, rate, delay, longest)
         dt, total = math.inf, sum([flow.flight for flow in flows])
         for flow in flows:
-            flow.turn = flow.base + delay
-            dt = min(dt, flow.turn)
+            flow.round_trip = flow.base + delay
+            dt = min(dt, flow.round_trip)
         for flow in flows:
             flow.send(now, dt, room, total - flow.flight)
-        # What is more than fits is dropped, of each flow by its share.
+        # The excess is dropped, from each flow in proportion.
         excess = excess + sum([flow.sent for flow in flows]) * (1 - room) if room < 1 else 0.0
-        excess = min(excess, _MOST_DROPS)
+        excess = min(excess, _MAX_DROPS)
         while excess >= 1:
             excess, dropped = excess - 1, dropped + 1
-            _drawn(flows, dropped).lose(now + dt / 2)
+            _drop_victim(flows, dropped).lose(now + dt / 2)
         now += dt
         waited += delay * dt
     seconds, given = now - since, math.fsum(flow.given for flow in flows)
@@ -217,8 +221,8 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
     )
 
 
-def _drawn(flows: Sequence[_Flow], number: int) -> _Flow:
-    """The flow of the segment that is dropped, drawn evenly by their shares."""
+def _drop_victim(flows: Sequence[_Flow], number: int) -> _Flow:
+    """Return the flow of a dropped segment, spread evenly by the flows' shares."""
     left = (number * _GOLDEN % 1) * sum([flow.sent for flow in flows])
     for flow in flows:
         left -= flow.sent
@@ -228,7 +232,7 @@ def _drawn(flows: Sequence[_Flow], number: int) -> _Flow:
 
 
 def _delay(flows: Sequence[_Flow], rate: float, before: float, longest: float) -> tuple[float, float]:
-    """The queue's delay, seconds: sum of flight / (base + delay) = rate; and the share that it lets through."""
+    """Return the delay, seconds, that solves sum of flight / (base + delay) = rate, and the fraction accepted."""
     pairs = [(flow.flight, flow.base) for flow in flows]
     if sum([flight / base for flight, base in pairs]) <= rate:
         return 0.0, 1.0
@@ -244,13 +248,12 @@ def _delay(flows: Sequence[_Flow], rate: float, before: float, longest: float) -
 
 @cache
 def _hazards() -> tuple[float, ...]:
-    """Quantiles of the exponential distribution of mean 1, in mixed order."""
+    """Return quantiles of the exponential distribution with mean 1, in mixed order."""
     values = [-math.log(1 - (place + 0.5) / _HAZARDS) for place in range(_HAZARDS)]
     random.Random(1).shuffle(values)
     return tuple(values)
 
 
 @cache
-def _turn() -> float:
-    """The sum of all quantiles."""
+def _hazard_cycle() -> float:
     return math.fsum(_hazards())

@@ -1,7 +1,7 @@
-"""How long transfers of a fixed amount take when each segment is lost by chance: the mean, and how much it varies.
+"""Completion time of transfers under random loss: the mean, and its variation.
 
-A short transfer meets few losses, so its duration varies by more than any mean says. Sample transfers are played here
-round trip by round trip, with losses drawn from a fixed sequence, so the same transfer always gives the same answer.
+A short transfer meets few losses, so its duration varies widely. Sample transfers are simulated round trip by
+round trip, with losses from a fixed sequence, so the result is reproducible.
 """
 
 from __future__ import annotations
@@ -18,57 +18,57 @@ from tcptutor.theory.limits import INITIAL_WINDOW
 from tcptutor.theory.meeting import sender
 from tcptutor.theory.renewal import Age, Epoch
 
-_PLAYS = 200
-"""Sample transfers: their mean is known to a fourteenth of their standard deviation."""
+_SAMPLES = 200
+"""Sample transfers: the standard error of their mean is a fourteenth of their standard deviation."""
 
 _WORK = 40_000
-"""Round trips that are played of all sample transfers together, some 50 ms; fewer transfers where each has many."""
+"""Simulated round trips of all sample transfers, about 50 ms of computation; fewer transfers if each has many."""
 
 _FEWEST = 20
 
 _LONGEST = 2000
-"""Round trips of a transfer above which it is no short one: its mean is that of a flow that never ends."""
+"""Round trips above which a transfer is not short: its mean is that of an endless flow."""
 
 _REORDERING_WAIT = 0.25
-"""Round trips for which RACK waits before it repairs a loss that fewer than three later segments reveal."""
+"""Round trips that RACK waits before it repairs a loss revealed by fewer than three later segments."""
 
 _PROBE = 2.0
 """Round trips after which a probe reveals the loss of a transfer's last segments (RFC 8985, section 7.2)."""
 
 
-_MOST = 0.95
-"""Share of the sample transfers whose rate is within `TransferTime.spread`."""
+_SPREAD_SHARE = 0.95
+"""Fraction of sample transfers within `TransferTime.spread`."""
 
 
 class TransferTime(NamedTuple):
-    """The duration of a transfer, from its first segment to its last acknowledgement."""
+    """Duration of a transfer, from its first segment to its last acknowledgment."""
 
     seconds: float
-    """Harmonic mean, by which the amount over `seconds` is the mean rate."""
+    """Harmonic mean: the amount over `seconds` is the mean rate."""
     spread: float
-    """Relative difference from the mean rate within which 95 % of the transfers are."""
+    """Relative difference from the mean rate that contains 95 % of the transfers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """One transfer on one path."""
+    """A transfer on a path."""
 
     algorithm: str
-    """One of `theory.LIMITED`."""
+    """A member of `theory.LIMITED`."""
     segments: int
-    """What is to be sent, 1 or more."""
+    """Segments to send, 1 or more."""
     rtt: float
-    """Seconds without queue, above 0."""
+    """Base RTT, seconds, above 0."""
     loss: float
-    """Share of the segments that are lost by chance, above 0 and below 1."""
+    """Loss probability of a segment, above 0 and below 1."""
     rto: float
-    """The first retransmission timeout, seconds, above 0."""
+    """First retransmission timeout, seconds, above 0."""
     rate: float = math.inf
-    """Segments a second that the link carries, above 0."""
+    """Capacity of the link, segments per second, above 0."""
     queue: float = math.inf
-    """Segments that wait before the link at most, 0 or above."""
+    """Largest queue of the link, segments, 0 or above."""
     window: float = math.inf
-    """Segments that windows, buffers and pacing let be in flight, 1 or above."""
+    """Limit of windows, buffers and pacing on the segments in flight, 1 or above."""
 
     def __post_init__(self) -> None:
         at_least("segments", self.segments, 1, "without a segment nothing is transferred")
@@ -81,38 +81,38 @@ class Transfer:
 
     @property
     def is_short(self) -> bool:
-        """Whether the transfer is over before its start and its few losses are forgotten."""
+        """Return True if slow start and few losses dominate the transfer."""
         window = min(self.window, max(MIN_WINDOW, reno_window(self.loss)))
         return self.segments / window / (1 - self.loss) <= _LONGEST
 
     @property
-    def full(self) -> float:
-        """Segments in flight when the queue is full."""
+    def inflight_at_full_queue(self) -> float:
+        """Return the segments in flight when the queue is full."""
         return self.rate * self.rtt + self.queue
 
 
 @lru_cache(maxsize=256)
 def transfer_time(transfer: Transfer) -> TransferTime:
-    """Return how long `transfer` takes, and how much that varies by chance.
+    """Return the mean duration of `transfer`, and its random variation.
 
     Slow start doubles the window until the first loss, found a round trip later; then the window follows the
-    sender's own law as in `theory.renewal`. Source: the phases of Cardwell, Savage, Anderson: Modeling TCP Latency,
-    INFOCOM 2000, played instead of averaged one by one; SACK, RACK and tail loss probes (RFC 6675, RFC 8985) repair
-    losses, and a timeout is left for flights that are lost whole.
+    sender's law as in `theory.renewal`. Source: the phases of Cardwell, Savage, Anderson: Modeling TCP
+    Latency, INFOCOM 2000, simulated instead of averaged separately; SACK, RACK and tail loss probes (RFC
+    6675, RFC 8985) repair losses, and a timeout remains for flights without any arrival.
     """
     chance = random.Random(1)
     rounds, times = 0, list[float]()
-    while len(times) < _PLAYS and (rounds < _WORK or len(times) < _FEWEST):
-        play = _Play(transfer, chance)
-        times.append(play.seconds())
-        rounds += play.rounds
-    mean = len(times) / math.fsum(1 / one for one in times)
-    apart = sorted(abs(mean / one - 1) for one in times)
-    return TransferTime(mean, apart[math.ceil(_MOST * len(apart)) - 1])
+    while len(times) < _SAMPLES and (rounds < _WORK or len(times) < _FEWEST):
+        sample = _SampleTransfer(transfer, chance)
+        times.append(sample.seconds())
+        rounds += sample.rounds
+    mean = len(times) / math.fsum(1 / duration for duration in times)
+    differences = sorted(abs(mean / duration - 1) for duration in times)
+    return TransferTime(mean, differences[math.ceil(_SPREAD_SHARE * len(differences)) - 1])
 
 
-class _Play:
-    """One sample transfer. Owns its window and what it has left to send."""
+class _SampleTransfer:
+    """A sample transfer. Owns its window and its remaining segments."""
 
     def __init__(self, transfer: Transfer, chance: random.Random) -> None:
         self.transfer = transfer
@@ -131,26 +131,26 @@ class _Play:
         while left > 0:
             self.rounds += 1
             flight = min(left, max(1, int(min(self._window, given.window))))
-            dropped = int(max(0.0, flight - max(1.0, given.full)))
+            dropped = int(max(0.0, flight - max(1.0, given.inflight_at_full_queue)))
             lost = min(flight, self._losses(flight - dropped) + dropped)
-            turn = max(given.rtt, (flight - dropped) / given.rate)
+            round_trip = max(given.rtt, (flight - dropped) / given.rate)
             left -= flight - lost
-            now += turn
+            now += round_trip
             if lost == flight:
-                # Nothing comes back: a timeout, which doubles as long as nothing does.
-                now += max(0.0, given.rto * backoff - turn)
+                # No segment arrives: a timeout, which doubles until a segment does.
+                now += max(0.0, given.rto * backoff - round_trip)
                 backoff = min(64, 2 * backoff)
                 self._cut(1.0 + (flight > 1))
                 continue
             backoff = 1
             if lost:
                 if left == lost:
-                    # Only repairs are left, and nothing that is sent later reveals the losses.
+                    # Only repairs remain, and no later segment reveals their losses.
                     is_tail = self._chance.random() < lost / flight
                     now += self._tail_wait(is_repairing) if is_tail else _REORDERING_WAIT * given.rtt
                 self._cut(float(flight))
             else:
-                self._grow(turn)
+                self._grow(round_trip)
             is_repairing = lost > 0
         return now
 
@@ -159,7 +159,7 @@ class _Play:
         return self.transfer.rto if is_repairing else _PROBE * self.transfer.rtt
 
     def _losses(self, sent: int) -> int:
-        """Return how many of `sent` segments are lost by chance."""
+        """Return the number of `sent` segments that are lost."""
         lost = 0
         while self._gap < sent:
             lost += 1
@@ -169,7 +169,7 @@ class _Play:
         return lost
 
     def _next_gap(self) -> int:
-        """Return how many segments arrive before the next loss."""
+        """Return the number of segments that arrive before the next loss."""
         return int(math.log(1 - self._chance.random()) / math.log1p(-self.transfer.loss))
 
     def _cut(self, window: float) -> None:
@@ -177,12 +177,12 @@ class _Play:
         self._epoch, self._last = self._sender.epoch(window, self._mode), window
         self._window, self._age = self._epoch.start, Age(0.0, 0.0)
 
-    def _grow(self, turn: float) -> None:
+    def _grow(self, round_trip: float) -> None:
         if self._epoch is None:
-            # The window grows only while it is used (tcp_is_cwnd_limited).
+            # An unused window does not grow (tcp_is_cwnd_limited).
             self._window = min(2 * self._window, 2 * self.transfer.window)
             return
-        after = Age(self._age.seconds + turn, self._age.rounds + 1)
+        after = Age(self._age.seconds + round_trip, self._age.rounds + 1)
         if self._window <= self.transfer.window:
             self._window = self._epoch.grown(self._window, self._age, after)
         self._age = after

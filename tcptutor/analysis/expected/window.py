@@ -16,7 +16,7 @@ from tcptutor.theory.models import ThroughputModel
 MOST_POINTS = 500
 """Most points in a trajectory; no chart is wider."""
 
-MOST_ROUNDS = 5000
+MAX_ROUNDS = 5000
 """Most simulated round trips over all flows, for about 30 ms."""
 
 _BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "application"})
@@ -138,9 +138,9 @@ def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple
         return ()  # slow start without end
     rounds = experiment.seconds / case.rtt
     alike = len({(flow.algorithm, flow.rtt, flow.start) for flow in case.flows}) == 1
-    if rounds * case.flow_count <= MOST_ROUNDS:
+    if rounds * case.flow_count <= MAX_ROUNDS:
         found = _play(case, case.flow_count, 1)
-    elif alike and rounds <= MOST_ROUNDS:
+    elif alike and rounds <= MAX_ROUNDS:
         found = _play(case, 1, case.flow_count) * case.flow_count
     else:
         return ()

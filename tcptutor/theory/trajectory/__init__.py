@@ -1,4 +1,4 @@
-"""A congestion window over time: what an algorithm should do on a path, to be drawn beside what it did."""
+"""Trajectories of cwnd: the expected behavior of an algorithm on a path, for comparison with a run."""
 
 from tcptutor.theory.trajectory.path import Bottleneck, Source, Trajectory
 from tcptutor.theory.trajectory.play import LAWS, trajectories

@@ -1,4 +1,4 @@
-"""BBR, version 1, as a law: it keeps in flight what its estimates of rate and round trip say."""
+"""BBR version 1 as a window law: it keeps data in flight by its estimates of rate and round trip."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _RTT_PERIOD, _RTT_TIME = 10.0, 0.2  # every 10 s it keeps 4 segments for 200 ms,
 class BBR(WindowLaw):
     """Cardwell et al. 2016 and net/ipv4/tcp_bbr.c: Startup, Drain, ProbeBW, ProbeRTT.
 
-    Simplified: it knows the round trip without queue, each gain lasts one such round trip, and a loss changes
-    nothing but that what the queue has dropped is no longer in flight. `phase` says where in the cycle ProbeBW
-    begins; Linux draws it, so that the flows of a path do not probe together.
+    Simplified: the base RTT is known, each gain lasts for a base RTT, and a loss only removes the dropped
+    segments from the data in flight. `phase` is the start of the cycle of ProbeBW; Linux draws it at random,
+    so that the flows of a path do not probe together.
     """
 
     def __init__(self, rtt: float, initial: float, most: float, phase: int = 0) -> None:
@@ -33,7 +33,7 @@ class BBR(WindowLaw):
         if self._mode != "startup" and self._since_probe >= _RTT_PERIOD:
             self._probe_rtt(rtt)
             return
-        # What arrives while it keeps 4 segments says nothing of the link: that time does not count.
+        # The arrivals of a window of 4 segments do not measure the link: that time does not count.
         self._now += dt
         estimate = self._measure(rate, rtt)
         if self._mode == "startup":
@@ -45,7 +45,7 @@ class BBR(WindowLaw):
         self.flight = max(BBR_MIN_WINDOW, self.flight * room)
 
     def _measure(self, rate: float, rtt: float) -> float:
-        """The largest rate of the last ten round trips, segments/s."""
+        """Return the largest rate of the last ten round trips, segments/s."""
         rates = self._rates
         while rates and rates[-1][1] <= rate:
             rates.pop()
@@ -55,7 +55,7 @@ class BBR(WindowLaw):
         return rates[0][1]
 
     def _startup(self, dt: float, rtt: float, estimate: float) -> None:
-        """Twice as many a round trip, until three of them have not brought a quarter more."""
+        """Double the rate each round trip, until three round trips have increased it by less than a quarter."""
         most = max(self.window, BBR_STARTUP_GAIN * estimate * self.base)
         self.window = self.flight = min(self.most, most, self.window * 2 ** (dt / rtt))
         self._in_round += dt
@@ -70,7 +70,7 @@ class BBR(WindowLaw):
             self._mode = "drain"
 
     def _probe_rate(self, dt: float, rate: float, estimate: float) -> None:
-        """Pace at a gain over the estimate: below 1 after Startup, then around the cycle."""
+        """Pace at a gain over the estimate: below 1 after Startup, then through the cycle."""
         product = estimate * self.base
         drains = self._mode == "drain"
         pacing = 1 / BBR_STARTUP_GAIN if drains else self._cycle(dt, product)
@@ -81,7 +81,7 @@ class BBR(WindowLaw):
             self._mode = "probe"
 
     def _cycle(self, dt: float, product: float) -> float:
-        """The pacing gain of this phase; the one below 1 ends as soon as the queue of the probe is gone."""
+        """Return the pacing gain of this phase; the gain below 1 ends when the queue of the probe is empty."""
         gain = BBR_PACING_CYCLE[self._phase]
         self._in_phase += dt
         drained = gain < 1 and self.flight <= product
@@ -91,7 +91,7 @@ class BBR(WindowLaw):
         return gain
 
     def _probe_rtt(self, rtt: float) -> None:
-        """Four segments for 200 ms, then on as before."""
+        """Keep four segments in flight for 200 ms, then continue."""
         self.window = self.flight = BBR_MIN_WINDOW
         if self._since_probe >= _RTT_PERIOD + max(_RTT_TIME, rtt):
             self._since_probe = 0.0

@@ -1,4 +1,4 @@
-"""A window law: how a sender's window changes while time passes, and what a loss leaves of it."""
+"""Window laws: growth of a sender's window over time, and its reduction by a loss."""
 
 from __future__ import annotations
 
@@ -9,33 +9,37 @@ from tcptutor.theory.aimd import MIN_WINDOW
 
 
 class WindowLaw(ABC):
-    """The sender of one flow. Segments: `window` is what the kernel reports as cwnd, `flight` what is on the path."""
+    """The sender of a flow. Segments: `window` is the kernel's cwnd, `flight` the data in flight."""
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
-        """rtt: seconds without queue. initial: the first window, most: the receiver's, both segments."""
+        """Start with `initial` segments; `most` is the receiver's window, `rtt` the base RTT in seconds."""
         self.base = rtt
         self.most = most
         self.window = self.flight = min(initial, most)
 
     @abstractmethod
     def pass_time(self, dt: float, rtt: float, rate: float, filled: float) -> None:
-        """`dt` seconds go by, at most a round trip.
+        """Advance by `dt` seconds, at most a round trip.
 
-        rtt: the round trip with its queue, seconds. rate: what arrives, segments/s. filled: what all flows
-        have in flight over the bandwidth-delay product; above 1 there is a queue.
+        Args:
+            dt: Seconds.
+            rtt: Round trip with its queue, seconds.
+            rate: Arriving segments per second.
+            filled: Data in flight of all flows over the bandwidth-delay product; above 1 there is a queue.
         """
 
     @abstractmethod
     def lose(self, room: float) -> None:
-        """A loss is noticed.
+        """React to a loss.
 
-        room: the share of all that is in flight that path and queue can hold: below 1 when the queue has overflowed,
-        1 for a loss that it is not to blame for.
+        Args:
+            room: Fraction of the data in flight that path and queue can hold: below 1 if the queue has
+                overflowed, 1 for a loss with another cause.
         """
 
 
 class LossBased(WindowLaw):
-    """Slow start to the first loss, then a law of its own for growth and cut; keeps a whole window in flight."""
+    """Slow start to the first loss, then the subclass's growth and reduction; keeps a full window in flight."""
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
         super().__init__(rtt, initial, most)
@@ -43,7 +47,7 @@ class LossBased(WindowLaw):
 
     def pass_time(self, dt: float, rtt: float, rate: float, filled: float) -> None:  # noqa: ARG002
         if self.slow_start:
-            # RFC 5681, section 3.1: one segment more for each that is acknowledged.
+            # RFC 5681, section 3.1: a segment more per acknowledged segment.
             limit = self.slow_start_limit(rtt, filled)
             self.window *= 2 ** (dt / rtt)
             if self.window >= limit:
@@ -58,7 +62,7 @@ class LossBased(WindowLaw):
         self.window = self.flight = max(MIN_WINDOW, self.window * self.cut(full=room < 1))
 
     def slow_start_limit(self, rtt: float, filled: float) -> float:  # noqa: ARG002
-        """The window at which slow start ends before a loss, segments."""
+        """Return the window at which slow start ends without a loss, segments."""
         return math.inf
 
     def leave_slow_start(self) -> None:
@@ -66,8 +70,8 @@ class LossBased(WindowLaw):
 
     @abstractmethod
     def grow(self, dt: float, rtt: float) -> None:
-        """Congestion avoidance: change `window` by what `dt` seconds bring."""
+        """Change `window` by `dt` seconds of congestion avoidance."""
 
     @abstractmethod
     def cut(self, *, full: bool) -> float:
-        """What this loss leaves of the window, a ratio. full: whether the queue overflowed."""
+        """Return the fraction of the window left by this loss; `full` means that the queue overflowed."""

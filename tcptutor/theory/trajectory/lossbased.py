@@ -1,4 +1,4 @@
-"""The senders that go by losses, as laws: Reno, HighSpeed TCP, H-TCP, and CUBIC as Linux has it."""
+"""Loss-based senders as window laws: Reno, HighSpeed TCP, H-TCP, and CUBIC as in Linux."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tcptutor.theory.highspeed import decrease, growth
 from tcptutor.theory.htcp import HTCP_BETA, htcp_beta, rtt_scale, speed_up
 from tcptutor.theory.trajectory.law import LossBased
 
-_LEAST_RTT = 0.010  # Linux trusts H-TCP's ratio of round trips only above this
+_MIN_RTT = 0.010  # Linux trusts H-TCP's ratio of round trips only above this
 
-_HYSTART_LEAST = 16.0  # segments; below, HyStart does not look
+_HYSTART_MIN = 16.0  # segments; below, HyStart does not look
 _TRAIN = 0.5  # of the shortest round trip: an ACK train that long ends slow start
 _DELAY_SHARE, _DELAY_LEAST, _DELAY_MOST = 1 / 8, 0.004, 0.016  # so does a queue of rtt/8, within 4 to 16 ms
 _FIRST_GROWTH = 0.05  # a round trip, until the first loss shows where the limit is
-_MOST_GROWTH = 1.5  # times a round trip
+_MAX_GROWTH = 1.5  # times a round trip
 
 
 class AIMD(LossBased):
-    """`alpha` segments more each round trip, `beta` of the window after a loss; with these two, Reno (RFC 5681)."""
+    """`alpha` segments more per round trip, `beta` of the window left by a loss; the defaults are Reno (RFC 5681)."""
 
     alpha, beta = 1.0, 0.5
 
@@ -31,7 +31,7 @@ class AIMD(LossBased):
 
 
 class HighSpeed(LossBased):
-    """RFC 3649, section 5."""
+    """HighSpeed TCP, RFC 3649, section 5."""
 
     def grow(self, dt: float, rtt: float) -> None:
         self.window += growth(self.window) * dt / rtt
@@ -41,10 +41,10 @@ class HighSpeed(LossBased):
 
 
 class HTCP(LossBased):
-    """Linux's H-TCP. While it is the queue that overflows, a loss takes what the queue held and no more.
+    """Linux's H-TCP. If the queue overflowed, a loss removes exactly the queue's content from the window.
 
-    Linux compares the throughput before the last two losses: over a full link they are equal, between random
-    losses they are not. Here the kind of loss stands for that.
+    Linux compares the throughput before the last two losses: on a full link they are equal, between random
+    losses they are not. Here the cause of the loss decides.
     """
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
@@ -65,7 +65,7 @@ class HTCP(LossBased):
 
     def cut(self, *, full: bool) -> float:
         # As in Linux, the first loss at a steady throughput only arms it.
-        adapts = full and self._steady and self.base > _LEAST_RTT
+        adapts = full and self._steady and self.base > _MIN_RTT
         self._beta = htcp_beta(self.base, self._longest) if adapts else HTCP_BETA
         self._steady = full
         self._elapsed, self._longest = 0.0, self.base
@@ -73,10 +73,10 @@ class HTCP(LossBased):
 
 
 class Cubic(LossBased):
-    """RFC 9438, eq. 1, 2 and 4, and net/ipv4/tcp_cubic.c.
+    """CUBIC, RFC 9438, eq. 1, 2 and 4, and net/ipv4/tcp_cubic.c.
 
-    HyStart is simplified: its ACK train is what all flows have in flight over the bandwidth-delay product,
-    as if the acknowledgements of all came evenly spaced, and its delay is that of the queue without noise.
+    HyStart is simplified: its ACK train is the data in flight of all flows over the bandwidth-delay product,
+    as if all acknowledgments were spaced evenly, and its delay is that of the queue without noise.
     """
 
     def __init__(self, rtt: float, initial: float, most: float) -> None:
@@ -87,10 +87,10 @@ class Cubic(LossBased):
     def slow_start_limit(self, rtt: float, filled: float) -> float:
         threshold = min(_DELAY_MOST, max(_DELAY_LEAST, self.base * _DELAY_SHARE))
         if rtt - self.base >= threshold:
-            return max(_HYSTART_LEAST, self.window)
+            return max(_HYSTART_MIN, self.window)
         if filled >= _TRAIN:
-            # So many of this round trip's acknowledgements make the train, and each has let the window grow.
-            return max(_HYSTART_LEAST, self.window * (1 + _TRAIN / filled))
+            # This many acknowledgments of the round trip form the train, and each has increased the window.
+            return max(_HYSTART_MIN, self.window * (1 + _TRAIN / filled))
         return math.inf
 
     def leave_slow_start(self) -> None:
@@ -103,20 +103,20 @@ class Cubic(LossBased):
         target = max(self._top + CUBIC_C * (self._elapsed - self._k) ** 3, self._friendly)
         if not self._last_peak:
             target = max(target, self.window * (1 + _FIRST_GROWTH * dt / rtt))
-        self.window = max(self.window, min(target, self.window * _MOST_GROWTH ** (dt / rtt)))
+        self.window = max(self.window, min(target, self.window * _MAX_GROWTH ** (dt / rtt)))
 
     def lose(self, room: float) -> None:
         super().lose(room)
         self._begin()
 
     def cut(self, *, full: bool) -> float:  # noqa: ARG002
-        # Fast convergence: who lost below the last peak makes room for others. Linux counts whole segments.
+        # Fast convergence: a flow that lost below its last peak yields to others. Linux counts integers.
         lower = self.window < self._last_peak - 1
         self._last_peak = self.window * (1 + CUBIC_BETA) / 2 if lower else self.window
         return CUBIC_BETA
 
     def _begin(self) -> None:
-        """A new epoch from the window as it is: up to the last peak, or on from here when it is higher."""
+        """Start an epoch from the current window: up to the last peak, or from here if the window is higher."""
         self._elapsed = 0.0
         self._friendly = self.window
         self._top = max(self._last_peak, self.window)

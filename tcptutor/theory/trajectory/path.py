@@ -1,4 +1,4 @@
-"""What a trajectory is computed from, and what comes out: frozen data."""
+"""Input and output of trajectory computations: frozen data."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 from tcptutor.theory.domain import at_least, path, positive, require
 
-MOST_ROUNDS = 1_000_000
-"""Round trips of all flows together that one call computes; each takes some four microseconds."""
+MAX_ROUNDS = 1_000_000
+"""Largest number of round trips of all flows per call; each takes about four microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bottleneck:
-    """The path that all flows share: a link, a drop-tail queue before it, and the way there and back."""
+    """The path shared by all flows: a link, a drop-tail queue, and the delay in both directions."""
 
     rate: float | None
-    """Bit/s of payload that the link carries, above 0; None for no limit, so no queue and no overflow."""
+    """Payload rate of the link, bit/s, above 0; None for no limit, and so no queue and no overflow."""
     rtt: float
-    """Seconds without queue, above 0."""
+    """Base RTT, seconds, above 0."""
     queue: float = math.inf
-    """Bytes of payload that wait at most, 0 or above; without end when not given."""
+    """Largest queue, bytes of payload, 0 or above; infinite by default."""
     mss: float = 1448
     """Payload bytes of a full segment, above 0."""
 
@@ -36,20 +36,20 @@ class Bottleneck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One flow: its algorithm, and what happens to it apart from the queue."""
+    """A flow: its algorithm, and its events apart from the queue."""
 
     algorithm: str = "reno"
     """A name in LAWS: reno, cubic, htcp, highspeed, bbr."""
     start: float = 0.0
-    """Seconds after the beginning, 0 or above."""
+    """Start, seconds, 0 or above."""
     losses: tuple[float, ...] = ()
-    """Moments at which it loses a segment, seconds, 0 or above."""
+    """Times at which it loses a segment, seconds, 0 or above."""
     loss: float = 0.0
-    """It also loses every 1/loss-th segment that it sends, 0 to 1; 0 for none."""
+    """Loss rate: it also loses every 1/loss-th segment, 0 to 1; 0 for none."""
     rtt: float | None = None
-    """Its own round trip without queue, seconds, above 0; None for the path's."""
+    """Its own base RTT, seconds, above 0; None for the path's."""
     initial: float = 10.0
-    """Segments of the first window, 1 or above."""
+    """First window, segments, 1 or above."""
     window: float | None = None
     """The receiver's window in segments, 1 or above; None for the largest that TCP can announce, 1 GiB."""
 
@@ -66,7 +66,7 @@ class Source:
 
 
 class TrajectoryPoint(NamedTuple):
-    """A flow at one moment."""
+    """A flow at an instant."""
 
     cwnd: float
     """Segments."""
@@ -78,40 +78,40 @@ class TrajectoryPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """One flow over time: columns of equal length, straight lines between the points.
+    """A flow over time: columns of equal length, straight lines between the points.
 
-    Where the window is cut there are two points at the same moment, before and after.
+    A reduction of the window has two points at the same time, before and after.
     """
 
     source: Source
     t: tuple[float, ...]
-    """Seconds after the beginning, rising."""
+    """Seconds since the beginning, increasing."""
     cwnd: tuple[float, ...]
     """Congestion window, segments."""
     rtt: tuple[float, ...]
-    """Round trip with the queue of that moment, seconds."""
+    """Round trip with the current queue, seconds."""
     throughput: tuple[float, ...]
-    """Payload that arrives, bit/s."""
+    """Arriving payload, bit/s."""
     losses: tuple[float, ...]
-    """Moments at which the sender noticed a loss, seconds; those of one round trip count once."""
+    """Times at which the sender noticed a loss, seconds; the losses of a round trip count once."""
 
     def mean_cwnd(self, after: float = 0.0) -> float:
-        """Segments, the mean over time from the step in which `after` seconds lie to the end.
+        """Return the mean window from the step that contains `after` seconds to the end, segments.
 
-        Raises ParameterError unless `after` lies before the flow's last moment.
+        Raises ParameterError unless `after` is before the flow's last instant.
         """
         return self._mean(self.cwnd, after)
 
     def mean_rtt(self, after: float = 0.0) -> float:
-        """Seconds, the mean over time. `after` and errors as `mean_cwnd`."""
+        """Return the mean round trip, seconds. `after` and errors as in `mean_cwnd`."""
         return self._mean(self.rtt, after)
 
     def mean_throughput(self, after: float = 0.0) -> float:
-        """Bit/s, the mean over time. `after` and errors as `mean_cwnd`."""
+        """Return the mean throughput, bit/s. `after` and errors as in `mean_cwnd`."""
         return self._mean(self.throughput, after)
 
     def at(self, moment: float) -> TrajectoryPoint | None:
-        """The last point until `moment` seconds; None before the flow has begun."""
+        """Return the last point up to `moment` seconds; None before the flow has begun."""
         index = bisect.bisect_right(self.t, moment) - 1
         return (
             None if index < 0 else TrajectoryPoint(self.cwnd[index], self.rtt[index], self.throughput[index])

@@ -1,13 +1,13 @@
-"""Play window laws against each other on one bottleneck, step by step.
+"""Simulation of window laws on a shared bottleneck, step by step.
 
-A step is the shortest round trip without queue, and ends early where a loss or a flow's start is due. Within it the
-path is in balance: the queue is what of all that is in flight does not fit on the path, each flow gets what it has in
-flight over its round trip, and round trips grow with the queue. No randomness, no timeouts, no bursts.
+A step is the shortest base RTT, and ends early when a loss or a flow's start is due. Within it the path is in
+balance: the queue holds the data in flight that does not fit on the path, each flow gets its data in flight
+over its round trip, and round trips grow with the queue. No randomness, no timeouts, no bursts.
 
-A queue that overflows is noticed a round trip later; the windows grow on until then, so slow start ends at twice what
-fits. Then flows lose one after another, that with the most in flight first, until what is left fits: a drop-tail queue
-drops from each in proportion to its share. AIMD flows that take turns like this use exactly `shared_utilisation` of a
-link without buffer. With `synchronised` all lose together, and use what one flow does.
+An overflow of the queue is noticed a round trip later; the windows grow until then, so slow start ends at
+twice the capacity. Then flows lose in order, the largest first, until the rest fits: a drop-tail queue drops
+from each in proportion to its share. AIMD flows that take turns like this use exactly `shared_utilisation` of
+a link without buffer. With `synchronised` all flows lose together, and use as much as a single flow.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tcptutor.theory.domain import positive, require
 from tcptutor.theory.trajectory.bbr import BBR
 from tcptutor.theory.trajectory.law import WindowLaw
 from tcptutor.theory.trajectory.lossbased import AIMD, HTCP, Cubic, HighSpeed
-from tcptutor.theory.trajectory.path import MOST_ROUNDS, Bottleneck, Source, Trajectory
+from tcptutor.theory.trajectory.path import MAX_ROUNDS, Bottleneck, Source, Trajectory
 
 LARGEST_WINDOW = 2.0**30
-"""Bytes that a TCP receiver can announce (RFC 7323, section 2.3)."""
+"""Largest window that a TCP receiver can announce, bytes (RFC 7323, section 2.3)."""
 
-_CLOSE = 1e-9  # relative: what is as near as this is the same moment
+_TOLERANCE = 1e-9  # relative difference of equal times
 
 LAWS: dict[str, Callable[[float, float, float, int], WindowLaw]] = {
     "reno": lambda rtt, initial, most, _: AIMD(rtt, initial, most),
@@ -33,16 +33,24 @@ LAWS: dict[str, Callable[[float, float, float, int], WindowLaw]] = {
     "highspeed": lambda rtt, initial, most, _: HighSpeed(rtt, initial, most),
     "bbr": BBR,
 }
-"""Every algorithm: a law from its round trip in seconds, first and largest window in segments, and its place."""
+"""Window laws by algorithm; arguments: base RTT in seconds, first and largest window in segments, index of
+the flow."""
 
 
 def trajectories(
     path: Bottleneck, flows: Sequence[Source], duration: float, *, synchronised: bool = False
 ) -> tuple[Trajectory, ...]:
-    """What each flow's window, round trip and throughput do for `duration` seconds, in the order of `flows`.
+    """Return each flow's trajectory over `duration` seconds, in the order of `flows`.
 
-    synchronised: whether all flows lose when the queue overflows. Raises ParameterError for no flow, an
-    unknown algorithm, a duration that is not above 0, and more than MOST_ROUNDS round trips of all flows.
+    Args:
+        path: The bottleneck.
+        flows: The flows.
+        duration: Seconds, above 0.
+        synchronised: Whether all flows lose when the queue overflows.
+
+    Raises:
+        ParameterError: There are no flows, an algorithm is unknown, the duration is invalid, or the flows
+            need more than MAX_ROUNDS round trips.
     """
     positive("duration", duration, "seconds to compute")
     require(bool(flows), "flows", "none", "at least one", "without a flow nothing happens")
@@ -50,16 +58,16 @@ def trajectories(
     for flow in flows:
         require(flow.algorithm in LAWS, "algorithm", flow.algorithm, f"one of {known}", "no law for it")
     step = min(flow.rtt or path.rtt for flow in flows)
-    longest = MOST_ROUNDS * step / len(flows)
-    reason = f"{MOST_ROUNDS:,} round trips of all flows together"
+    longest = MAX_ROUNDS * step / len(flows)
+    reason = f"{MAX_ROUNDS:,} round trips of all flows together"
     require(duration <= longest, "duration", f"{duration:g}", f"at most {longest:g}", reason)
-    played = [_Flow(path, flow, place) for place, flow in enumerate(flows)]
-    _play(_Link(path, played), played, duration, step, synchronised)
-    return tuple(flow.trajectory() for flow in played)
+    simulated = [_Flow(path, flow, place) for place, flow in enumerate(flows)]
+    _play(_Link(path, simulated), simulated, duration, step, synchronised)
+    return tuple(flow.trajectory() for flow in simulated)
 
 
 class _Flow:
-    """One flow while it is played: its law, the losses to come, and the columns so far."""
+    """A simulated flow: its law, the losses to come, and the columns so far."""
 
     def __init__(self, path: Bottleneck, source: Source, place: int) -> None:
         self.source = source
@@ -69,7 +77,7 @@ class _Flow:
         self.bits = 8 * path.mss
         self.rtt = self.base
         self.rate = 0.0  # segments/s
-        self.repaired = 0.0  # until then a loss belongs to one that it has answered
+        self.repaired = 0.0  # losses before this time belong to an earlier event
         self._given = sorted(source.losses, reverse=True)
         self._every = 1 / source.loss if source.loss else math.inf
         self._left = self._every
@@ -81,25 +89,25 @@ class _Flow:
         self.points.append((t, self.law.window, self.rtt, self.rate))
 
     def next_loss(self, t: float) -> float:
-        """When one of its own losses is due again, seconds; those of a round trip that it has answered are not."""
+        """Return the time of its next own loss, seconds; losses of a round trip that already had a loss are skipped."""
         given = self._given[-1] if self._given else math.inf
         if self._left == math.inf:
             return given
-        counted, apart = t + self._left / self.rate, self._every / self.rate
+        counted, spacing = t + self._left / self.rate, self._every / self.rate
         if counted < self.repaired:
-            counted += apart * math.ceil((self.repaired - counted) / apart)
+            counted += spacing * math.ceil((self.repaired - counted) / spacing)
         return min(given, counted)
 
     def loses(self, t: float, dt: float) -> bool:
-        """Whether one of its own losses is due at the end of the `dt` seconds up to `t`."""
+        """Return True if an own loss is due at the end of the `dt` seconds up to `t`."""
         due = bool(self._given) and self._given[-1] <= t
         if due:
             self._given.pop()
         if self._left < math.inf:
             self._left -= self.rate * dt
-            if self._left <= _CLOSE * self._every:
+            if self._left <= _TOLERANCE * self._every:
                 passed = -self._left % self._every
-                now = min(passed, self._every - passed) <= _CLOSE * self._every
+                now = min(passed, self._every - passed) <= _TOLERANCE * self._every
                 self._left = self._every if now else self._every - passed
                 due = due or now
         return due
@@ -109,7 +117,7 @@ class _Flow:
             return
         self.losses.append(t)
         self.law.lose(room)
-        self.repaired = t + self.rtt * (1 - _CLOSE)
+        self.repaired = t + self.rtt * (1 - _TOLERANCE)
         while self._given and self._given[-1] < self.repaired:
             self._given.pop()
 
@@ -122,7 +130,7 @@ class _Flow:
 
 
 class _Link:
-    """The bottleneck in balance: what waits in its queue, and what each flow gets. In segments/s and seconds."""
+    """The bottleneck in balance: the queue and each flow's rate, in segments/s and seconds."""
 
     def __init__(self, path: Bottleneck, flows: Sequence[_Flow]) -> None:
         self._alike = len({flow.base for flow in flows}) == 1
@@ -130,9 +138,9 @@ class _Link:
         self._longest = 0.0 if path.rate is None else 8 * path.queue / path.rate
 
     def share(self, flows: Sequence[_Flow]) -> tuple[float, float]:
-        """Set round trip and rate of each; what is in flight over the BDP, and the share of it that fits.
+        """Set round trip and rate of each flow; return the data in flight over the BDP, and the fraction that fits.
 
-        The delay d solves sum of flight / (base + d) = rate, and is the full queue's when that is less.
+        The delay d solves sum of flight / (base + d) = rate, up to the delay of a full queue.
         """
         demand = sum([flow.law.flight / flow.base for flow in flows])
         delay, room = 0.0, 1.0
@@ -147,14 +155,14 @@ class _Link:
         return demand / self._rate, room
 
     def fits(self, flows: Sequence[_Flow]) -> bool:
-        """Whether path and queue hold what all have in flight."""
+        """Return True if path and queue hold the data in flight of all flows."""
         return sum([flow.law.flight / (flow.base + self._longest) for flow in flows]) <= self._rate
 
     def _delay(self, flows: Sequence[_Flow]) -> float:
         if self._alike:
-            # By a rounding less than nothing where the queue is only just empty.
+            # Rounding can make an almost empty queue negative.
             return max(0.0, sum([flow.law.flight for flow in flows]) / self._rate - flows[0].base)
-        # Newton from below: the sum falls and is convex, so it never steps over the root.
+        # Newton's method from below: the sum falls and is convex, so it never overshoots the root.
         delay = 0.0
         for _ in range(50):
             rates = [flow.law.flight / (flow.base + delay) for flow in flows]
@@ -199,7 +207,7 @@ def _play(link: _Link, flows: list[_Flow], duration: float, step: float, synchro
 
 
 def _overflow(link: _Link, active: list[_Flow], t: float, room: float, synchronised: bool) -> None:
-    """The largest flows lose until the rest fits; all of them when they are `synchronised`."""
+    """Let the largest flows lose until the rest fits, or all flows if `synchronised`."""
     for flow in sorted(active, key=lambda flow: flow.law.flight, reverse=True):
         if not synchronised and link.fits(active):
             return
