@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 
 from tcptutor.backends import ending, secluded, tools
 from tcptutor.backends.agent_events import EventReader, failure, next_event
-from tcptutor.backends.home import Home
+from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
 from tcptutor.base.errors import AgentDied, LabUnavailable, MissingTool
 from tcptutor.run import Environment

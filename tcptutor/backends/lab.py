@@ -17,8 +17,8 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Ready
 
 if TYPE_CHECKING:
-    from tcptutor.backends.choice import ChosenBackend
     from tcptutor.backends.prefetch import PrefetchedRun
+    from tcptutor.backends.selection import ChosenBackend
     from tcptutor.backends.session import Session
 
 _USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
@@ -48,7 +48,7 @@ class Lab:
             LabUnavailable: It cannot run here.
         """
         # Lazy import: the app draws its first frame before it needs a backend.
-        from tcptutor.backends.choice import choose, choose_replay  # noqa: PLC0415
+        from tcptutor.backends.selection import choose, choose_replay  # noqa: PLC0415
 
         try:
             return await self._open(await choose(experiment, self._backend, self._clock))
@@ -127,7 +127,7 @@ class Lab:
         before the session starts (`agent.traps.TRAPS`). Raises LabUnavailable without a lab, LabError or KernelLacks
         when the lab cannot be set up.
         """
-        from tcptutor.backends.choice import choose  # noqa: PLC0415
+        from tcptutor.backends.selection import choose  # noqa: PLC0415
 
         self._discard_prefetched()  # a session takes real time
         choice = await choose(needs or experiment, self._backend, "real")

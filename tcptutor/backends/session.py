@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 
 from tcptutor.backends.agent_events import EventReader, failure
-from tcptutor.backends.home import Home
+from tcptutor.backends.home_folder import Home
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.kernel_state import SessionState

@@ -20,8 +20,8 @@ from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
 from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.fleet import place
-from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.fleet.place import Place
+from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.spec import Experiment
 
 Judged = PageClaim | PageTrial

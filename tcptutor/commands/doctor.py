@@ -7,7 +7,7 @@ import msgspec
 from tcptutor.base.columns import table
 from tcptutor.commands.output import Tone, print_json, print_lines, toned, width
 from tcptutor.install.doctor import diagnose
-from tcptutor.install.report import Finding
+from tcptutor.install.findings import Finding
 
 _TONES: dict[str, Tone] = {"ok": "good", "warn": "doubt", "fail": "bad"}
 _NO_LAB = 3

@@ -12,8 +12,8 @@ from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
 from tcptutor.exchange import plot as runs
 from tcptutor.exchange.sequence import plot_sequence, read_span
-from tcptutor.sweep import plot as sweeps
-from tcptutor.sweep.table import is_sweep, load
+from tcptutor.sweep import figure as sweeps
+from tcptutor.sweep.results_file import is_sweep, load
 
 
 def plot_files(

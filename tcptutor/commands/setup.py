@@ -7,8 +7,8 @@ from pathlib import Path
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.lab import find_lab
 from tcptutor.commands.output import print_lines, warn
-from tcptutor.install.plan import TargetLab
 from tcptutor.install.setup import run_setup
+from tcptutor.install.setup_plan import TargetLab
 
 
 class _Printer:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
-from tcptutor.backends.home import MAX_BYTES
+from tcptutor.backends.home_folder import MAX_BYTES
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.session import Terminal
 from tcptutor.base import units

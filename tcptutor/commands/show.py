@@ -12,7 +12,7 @@ from tcptutor.commands.sweep import document as sweep_document
 from tcptutor.commands.sweep import lines as sweep_lines
 from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
-from tcptutor.sweep.table import is_sweep, load
+from tcptutor.sweep.results_file import is_sweep, load
 
 
 def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:

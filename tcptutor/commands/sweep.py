@@ -26,13 +26,13 @@ from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
-from tcptutor.sweep import page, plot
+from tcptutor.sweep import figure, page_sweep
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
+from tcptutor.sweep.results_file import SUFFIX, Store, SweepTable, define, load
 from tcptutor.sweep.row import Outcome, Row, assign_cell, cell_failure, cell_row, run_row
-from tcptutor.sweep.table import SUFFIX, Store, SweepTable, define, load
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,11 +68,11 @@ def run_sweep(request: SweepRequest) -> int:
         all_cells = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
     else:
         swept = _of_page(request)
-        axes, settings, all_cells = page.axes(swept), swept.settings, page.cells(swept)
+        axes, settings, all_cells = page_sweep.axes(swept), swept.settings, page_sweep.cells(swept)
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     check_regular(path)
     if request.plot is not None:
-        plot.check(axes, request.x, request.y or plot.USUAL, request.group, request.plot)
+        figure.check(axes, request.x, request.y or figure.USUAL, request.group, request.plot)
         replace = request.replace or _is_own_plot(request, path)
         check_targets([request.plot], [path], replace=replace, elsewhere="give another --plot")
     if request.cluster is None:
@@ -104,7 +104,7 @@ def _is_own_plot(request: SweepRequest, path: Path) -> bool:
         done = load(path)
     except TutorError:
         return False
-    return plot.is_drawn(done, request.x, request.plot, request.y or plot.USUAL, request.group)
+    return figure.is_drawn(done, request.x, request.plot, request.y or figure.USUAL, request.group)
 
 
 def _of_page(request: SweepRequest) -> SweepActivity:
@@ -157,7 +157,7 @@ def _fill(request: SweepRequest, store: Store, all_cells: Sequence[Cell], where:
         print_lines(lines(store.table))
         print_lines([f"file  {store.path}"])
     if request.plot is not None and store.table.rows:
-        plot.draw(store.table, request.x, request.plot, request.y or plot.USUAL, request.group)
+        figure.draw(store.table, request.x, request.plot, request.y or figure.USUAL, request.group)
         if not request.as_json:
             print_lines([f"plot  {request.plot}"])
     return _exit_code(store, problem, store.table.definition)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tcptutor.analysis import expect
-from tcptutor.backends.choice import choose
 from tcptutor.backends.guest import sizes
+from tcptutor.backends.selection import choose
 from tcptutor.base.errors import KernelLacks, UsageError
 from tcptutor.spec import Experiment
 

@@ -14,8 +14,8 @@ from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.course.model import Course
 from tcptutor.fleet import place
-from tcptutor.fleet.cache import RunCache, run_into_cache
 from tcptutor.fleet.place import Place
+from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.grading import rerun
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import CourseKey

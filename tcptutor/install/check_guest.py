@@ -10,8 +10,8 @@ from tcptutor.backends.guest import confined
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.base.errors import ImageDamaged, LabUnavailable, MissingTool
-from tcptutor.install import kvm, packages, parts
-from tcptutor.install.report import MEGABYTE, Finding, megabytes, ok, warn
+from tcptutor.install import guest_parts, kvm, packages
+from tcptutor.install.findings import MEGABYTE, Finding, megabytes, ok, warn
 
 _SETUP = "run `tcptutor setup`"
 
@@ -82,16 +82,16 @@ def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
 
     A missing snapshot does not count: it is built on demand.
     """
-    findings = [_part(snapshots, part) for part in parts.TITLES]
+    findings = [_part(snapshots, part) for part in guest_parts.TITLES]
     runnable = not packages.missing_for_guest(building=False)
     return findings, runnable and findings[0].status == "ok"
 
 
 def _part(snapshots: Snapshots, part: str) -> Finding:
-    name = part if part == parts.IMAGE else f"snapshot {part}"
+    name = part if part == guest_parts.IMAGE else f"snapshot {part}"
     note = ""
     try:
-        if part == parts.IMAGE:
+        if part == guest_parts.IMAGE:
             snapshots.image.check(thorough=True)
         else:
             note = _repeatability(snapshots.manifest(part, thorough=True))
@@ -100,7 +100,9 @@ def _part(snapshots: Snapshots, part: str) -> Finding:
         return warn(name, text, remedy or _SETUP)
     except LabUnavailable as error:
         return warn(name, "cannot be checked", str(error))
-    return ok(name, f"{megabytes(parts.size(snapshots, part))} in {parts.file(snapshots, part)}{note}")
+    return ok(
+        name, f"{megabytes(guest_parts.size(snapshots, part))} in {guest_parts.file(snapshots, part)}{note}"
+    )
 
 
 def _repeatability(manifest: Manifest) -> str:
@@ -115,16 +117,16 @@ def _repeatability(manifest: Manifest) -> str:
 
 def check_disk(snapshots: Snapshots) -> Finding:
     """Check that the cache can be written and has room for the missing parts and for runs."""
-    if why := parts.unwritable(snapshots.folder):
+    if why := guest_parts.unwritable(snapshots.folder):
         remedy = "set XDG_CACHE_HOME to a folder that can be written"
         return warn("disk", f"{snapshots.folder} cannot be written: {why}", remedy)
-    free = parts.free(snapshots.folder)
-    needed = parts.room_needed(parts.missing(snapshots, thorough=False)) + 100 * MEGABYTE
+    free = guest_parts.free(snapshots.folder)
+    needed = guest_parts.room_needed(guest_parts.missing(snapshots, thorough=False)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"
     if free < needed:
         return warn(
             "disk",
             f"{text}, {megabytes(needed)} needed",
-            parts.NO_ROOM,
+            guest_parts.NO_ROOM,
         )
     return ok("disk", text)

@@ -6,19 +6,21 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from tcptutor.backends import choice, host
+from tcptutor.backends import host, selection
 from tcptutor.base.errors import LabUnavailable
-from tcptutor.install import limits, packages
-from tcptutor.install.limits import Limit
+from tcptutor.install import namespace_limits, packages
+from tcptutor.install.findings import Finding, ok, warn
+from tcptutor.install.namespace_limits import Limit
 from tcptutor.install.packages import MissingPackage
-from tcptutor.install.report import Finding, ok, warn
 from tcptutor.install.system import System
 from tcptutor.run import Environment
 
 _NEEDED = ("netem", "tbf", "reno", "cubic")
 """Kernel features that most experiments need."""
 
-_WANTED = tuple(name for name in (*choice.COURSE_QDISCS, *choice.COURSE_ALGORITHMS) if name not in _NEEDED)
+_WANTED = tuple(
+    name for name in (*selection.COURSE_QDISCS, *selection.COURSE_ALGORITHMS) if name not in _NEEDED
+)
 """Kernel features that some experiments need; without them every page runs in the guest."""
 
 
@@ -65,7 +67,7 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
     except LabUnavailable:
         words, error = [], host.refusal(["unshare", "--user", "--map-root-user", "--net", "true"])
     works = bool(words) and not error
-    known = [limit_finding(limit, works) for limit in limits.recognize(contents)]
+    known = [limit_finding(limit, works) for limit in namespace_limits.recognize(contents)]
     if works:
         how = "as root" if os.geteuid() == 0 else "as an ordinary user"
         return [ok("namespaces", how), *known]
@@ -99,7 +101,7 @@ def check_programs(lacking: list[MissingPackage]) -> list[Finding]:
 
 def probe_kernel() -> tuple[Environment | None, str]:
     """Probe this machine's kernel; return its environment, or None and the reason."""
-    return asyncio.run(choice.host_environment(fresh=True))
+    return asyncio.run(selection.host_environment(fresh=True))
 
 
 def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Finding, bool]:
@@ -118,4 +120,4 @@ def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Fi
     # The package is missing in a container on another system's kernel, or for a custom kernel.
     if "ubuntu" in system.family and packages.known(more):
         remedy += f"; or install them: sudo apt-get install {more}"
-    return warn("host kernel", f"{text}; no {choice.abbreviate(lacking)}", remedy), usable
+    return warn("host kernel", f"{text}; no {selection.abbreviate(lacking)}", remedy), usable

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from tcptutor.install.encoding import locale_encoding
-from tcptutor.install.report import Finding, ok, warn
+from tcptutor.install.findings import Finding, ok, warn
 
 _SMALLEST = (80, 24)
 _WIDE = 100

@@ -10,13 +10,13 @@ from tcptutor.install import (
     check_guest,
     check_host,
     check_terminal,
+    guest_parts,
     kvm,
-    limits,
+    namespace_limits,
     packages,
-    parts,
     system,
 )
-from tcptutor.install.report import Finding, fail, ok, warn
+from tcptutor.install.findings import Finding, fail, ok, warn
 
 
 class Diagnosis(NamedTuple):
@@ -40,14 +40,14 @@ def diagnose() -> Diagnosis:
     here = system.here()
     environment, why = check_host.probe_kernel()
     kernel, host = check_host.check_kernel(here, environment, why)
-    guest_lines, guest = check_guest.check(parts.snapshots_here())
+    guest_lines, guest = check_guest.check(guest_parts.snapshots_here())
     # A kernel that could not be probed gets the benefit of the doubt.
     netem = environment is None or "netem" in environment.qdiscs
     findings = [
         check_host.check_system(here),
         *check_host.check_wsl(here.wsl, netem, kvm.DEVICE.exists()),
         *check_host.check_programs(packages.missing()),
-        *check_host.check_namespaces(limits.read()),
+        *check_host.check_namespaces(namespace_limits.read()),
         kernel,
         *guest_lines,
         *check_terminal.check_terminal(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from tcptutor.install import parts, plan
+from tcptutor.install import guest_parts, setup_plan
 
 
 def is_ready() -> bool:
     """Check whether all packages and all parts of the guest are installed."""
-    return not any(plan.make_plan(parts.snapshots_here(), again=False, thorough=False))
+    return not any(setup_plan.make_plan(guest_parts.snapshots_here(), again=False, thorough=False))
 
 
 if __name__ == "__main__":

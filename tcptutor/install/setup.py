@@ -13,9 +13,9 @@ from tcptutor.backends.guest import lab_file, leftovers
 from tcptutor.backends.guest.image import WAITING
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
-from tcptutor.install import packages, parts, plan
-from tcptutor.install.plan import ANY_LAB, Plan, TargetLab
-from tcptutor.install.report import bars, megabytes
+from tcptutor.install import guest_parts, packages, setup_plan
+from tcptutor.install.findings import bars, megabytes
+from tcptutor.install.setup_plan import ANY_LAB, Plan, TargetLab
 from tcptutor.install.verify import verify
 from tcptutor.run import lab_parts
 
@@ -74,7 +74,7 @@ class _Setup:
 
     def __init__(self, tell: SetupDialog, assume_yes: bool, again: bool, target: TargetLab) -> None:
         self._tell, self._assume_yes, self._again, self._target = tell, assume_yes, again, target
-        self._snapshots = parts.snapshots_here()
+        self._snapshots = guest_parts.snapshots_here()
         self._code = 0
 
     def run(self) -> int:
@@ -85,10 +85,10 @@ class _Setup:
             if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of an interrupted setup")
             self._install_packed_image()
-            work = plan.make_plan(self._snapshots, self._again, target=self._target)
-            self._say(*plan.describe_present_parts(work, self._snapshots))
+            work = setup_plan.make_plan(self._snapshots, self._again, target=self._target)
+            self._say(*setup_plan.describe_present_parts(work, self._snapshots))
             if work.packages or work.parts:
-                self._say(*plan.describe_work(work))
+                self._say(*setup_plan.describe_work(work))
                 self._ask()
             if work.packages:
                 self._install(work)
@@ -156,7 +156,7 @@ class _Setup:
             line = packages.install_command(work.names)
             self._say(f"the packages need an administrator; run as root: {line}")
             return
-        count = plan.count_with_name(work.packages, "package")
+        count = setup_plan.count_with_name(work.packages, "package")
         self._say(f"installing {count} with apt-get ...")
         began = time.monotonic()
         try:
@@ -167,7 +167,7 @@ class _Setup:
             self._say(f"installed {count} in {time.monotonic() - began:.0f} s")
 
     def _build(self, missing: list[str]) -> None:
-        if lacking := packages.missing_for_guest(building=parts.IMAGE in missing):
+        if lacking := packages.missing_for_guest(building=guest_parts.IMAGE in missing):
             names = ", ".join(package.name for package in lacking)
             self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
             return
@@ -175,13 +175,15 @@ class _Setup:
         began = time.monotonic()
         try:
             with bars(self._tell.say) as bar:
-                parts.build(self._snapshots, missing, bar, self._target.versions)
+                guest_parts.build(self._snapshots, missing, bar, self._target.versions)
         except TutorError as error:
             self._fail(error)
             return
         for part in missing:
-            size = megabytes(parts.size(self._snapshots, part))
-            self._say(f"built {parts.TITLES[part]}: {size} in {parts.file(self._snapshots, part)}")
+            size = megabytes(guest_parts.size(self._snapshots, part))
+            self._say(
+                f"built {guest_parts.TITLES[part]}: {size} in {guest_parts.file(self._snapshots, part)}"
+            )
         self._say(f"built in {time.monotonic() - began:.0f} s")
 
     def _verify(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tcptutor import course
-from tcptutor.backends import choice
-from tcptutor.backends.choice import COURSE_ALGORITHMS, COURSE_QDISCS, ChosenBackend, choose
+from tcptutor.backends import selection
 from tcptutor.backends.replay import ReplayBackend
+from tcptutor.backends.selection import COURSE_ALGORITHMS, COURSE_QDISCS, ChosenBackend, choose
 from tcptutor.base.errors import KernelLacks, LabUnavailable, TutorError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -39,8 +39,8 @@ class Machine:
 @pytest.fixture(name="machine")
 def _machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr(choice, "host_environment", machine.host_environment)
-    monkeypatch.setattr(choice, "_guest", machine.guest)
+    monkeypatch.setattr(selection, "host_environment", machine.host_environment)
+    monkeypatch.setattr(selection, "_guest", machine.guest)
     return machine
 
 

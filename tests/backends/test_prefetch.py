@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends import prefetch
-from tcptutor.backends.choice import ChosenBackend
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.prefetch import PrefetchedRun
+from tcptutor.backends.selection import ChosenBackend
 from tcptutor.base.errors import LabError
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment, Flows

@@ -11,14 +11,14 @@ import pytest
 
 from tcptutor import course
 from tcptutor.analysis import report
-from tcptutor.backends import choice, replay
+from tcptutor.backends import replay, selection
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend
 from tcptutor.base.errors import ImageDamaged, LabUnavailable
 from tcptutor.run import load
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page import page_cell
+from tcptutor.sweep.page_sweep import page_cell
 from tcptutor.wire.protocol import Ready, Samples
 from tests import recorded
 from tests.backends.play import play
@@ -88,7 +88,7 @@ async def test_where_neither_kernel_nor_guest_can_run_it_is_replayed_with_both_r
     def no_guest(*_: object) -> None:
         raise ImageDamaged("the guest image is not built yet: run `tcptutor setup`")
 
-    monkeypatch.setattr(choice, "host_environment", no_host)
+    monkeypatch.setattr(selection, "host_environment", no_host)
     monkeypatch.setattr("tcptutor.backends.guest.image.Image.check", no_guest)
     monkeypatch.setattr(replay, "SPEED", 1000)
     lab = Lab()

@@ -21,7 +21,7 @@ from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.model import Course, Step
 from tcptutor.fleet import place
-from tcptutor.fleet.cache import RunCache, run_into_cache
+from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.spec import Experiment

@@ -23,7 +23,7 @@ from tcptutor.course import Module, Step, load
 from tcptutor.fleet import place, pool
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page import order_by_first_point
+from tcptutor.sweep.page_sweep import order_by_first_point
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/pages.md"

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from tcptutor.commands.group import main
 from tcptutor.run import load
-from tcptutor.sweep.table import Store
-from tcptutor.sweep.table import load as load_sweep
+from tcptutor.sweep.results_file import Store
+from tcptutor.sweep.results_file import load as load_sweep
 from tests.cli.places import FOUR
 from tests.exchange.places import FILES, ROOT
 from tests.sweep.made import table_of

@@ -9,7 +9,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.commands.claims import ClaimCheck
 from tcptutor.course.page_selection import pages
-from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet.run_cache import RunCache
 
 CLAIMS = list(page_claims(places.lessons(), pages(places.lessons())))
 PAGES = list(dict.fromkeys(each.page for each in CLAIMS if each.runs))

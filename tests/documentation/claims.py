@@ -16,7 +16,7 @@ from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.base import places
 from tcptutor.commands.claims import ClaimResult, ClaimRuns
 from tcptutor.course.page_selection import pages
-from tcptutor.fleet.cache import RunCache
+from tcptutor.fleet.run_cache import RunCache
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/claims.md"
 COLUMNS = "| claim | of | measured, a value a seed | |"

@@ -16,7 +16,7 @@ from tcptutor import run, spec
 from tcptutor.base.errors import TutorError
 from tcptutor.exchange import export, plot
 from tcptutor.runs.store import RunStore
-from tcptutor.sweep.table import Store
+from tcptutor.sweep.results_file import Store
 from tests.sweep.made import definition_of
 
 

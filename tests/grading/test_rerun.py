@@ -215,7 +215,7 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
     path = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
     found = _grade(path)
     (id,) = rerun.marked_runs(found)
-    monkeypatch.setattr("tcptutor.fleet.cache.sizes.size", lacks)
+    monkeypatch.setattr("tcptutor.fleet.run_cache.sizes.size", lacks)
     (again,) = _repeated(Reruns(rerun.marked_runs, course(), 1), path, GradedFile("ada", found))
     assert again.grade is not None
     assert again.grade.total == found.total

@@ -16,7 +16,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.digests import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import ImageDamaged
-from tcptutor.install import check_guest, parts
+from tcptutor.install import check_guest, guest_parts
 from tests import leftovers, patience
 from tests.install.conftest import Cache
 
@@ -95,7 +95,7 @@ def _told(cache: Cache, name: str) -> None:
     assert finding.status == "warn"
     assert "\n" not in finding.text
     assert "tcptutor setup" in finding.remedy
-    assert not parts._valid(Snapshots(), _part(name), thorough=True)
+    assert not guest_parts._valid(Snapshots(), _part(name), thorough=True)
     assert time.monotonic() - began < patience.seconds(8)
 
 

@@ -17,7 +17,7 @@ from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.exchange import drawing
-from tcptutor.install import check_guest, doctor, kvm, parts, system
+from tcptutor.install import check_guest, doctor, guest_parts, kvm, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -147,8 +147,8 @@ def test_what_forbids_namespaces_is_named(
     file.parent.mkdir(parents=True)
     file.write_text(f"{value}\n")
     look = (
-        "import sys; from pathlib import Path; from tcptutor.install import check_host, limits\n"
-        "print(check_host.check_namespaces(limits.read(Path(sys.argv[1]))))"
+        "import sys; from pathlib import Path; from tcptutor.install import check_host, namespace_limits\n"
+        "print(check_host.check_namespaces(namespace_limits.read(Path(sys.argv[1]))))"
     )
     done = run(
         [*NOBODY, TCPTUTOR[0], "-c", look, tmp_path / "machine"], PATH=programs(tmp_path / "bin", "unshare")
@@ -230,7 +230,7 @@ def test_the_machine_says_which_qemu_it_needs(
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(tools, "PATH", "")
-    findings, runnable = check_guest.check(parts.snapshots_here())
+    findings, runnable = check_guest.check(guest_parts.snapshots_here())
     assert not runnable
     assert (findings[0].name, findings[0].status, findings[0].text) == ("qemu", "warn", text)
     assert remedy in findings[0].remedy

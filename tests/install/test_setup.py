@@ -206,7 +206,7 @@ from pathlib import Path
 from tcptutor.backends.guest import leftovers as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import SetupError
-from tcptutor.install import parts
+from tcptutor.install import guest_parts
 
 snapshots = Snapshots()
 
@@ -220,7 +220,7 @@ def bar(part):
         return lambda share, text: None
 
 try:
-    parts.build(snapshots, ["virtual"], bar)
+    guest_parts.build(snapshots, ["virtual"], bar)
 except SetupError as error:
     print(error)
 """

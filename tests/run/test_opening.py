@@ -16,7 +16,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.exchange import import_runs, importing
 from tcptutor.run import files as run_files
 from tcptutor.run import load
-from tcptutor.sweep import table
+from tcptutor.sweep import results_file
 
 KIND = files.FileKind(
     name="test file",
@@ -62,7 +62,7 @@ def test_every_reader_has_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for module, name, read in (
         (run_files, "_RUN", load),
         (importing, "_FOREIGN", import_runs),
-        (table, "_SWEEP", table.load),
+        (results_file, "_SWEEP", results_file.load),
     ):
         kind = getattr(module, name)
         assert kind.most <= 1 << 30

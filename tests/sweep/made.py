@@ -9,8 +9,8 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.sweep import grid
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.results_file import SweepTable, define
 from tcptutor.sweep.row import Row, RowPrediction
-from tcptutor.sweep.table import SweepTable, define
 
 NAME = "parallel-streams/random-loss"
 SHORT = ["--set", "duration=1s", "--set", "warmup=0s", "--set", "rate=5Mbit/s"]

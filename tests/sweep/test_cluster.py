@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.sweep.table import load
+from tcptutor.sweep.results_file import load
 from tests import leftovers, patience
 from tests.command import COMMAND, here
 from tests.command import process as tcptutor

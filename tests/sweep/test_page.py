@@ -14,7 +14,7 @@ from tcptutor.commands.sweep import SweepRequest, run_sweep
 from tcptutor.course import load, read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.run import load as load_run
-from tcptutor.sweep import page
+from tcptutor.sweep import page_sweep
 from tests.course.conftest import EXAMPLES
 from tests.recorded import cells, sweeps
 from tests.ui.fakes import swept
@@ -48,7 +48,7 @@ def test_without_a_grid_the_command_says_which_pages_have_one() -> None:
 
 
 def test_the_page_s_formula_leads_until_the_link_binds() -> None:
-    lead, *others = page.models(example())
+    lead, *others = page_sweep.models(example())
     assert (lead.name, lead.kind) == ("receiver's window", "formula")
     # 5000 bytes in 40 ms, then what the link carries.
     assert lead.values[0] == pytest.approx(1e6, rel=0.45)
@@ -59,7 +59,7 @@ def test_the_page_s_formula_leads_until_the_link_binds() -> None:
 
 def test_other_measures_have_the_models_that_speak_of_them() -> None:
     def kinds(measure: str) -> list[str]:
-        return [line.name for line in page.models(msgspec.structs.replace(example(), measure=measure))]
+        return [line.name for line in page_sweep.models(msgspec.structs.replace(example(), measure=measure))]
 
     assert kinds("jain") == ["models"]
     assert kinds("rtt") == ["models", "no queue"]
@@ -78,12 +78,12 @@ def test_other_measures_have_the_models_that_speak_of_them() -> None:
 )
 def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, within: float) -> None:
     sweep = sweeps()[name]
-    lead, *_ = page.models(sweep)
+    lead, *_ = page_sweep.models(sweep)
     assert lead.kind == "formula"
     for file, (at, _) in cells(sweep).items():
         expected = lead.values[at]
         run = load_run(replay.recordings_folder() / name / f"{file}.tcprun")
-        figure = page.page_cell(sweep, at, run).figure
+        figure = page_sweep.page_cell(sweep, at, run).figure
         chance = 1e-4
         if sweep.measure == "loss-rate":  # three standard deviations of as many losses as are expected
             sent = sum(row.segs_out for row in {row.flow: row for row in run.samples}.values())
@@ -93,17 +93,17 @@ def test_the_models_of_rtt_and_loss_are_near_to_what_was_recorded(name: str, wit
 
 def test_the_run_with_the_fewest_segments_comes_first_and_the_others_stay_in_their_order() -> None:
     todo = list(example().cells())
-    order = [at for at, _ in page.order_by_first_point(todo[::-1])]
+    order = [at for at, _ in page_sweep.order_by_first_point(todo[::-1])]
     assert order == [0, 5, 4, 3, 2, 1], "the smallest window carries the least"
-    assert page.order_by_first_point([]) == []
+    assert page_sweep.order_by_first_point([]) == []
 
 
 def test_a_run_is_found_at_its_value_whatever_its_seed() -> None:
     sweep = example()
-    assert [page.axis_index(sweep, run.experiment) for run in swept()] == [0, 1, 2, 3, 4, 5]
+    assert [page_sweep.axis_index(sweep, run.experiment) for run in swept()] == [0, 1, 2, 3, 4, 5]
     other = msgspec.structs.replace(swept()[2].experiment, seed=77)
-    assert page.axis_index(sweep, other) == 2
-    assert page.axis_index(sweep, msgspec.structs.replace(other, pairs=2)) is None
+    assert page_sweep.axis_index(sweep, other) == 2
+    assert page_sweep.axis_index(sweep, msgspec.structs.replace(other, pairs=2)) is None
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_a_run_is_found_at_its_value_whatever_its_seed() -> None:
 )
 def test_each_measure_is_a_number_of_the_run(measure: str, low: float, high: float) -> None:
     sweep = msgspec.structs.replace(example(), measure=measure)
-    figure = page.page_cell(sweep, 2, swept()[2]).figure
+    figure = page_sweep.page_cell(sweep, 2, swept()[2]).figure
     assert figure is not None
     assert low <= figure <= high

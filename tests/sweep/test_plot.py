@@ -13,8 +13,8 @@ import pytest
 
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.show import show_run
-from tcptutor.sweep import plot
-from tcptutor.sweep.table import Store, SweepTable, load
+from tcptutor.sweep import figure
+from tcptutor.sweep.results_file import Store, SweepTable, load
 from tests.sweep.made import definition_of, table_of
 
 GRID = ["loss=0.01%..1%/x3", "rtt=10ms,50ms", "seed=1..4/4"]
@@ -26,7 +26,7 @@ def _texts(path: Path) -> set[str]:
 
 def test_an_svg_names_axes_units_lines_and_the_model(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "out.svg"
-    plot.draw(table_of(GRID), "loss", path)
+    figure.draw(table_of(GRID), "loss", path)
     texts = _texts(path)
     assert {"loss, %", "throughput, Mbit/s; bars: 95% confidence", "binding model"} <= texts
     assert {"delay 10ms", "delay 50ms"} <= texts
@@ -46,34 +46,34 @@ def test_an_svg_names_axes_units_lines_and_the_model(tmp_path: Path) -> None:
 def test_sizes_stand_in_the_unit_they_were_written_in(
     tmp_path: Path, grid: str, label: str, ticks: set[str]
 ) -> None:
-    plot.draw(table_of([grid]), None, tmp_path / "out.svg")
+    figure.draw(table_of([grid]), None, tmp_path / "out.svg")
     assert {label, *ticks} <= _texts(tmp_path / "out.svg")
 
 
 def test_the_same_table_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        plot.draw(table_of(GRID), "loss", tmp_path / name)
+        figure.draw(table_of(GRID), "loss", tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["out.pdf", "out.png"])
 def test_the_other_formats(tmp_path: Path, name: str) -> None:
-    plot.draw(table_of(GRID), "rtt", tmp_path / name, group="loss")
+    figure.draw(table_of(GRID), "rtt", tmp_path / name, group="loss")
     assert (tmp_path / name).read_bytes()[:4] in (b"%PDF", b"\x89PNG")
 
 
-@pytest.mark.parametrize("y", plot.QUANTITIES)
+@pytest.mark.parametrize("y", figure.QUANTITIES)
 def test_every_quantity_can_be_drawn_or_says_why_not(tmp_path: Path, y: str) -> None:
     if y == "completion":
         with pytest.raises(TutorError, match="no cell of this sweep has a result for completion"):
-            plot.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
+            figure.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
         return
-    plot.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
+    figure.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
     assert ("binding model" in _texts(tmp_path / "out.svg")) == (y == "throughput")
 
 
 def test_names_stand_side_by_side(tmp_path: Path) -> None:
-    plot.draw(table_of(["algorithm=reno,cubic"]), None, tmp_path / "out.svg")
+    figure.draw(table_of(["algorithm=reno,cubic"]), None, tmp_path / "out.svg")
     assert {"reno", "cubic", "algorithm", "measured"} <= _texts(tmp_path / "out.svg")
 
 
@@ -88,13 +88,13 @@ def test_names_stand_side_by_side(tmp_path: Path) -> None:
     ],
 )
 def test_an_axis_is_logarithmic_where_the_grid_is_geometric(values: list[float], geometric: bool) -> None:
-    assert plot.is_geometric(values) == geometric
+    assert figure.is_geometric(values) == geometric
 
 
 def test_a_part_of_a_sweep_is_drawn_and_says_so(tmp_path: Path) -> None:
     table = table_of(GRID)
     del table.rows[0], table.rows[1]
-    plot.draw(table, "loss", tmp_path / "out.svg")
+    figure.draw(table, "loss", tmp_path / "out.svg")
     assert any("2 of 24 cells are missing" in text for text in _texts(tmp_path / "out.svg"))
 
 
@@ -109,16 +109,16 @@ def test_a_part_of_a_sweep_is_drawn_and_says_so(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_drawn(tmp_path: Path, how: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        plot.draw(table_of(GRID), path=tmp_path / "out.svg", **how)  # type: ignore[arg-type]
+        figure.draw(table_of(GRID), path=tmp_path / "out.svg", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "out.svg").exists()
 
 
 def test_an_empty_table_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TutorError, match="finish its sweep"):
-        plot.draw(SweepTable(definition_of(*GRID)), "loss", tmp_path / "out.svg")
+        figure.draw(SweepTable(definition_of(*GRID)), "loss", tmp_path / "out.svg")
     (tmp_path / "file").touch()
     with pytest.raises(TutorError, match="cannot write"):
-        plot.draw(table_of(GRID), "loss", tmp_path / "file" / "out.svg")
+        figure.draw(table_of(GRID), "loss", tmp_path / "file" / "out.svg")
     with pytest.raises(TutorError):
         load(tmp_path / "file")
 
@@ -129,10 +129,10 @@ import sys
 sys.modules["matplotlib"] = None
 from pathlib import Path
 from tcptutor.base.errors import TutorError
-from tcptutor.sweep import plot
+from tcptutor.sweep import figure
 from tests.sweep.made import table_of
 try:
-    plot.draw(table_of(["loss=0.1%,1%"]), "loss", Path({str(tmp_path / "x.svg")!r}))
+    figure.draw(table_of(["loss=0.1%,1%"]), "loss", Path({str(tmp_path / "x.svg")!r}))
 except TutorError as error:
     print(error)
 """
@@ -148,17 +148,17 @@ def doubted(texts: list[str]) -> SweepTable:
 
 
 def test_a_suspect_point_is_hollow_and_named(tmp_path: Path) -> None:
-    plot.draw(table_of(GRID), "loss", tmp_path / "sound.svg")
-    plot.draw(doubted(GRID), "loss", tmp_path / "doubted.svg")
+    figure.draw(table_of(GRID), "loss", tmp_path / "sound.svg")
+    figure.draw(doubted(GRID), "loss", tmp_path / "doubted.svg")
     assert "suspect" not in _texts(tmp_path / "sound.svg")
     assert "suspect" in _texts(tmp_path / "doubted.svg")
     assert "fill: #ffffff; stroke: #8c96a0" in (tmp_path / "doubted.svg").read_text()
 
 
 def test_a_size_is_in_the_unit_in_which_it_was_asked_for(tmp_path: Path) -> None:
-    plot.draw(table_of(["queue=0.1BDP..1BDP/x4"]), None, tmp_path / "bdp.svg")
+    figure.draw(table_of(["queue=0.1BDP..1BDP/x4"]), None, tmp_path / "bdp.svg")
     assert {"queue, BDP", "0.1", "1"} <= _texts(tmp_path / "bdp.svg")
-    plot.draw(table_of(["queue=50kB,0.1MB"]), None, tmp_path / "mixed.svg")
+    figure.draw(table_of(["queue=50kB,0.1MB"]), None, tmp_path / "mixed.svg")
     assert {"queue, kB", "50", "100"} <= _texts(tmp_path / "mixed.svg")
 
 

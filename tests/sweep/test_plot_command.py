@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.sweep.table import Store
+from tcptutor.sweep.results_file import Store
 from tests.command import here as tcptutor
 from tests.sweep.made import cells_of, definition_of, row_of
 

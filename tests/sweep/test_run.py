@@ -14,7 +14,7 @@ import pytest
 
 from tcptutor import run as run_file
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.sweep.table import load
+from tcptutor.sweep.results_file import load
 from tests import leftovers, patience
 from tests.command import COMMAND, here
 from tests.command import process as tcptutor

@@ -13,8 +13,8 @@ import pytest
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.commands.sweep import lines
+from tcptutor.sweep.results_file import Store, load
 from tcptutor.sweep.row import CellFailure
-from tcptutor.sweep.table import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of, table_of
 
 AXIS = "loss=0.1%,1%,2%"
@@ -126,7 +126,7 @@ def test_a_failure_is_kept_until_the_cell_has_a_row(file: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from tcptutor.sweep.table import Store
+from tcptutor.sweep.results_file import Store
 from tests.sweep.made import definition_of
 store = Store(Path(sys.argv[1]), definition_of(sys.argv[2]))
 print("held", flush=True)
@@ -157,7 +157,7 @@ exec {python} - <<'END'
 from pathlib import Path
 from tcptutor.commands.sweep import lines
 from tcptutor.base.errors import TutorError
-from tcptutor.sweep.table import Store, load
+from tcptutor.sweep.results_file import Store, load
 from tests.sweep.made import cells_of, definition_of, row_of
 path, axis = Path("{folder}/x.tcpsweep"), "loss=1%..30%/200"
 cells, kept = cells_of(axis), 0

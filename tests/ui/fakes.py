@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-from tcptutor.backends.home import Home
+from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
 from tcptutor.base import places
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError

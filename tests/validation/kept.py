@@ -12,11 +12,11 @@ import msgspec
 
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.sweep import table
+from tcptutor.sweep import results_file
 from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.results_file import Store
 from tcptutor.sweep.row import Row, cell_row
-from tcptutor.sweep.table import Store
 from tests.validation.plan import Study, studies
 
 RESULTS = Path(__file__).parent / "results"
@@ -56,7 +56,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_of(study: Study) -> Path:
-    return RESULTS / f"{study.name}{table.SUFFIX}"
+    return RESULTS / f"{study.name}{results_file.SUFFIX}"
 
 
 def open_store(study: Study, path: Path) -> Store:
@@ -73,7 +73,7 @@ def open_store(study: Study, path: Path) -> Store:
         cells=len(study.points),
         digest=hashlib.sha256(plan.encode()).hexdigest()[:16],
     )
-    if path.exists() and table.load(path).definition != definition:
+    if path.exists() and results_file.load(path).definition != definition:
         found = _rows(study, path)
         path.unlink()
         store = Store(path, definition)
@@ -85,7 +85,7 @@ def open_store(study: Study, path: Path) -> Store:
 
 def _rows(study: Study, path: Path) -> dict[int, Row]:
     """What is kept of the plan as it is now, by a cell's place in it."""
-    kept = {(str(one.point), one.seed): one for one in table.load(path).rows.values()}
+    kept = {(str(one.point), one.seed): one for one in results_file.load(path).rows.values()}
     cells = ((cell.index, kept.get((str(cell.point), cell.experiment.seed))) for cell in study.cells())
     return {index: row for index, row in cells if row is not None}
 

@@ -26,9 +26,9 @@ from tcptutor.journal.drafts import Drafts
 from tcptutor.journal.events import export_events, read_events
 from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
-from tcptutor.sweep import plot
+from tcptutor.sweep import figure
 from tcptutor.sweep.grid import cells, read_axes
-from tcptutor.sweep.table import Store, load
+from tcptutor.sweep.results_file import Store, load
 from tests.fuzz.reader import Reader
 from tests.sweep.made import NAME, cells_of, definition_of, row_of
 
@@ -53,7 +53,7 @@ def _sweep(path: Path) -> None:
         assert is_printable(line), "a line of a sweep is not printable"
     assert is_printable(json.dumps(document(table, str(path)), allow_nan=False))
     x = table.definition.axes[0].name if table.definition.axes else None
-    plot.draw(table, x, path.with_suffix(".svg"))
+    figure.draw(table, x, path.with_suffix(".svg"))
 
 
 def _tame(whole: msgspec.Struct) -> bool:

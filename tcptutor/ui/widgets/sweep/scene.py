@@ -12,7 +12,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.curve import expected_knee, knee
 from tcptutor.course.measures import MEASURES
 from tcptutor.sweep.confidence import Summary
-from tcptutor.sweep.page import CurveLine, summaries
+from tcptutor.sweep.page_sweep import CurveLine, summaries
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up
 

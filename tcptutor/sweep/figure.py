@@ -17,7 +17,7 @@ from tcptutor.exchange.plot import COLOURS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
-from tcptutor.sweep.table import SweepTable
+from tcptutor.sweep.results_file import SweepTable
 
 USUAL = "throughput"
 """Default quantity."""

@@ -11,9 +11,9 @@ import msgspec
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
-from tcptutor.install import packages, parts
+from tcptutor.install import guest_parts, packages
+from tcptutor.install.findings import megabytes
 from tcptutor.install.packages import MissingPackage
-from tcptutor.install.report import megabytes
 from tcptutor.run import lab_parts
 
 
@@ -74,9 +74,11 @@ def make_plan(
     """
     if snapshots is None:
         return Plan(packages.missing(), [])
-    missing = parts.missing(snapshots, again or not target.has_same_image_as(snapshots), thorough=thorough)
+    missing = guest_parts.missing(
+        snapshots, again or not target.has_same_image_as(snapshots), thorough=thorough
+    )
     if target.file is not None:  # its image is installed before the parts are built
-        missing = [part for part in missing if part != parts.IMAGE]
+        missing = [part for part in missing if part != guest_parts.IMAGE]
     return Plan(packages.missing(building=target.file is None), missing)
 
 
@@ -85,9 +87,9 @@ def describe_present_parts(plan: Plan, snapshots: Snapshots | None) -> Iterator[
     if snapshots is None:
         yield "there is no guest for this machine's architecture: the lab will run on its own kernel"
         return
-    for part, title in parts.TITLES.items():
+    for part, title in guest_parts.TITLES.items():
         if part not in plan.parts:
-            yield f"already there: {title}, {megabytes(parts.size(snapshots, part))}"
+            yield f"already there: {title}, {megabytes(guest_parts.size(snapshots, part))}"
 
 
 def describe_work(plan: Plan) -> Iterator[str]:
@@ -99,10 +101,10 @@ def describe_work(plan: Plan) -> Iterator[str]:
     for package in plan.packages:
         yield f"    {package.name:<24}{package.reason}"
     for part in plan.parts:
-        content = "a small Debian system" if part == parts.IMAGE else "the booted guest, ready to run"
-        yield f"  build   {parts.TITLES[part]:<24}{content}, about {parts.expected_size(part)} MB"
+        content = "a small Debian system" if part == guest_parts.IMAGE else "the booted guest, ready to run"
+        yield f"  build   {guest_parts.TITLES[part]:<24}{content}, about {guest_parts.expected_size(part)} MB"
     if plan.parts:
-        minutes = max(1, round(parts.expected_seconds(plan.parts) / 60))
+        minutes = max(1, round(guest_parts.expected_seconds(plan.parts) / 60))
         yield f"  in      {places.cache()}, in about {minutes} minute{'s' * (minutes > 1)}"
 
 

@@ -16,7 +16,7 @@ from tcptutor.backends.guest.image import ELSEWHERE
 from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base.errors import LabUnavailable, SetupError
-from tcptutor.install.report import MEGABYTE, megabytes
+from tcptutor.install.findings import MEGABYTE, megabytes
 
 IMAGE = "image"
 TITLES = {IMAGE: "guest image", **{clock: f"snapshot, {clock} clock" for clock in CLOCKS}}
