@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
     packages: list[MissingPackage]
     parts: list[str]
-    """Parts of the guest to build, keys of `parts.TITLES`."""
+    """Parts of the guest to build, keys of `guest_parts.TITLES`."""
 
     @property
     def names(self) -> list[str]:

@@ -84,7 +84,7 @@ def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: st
     x = check(table.definition.axes, x, y, group, path)
     drawn = [point for point in points(table.sorted_rows()) if QUANTITIES[y] in point.measured]
     if not drawn:
-        raise TutorError(f"no cell of this sweep has a result for {y}: run it to its end")
+        raise TutorError(f"no cell of this sweep has a result for {y}: finish the sweep")
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -114,7 +114,7 @@ def test_what_cannot_be_drawn(tmp_path: Path, how: dict[str, str], says: str) ->
 
 
 def test_an_empty_table_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(TutorError, match="finish its sweep"):
+    with pytest.raises(TutorError, match="finish the sweep"):
         figure.draw(SweepTable(definition_of(*GRID)), "loss", tmp_path / "out.svg")
     (tmp_path / "file").touch()
     with pytest.raises(TutorError, match="cannot write"):
