@@ -25,7 +25,7 @@ def export_runs(
             raise UsageError("standard output takes one run: use a folder with -o for several")
         run, path = opened[0]
         if kind == "pcapng":
-            names = export.interfaces_of(path)
+            names = export.captured_interfaces(path)
             if len(names) > 1:
                 raise UsageError(
                     f"standard output takes one interface, and the run has {', '.join(names)}: use a file with -o"
@@ -43,7 +43,7 @@ def export_runs(
     planned = [
         file
         for (run, path), place in zip(opened, places, strict=True)
-        for file in export.exported(run, path, kind, place)
+        for file in export.export_files(run, path, kind, place)
     ]
     read = [each for _, path in opened for each in (path, packets.file_of(path))]
     check_targets([file.path for file in planned], read, replace=replace)

@@ -17,7 +17,7 @@ from tcptutor.base.columns import table
 from tcptutor.base.errors import LabUnavailable, TutorError, UsageError
 from tcptutor.commands.output import print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.exchange import kept_runs, open_run
+from tcptutor.exchange import open_run, saved_runs
 from tcptutor.run import Environment, lab_parts, load
 
 _MAX_VALUE = 100
@@ -96,7 +96,7 @@ def find_lab(name: str) -> Mapping[str, str]:
         parts = _local_lab("virtual")
         if lab_parts.fingerprint(parts) == name:
             return parts
-    for path in kept_runs(warn):
+    for path in saved_runs(warn):
         try:
             parts = load(path).environment.lab
         except TutorError:

@@ -11,7 +11,7 @@ from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
 from tcptutor.exchange import plot as runs
-from tcptutor.exchange.sequence import plot_sequence, read_span
+from tcptutor.exchange.sequence import parse_span, plot_sequence
 from tcptutor.sweep import figure as sweeps
 from tcptutor.sweep.results_file import is_sweep, load
 
@@ -51,7 +51,7 @@ def plot_files(
             raise UsageError(f"a sequence graph shows one run, not {len(names)}: name one")
         run, path = open_run(names[0], warn)
         check_targets([output], [path], replace=replace)
-        plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else read_span(span))
+        plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else parse_span(span))
         print_files([output], as_json)
         return 0
     if flow is not None or span is not None:

@@ -65,7 +65,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     pages, names = _pages(), _names()
     matches: list[StoredRun] = []
     more = False
-    for file in exchange.kept_runs(warn):
+    for file in exchange.saved_runs(warn):
         place = pages.get(file.stem)
         if page is not None and place not in steps:
             continue

@@ -1,4 +1,4 @@
-"""What is plotted of a run: for each quantity its curves, thinned to what paper can show. Knows no matplotlib."""
+"""Curves of a run for each plotted quantity, thinned to the resolution of paper. Independent of matplotlib."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from tcptutor.analysis import Expectation, Throughput, expect, is_path_known, wi
 from tcptutor.run import SSTHRESH_INFINITE, Run, UdpSample
 
 POINTS = 1200
-"""Of one curve: a column of a printed page has about as many dots."""
+"""Points of one curve: a column of a printed page has about as many dots."""
 FEW = 4
-"""Flows up to which each one's ssthresh can be told from the others'."""
+"""Flows up to which each one's ssthresh can be distinguished."""
 
 Point = tuple[float, float]
 
 
 _STEPS = 20_000
-"""Of a mean, at most."""
+"""Largest number of steps of a mean."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """(s, value) in base units."""
+    """Points (s, value) in base units."""
 
     points: list[Point]
     flow: int | None
-    """None for what belongs to all flows together."""
+    """None for a curve of all flows."""
     role: str = "value"
-    """value, udp, ssthresh, together or mean; limit, expected and course, with a name, for what is not measured."""
+    """Measured: value, udp, ssthresh, total or mean; computed, with a name: limit, expected or trajectory."""
     name: str = ""
 
 
 def columns(run: Run) -> dict[int, dict[str, Sequence[Any]]]:
-    """The samples' columns of each flow."""
+    """Return the samples' columns of each flow."""
     table = run.samples
     rows: dict[int, list[int]] = {}
     for index, flow in enumerate(table.column("flow")):
         rows.setdefault(flow, []).append(index)
     names = ("t", "cwnd", "ssthresh", "rtt", "bytes_acked", "retransmits")
-    whole = {name: table.column(name) for name in names}
+    values = {name: table.column(name) for name in names}
     return {
-        flow: {name: [whole[name][index] for index in mine] for name in names}
-        for flow, mine in sorted(rows.items())
+        flow: {name: [values[name][index] for index in indexes] for name in names}
+        for flow, indexes in sorted(rows.items())
     }
 
 
 def cwnd(run: Run, overlaid: bool) -> list[Curve]:
-    """The congestion window, segments; with ssthresh where there are few flows, else with the mean."""
+    """Return the congestion windows, segments; with ssthresh for few flows, else with the mean."""
     flows = columns(run)
-    curves = _each(flows, "cwnd", overlaid)
+    curves = _flow_curves(flows, "cwnd", overlaid)
     if overlaid or len(flows) > FEW:
         return curves
     if curves:
-        curves += _expected(run, lambda expectation: expectation.cwnd_segments) + _course(run)
+        curves += _expected(run, lambda expectation: expectation.cwnd_segments) + _trajectory(run)
     for flow, values in flows.items():
         pairs = zip(values["t"], values["ssthresh"], strict=True)
         points = [(t, float(value)) for t, value in pairs if value != SSTHRESH_INFINITE]
@@ -64,40 +64,40 @@ def cwnd(run: Run, overlaid: bool) -> list[Curve]:
 
 
 def rtt(run: Run, overlaid: bool) -> list[Curve]:
-    """The smoothed RTT, s."""
-    return _each(columns(run), "rtt", overlaid)
+    """Return the smoothed RTT, s."""
+    return _flow_curves(columns(run), "rtt", overlaid)
 
 
 def throughput(run: Run, overlaid: bool) -> list[Curve]:
-    """Payload acknowledged, bit/s, in steps of half a second; each flow, and all together."""
+    """Return the payload acknowledged, bit/s, in steps of half a second: each flow, and the total."""
     series = Throughput()
     series.add(run.samples)
     if not series.points:
         return []
-    together = Curve(series.points, None, "together")
+    total = Curve(series.points, None, "total")
     if overlaid:
-        return [together]
+        return [total]
     each = [Curve(series.flow_points(flow), flow) for flow in series.flows] if len(series.flows) > 1 else []
-    return [*each, together, *_expected(run, lambda expectation: expectation.binding.throughput_bps)]
+    return [*each, total, *_expected(run, lambda expectation: expectation.binding.throughput_bps)]
 
 
 def retransmissions(run: Run, overlaid: bool) -> list[Curve]:
-    """Segments retransmitted since the start."""
-    return _counted(run, "retransmits", overlaid)
+    """Return the segments retransmitted since the start."""
+    return _counter_curves(run, "retransmits", overlaid)
 
 
 def acknowledged(run: Run, overlaid: bool) -> list[Curve]:
-    """Payload acknowledged since the start, bytes."""
-    return _counted(run, "bytes_acked", overlaid)
+    """Return the payload acknowledged since the start, bytes."""
+    return _counter_curves(run, "bytes_acked", overlaid)
 
 
 def queue(run: Run, overlaid: bool) -> list[Curve]:
-    """What waits at the bottleneck, bytes, and how much it holds."""
+    """Return the backlog at the bottleneck, bytes, and the size of its buffer."""
     if not len(run.queue):
         return []
     table, path = run.queue, run.experiment.path
     points = list(zip(table.column("t"), map(float, table.column("bytes")), strict=True))
-    curves = [Curve(thinned(points), None, "together")]
+    curves = [Curve(thinned(points), None, "total")]
     if path.rate and not overlaid:
         curves.append(
             Curve([(points[0][0], path.queue), (points[-1][0], path.queue)], None, "limit", "buffer")
@@ -106,7 +106,7 @@ def queue(run: Run, overlaid: bool) -> list[Curve]:
 
 
 def udp_received(run: Run, overlaid: bool) -> list[Curve]:
-    """UDP payload that arrived, bit/s, from one report of its receiver to the next."""
+    """Return the UDP payload received, bit/s, between consecutive reports of the receiver."""
     pairs = {
         flow: [
             (now.t, 8 * (now.received - before.received) / (now.t - before.t))
@@ -119,13 +119,13 @@ def udp_received(run: Run, overlaid: bool) -> list[Curve]:
 
 
 def udp_lost(run: Run, overlaid: bool) -> list[Curve]:
-    """UDP datagrams lost since the start."""
+    """Return the UDP datagrams lost since the start."""
     pairs = {flow: [(row.t, float(row.lost)) for row in rows] for flow, rows in _udp_rows(run).items()}
     return _udp_curves(pairs, overlaid)
 
 
 def udp_jitter(run: Run, overlaid: bool) -> list[Curve]:
-    """UDP's smoothed variation of the time between sending and arrival, s; each flow by itself."""
+    """Return UDP's smoothed jitter, s (RFC 3550, section 6.4.1), of each flow."""
     pairs = {
         flow: [(row.t, row.jitter) for row in rows if row.jitter is not None]
         for flow, rows in _udp_rows(run).items()
@@ -144,10 +144,10 @@ def _udp_rows(run: Run) -> dict[int, list[UdpSample]]:
 
 
 def _udp_curves(pairs: dict[int, list[Point]], overlaid: bool) -> list[Curve]:
-    """Each flow; beside other runs their sum."""
+    """Return a curve of each flow; their total in a plot of several runs."""
     known = {flow: points for flow, points in pairs.items() if points}
     if overlaid:
-        return [Curve(thinned(_summed(known)), None, "together")] if known else []
+        return [Curve(thinned(_sum(known)), None, "total")] if known else []
     return [Curve(thinned(points), flow, "udp") for flow, points in known.items()]
 
 
@@ -162,11 +162,11 @@ QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
     "udp-lost": udp_lost,
     "udp-jitter": udp_jitter,
 }
-"""By the name that `--what` takes."""
+"""By the names of `--what`."""
 
 
 def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Curve]:
-    """What the binding model says, as a line over the measured time; nothing for a path that is not known."""
+    """Return the binding model's value as a line over the measured time; nothing for an unknown path."""
     expectation = expect(run.experiment) if is_path_known(run) else None
     level = value(expectation) if expectation else None
     if expectation is None or level is None:
@@ -177,52 +177,52 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
     ]
 
 
-def _course(run: Run) -> list[Curve]:
-    """The window over time that the models expect: one curve for flows that are alike, their mean."""
+def _trajectory(run: Run) -> list[Curve]:
+    """Return the expected trajectory of cwnd: one curve per kind of flow, the mean of its flows."""
     experiment = run.experiment
     expected = window_trajectories(experiment) if is_path_known(run) else ()
     kinds: dict[object, list[list[Point]]] = {}
     for flow, course in enumerate(expected):
         kind = experiment.algorithm(flow), experiment.delay(flow), experiment.start(flow)
         kinds.setdefault(kind, []).append(list(course))
-    name = "expected course" if len(kinds) < 2 else "expected course of each kind"
+    name = "expected trajectory" if len(kinds) < 2 else "expected trajectory of each kind"
     means = (each[0] if len(each) == 1 else mean(each) for each in kinds.values() if all(each))
-    return [Curve(thinned(points), None, "course", name) for points in means]
+    return [Curve(thinned(points), None, "trajectory", name) for points in means]
 
 
-def _each(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:
-    """One curve a flow, and their mean where there are many; the mean alone beside other runs.
+def _flow_curves(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:
+    """Return a curve per flow, and the mean of many; only the mean in a plot of several runs.
 
-    A flow without one value above 0 was not measured.
+    A flow whose values are all 0 was not measured.
     """
     known = {flow: values for flow, values in flows.items() if any(values[name])}
     pairs = {
         flow: [(t, float(v)) for t, v in zip(values["t"], values[name], strict=True) if v > 0]
         for flow, values in known.items()
     }
-    several = [Curve(thinned(mean(list(pairs.values()))), None, "mean")] if pairs else []
+    means = [Curve(thinned(mean(list(pairs.values()))), None, "mean")] if pairs else []
     if overlaid:
-        return several
+        return means
     curves = [Curve(thinned(points), flow) for flow, points in pairs.items()]
-    return curves + several if len(curves) > FEW else curves
+    return curves + means if len(curves) > FEW else curves
 
 
-def _counted(run: Run, name: str, overlaid: bool) -> list[Curve]:
-    """A counter of each flow, and of all together."""
+def _counter_curves(run: Run, name: str, overlaid: bool) -> list[Curve]:
+    """Return a counter of each flow, and the total."""
     flows = columns(run)
     pairs = {
         flow: list(zip(values["t"], map(float, values[name]), strict=True)) for flow, values in flows.items()
     }
     if not any(value for points in pairs.values() for _, value in points):
         return []
-    together = Curve(thinned(_summed(pairs)), None, "together")
+    total = Curve(thinned(_sum(pairs)), None, "total")
     if overlaid or len(pairs) == 1:
-        return [together]
-    return [*(Curve(thinned(points), flow) for flow, points in pairs.items()), together]
+        return [total]
+    return [*(Curve(thinned(points), flow) for flow, points in pairs.items()), total]
 
 
-def _summed(pairs: dict[int, list[Point]]) -> list[Point]:
-    """The sum of counters: each holds its value until it is read again."""
+def _sum(pairs: dict[int, list[Point]]) -> list[Point]:
+    """Return the sum of counters, each of which holds its value until the next reading."""
     latest: dict[int, float] = {}
     points: list[Point] = []
     for t, flow, value in sorted((t, flow, value) for flow, points in pairs.items() for t, value in points):
@@ -232,9 +232,9 @@ def _summed(pairs: dict[int, list[Point]]) -> list[Point]:
 
 
 def mean(flows: Sequence[Sequence[Point]], step: float = 0.05) -> list[Point]:
-    """The mean over the flows in each `step` seconds; a flow keeps its value until it is read again.
+    """Return the mean over the flows in each `step` seconds; a flow holds its value until the next reading.
 
-    Of a long run in `_STEPS` longer ones.
+    A long run gets `_STEPS` longer steps.
     """
     step = max(step, max((points[-1][0] for points in flows), default=0.0) / _STEPS)
     sums: dict[int, tuple[float, int]] = {}
@@ -247,16 +247,16 @@ def mean(flows: Sequence[Sequence[Point]], step: float = 0.05) -> list[Point]:
 
 
 def thinned(points: list[Point]) -> list[Point]:
-    """At most about POINTS of them, that look the same: first, lowest, highest and last of each column."""
+    """Return about POINTS points that look the same: first, lowest, highest and last of each column."""
     if len(points) <= POINTS:
         return points
     start, span = points[0][0], points[-1][0] - points[0][0]
     by_column: dict[int, list[Point]] = {}
     for point in points:
         by_column.setdefault(int((point[0] - start) / span * POINTS / 4) if span else 0, []).append(point)
-    kept: list[Point] = []
+    thinned_points: list[Point] = []
     for column in by_column.values():
         low = min(range(len(column)), key=lambda index: column[index][1])
         high = max(range(len(column)), key=lambda index: column[index][1])
-        kept += [column[index] for index in sorted({0, low, high, len(column) - 1})]
-    return kept
+        thinned_points += [column[index] for index in sorted({0, low, high, len(column) - 1})]
+    return thinned_points

@@ -1,4 +1,4 @@
-"""What plots are drawn with, and how it is installed. Imports nothing of it."""
+"""Check for matplotlib, and the command that installs it, without importing it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import importlib.util
 from tcptutor.base.places import pip_install
 
 MATPLOTLIB = "matplotlib>=3.8,<4"
-"""As the extra `plot` of pyproject.toml asks for it."""
+"""Requirement of the extra `plot` in pyproject.toml."""
 
 
 def can_draw() -> bool:
-    """Whether there is a matplotlib for the Python that runs us."""
+    """Return whether this Python has matplotlib."""
     try:
         return importlib.util.find_spec("matplotlib") is not None
-    except ValueError:  # something stands in its place
+    except ValueError:  # another object is registered as the module
         return False
 
 
 def install_command() -> str:
-    """What to type, in this folder, so that there is one."""
+    """Return the shell command that installs matplotlib."""
     return pip_install(MATPLOTLIB)

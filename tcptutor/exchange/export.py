@@ -1,4 +1,4 @@
-"""A run for spreadsheets (CSV) and programs (JSON), and its packets for Wireshark (pcapng)."""
+"""Export of a run for spreadsheets (CSV) and programs (JSON), and of its packets for Wireshark (pcapng)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from tcptutor.analysis import document, is_imported
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange.imported import foreign_column
+from tcptutor.exchange.foreign import foreign_column
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets
 
@@ -57,19 +57,19 @@ UNITS: dict[str, str] = {
     "first": "bytes",
     "last": "bytes",
 }
-"""Of the columns that have one; the others are counts, states and numbers of flows."""
+"""Units of columns; other columns are counts, states and flow numbers."""
 
 
 def tables(run: Run) -> dict[str, Table[Any]]:
-    """What was measured of `run`, by name; all but the flows' TCP state only where it was."""
+    """Return the run's measured tables by name; the flows' TCP state always, others only if not empty."""
     found: dict[str, Table[Any]] = {name: getattr(run, name) for name in TABLES}
     return {name: table for name, table in found.items() if name == "samples" or len(table)}
 
 
 def as_csv(table: Table[Any], run: Run | None = None) -> str:
-    """Return one row an instant (and flow); the header has each column's unit, as in "rtt (s)".
+    """Return one row per instant (and flow); the header has each column's unit, as in "rtt (s)".
 
-    Flows are counted from 1. A cell is empty where another program measured `run` and does not tell the value.
+    Flows are counted from 1. A cell is empty where another program measured `run` and does not report the value.
     """
     names = table.row.__struct_fields__
     text = io.StringIO()
@@ -84,7 +84,7 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
     if run is not None and table is run.samples and is_imported(run):
         return ("" if value is None else value for value in foreign_column(run, name))
     write: dict[str, Callable[[Any], object]] = {
-        # Infinite before the first loss: an empty cell, since a number would ruin every mean and chart.
+        # ssthresh is infinite before the first loss: a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
         "flow": lambda value: value + 1,  # as on screens, in plots and on the command line
         "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
@@ -96,11 +96,11 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
 
 
 def as_json(run: Run, file: str | None) -> str:
-    """The document of `tcptutor run --json`, and with it every column that was measured."""
-    whole = document(run, file)
-    whole["title"], whole["started"] = run.experiment.title, run.started
-    whole["udp"] = [asdict(one) | {"flow": one.flow + 1} for one in run.udp]
-    whole["units"] = UNITS
+    """Return the document of `tcptutor run --json` with every measured column."""
+    document_fields = document(run, file)
+    document_fields["title"], document_fields["started"] = run.experiment.title, run.started
+    document_fields["udp"] = [asdict(one) | {"flow": one.flow + 1} for one in run.udp]
+    document_fields["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()
         if name == "samples" and is_imported(run):
@@ -111,8 +111,8 @@ def as_json(run: Run, file: str | None) -> str:
             columns["ssthresh"] = [
                 None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]
             ]
-        whole[name] = columns
-    return json.dumps(whole, allow_nan=False)
+        document_fields[name] = columns
+    return json.dumps(document_fields, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -121,31 +121,37 @@ class ExportedFile:
 
     path: Path
     content: Callable[[], str | Iterable[bytes]]
-    """What will stand in it, made when it is asked for."""
+    """Computes the content when it is needed."""
 
     def write(self) -> Path:
-        """Its path, when it is there. Raises TutorError."""
-        with files.atomic(self.path, "give another place with -o") as beside:
-            whole = self.content()
-            if isinstance(whole, str):
-                beside.write_text(whole)
+        """Write the file and return its path. Raises TutorError."""
+        with files.atomic(self.path, "give another place with -o") as temporary:
+            content = self.content()
+            if isinstance(content, str):
+                temporary.write_text(content)
             else:
-                with beside.open("wb") as file:
-                    file.writelines(whole)
+                with temporary.open("wb") as file:
+                    file.writelines(content)
         return self.path
 
 
-def exported(run: Run, source: Path, kind: str, target: Path | None) -> list[ExportedFile]:
-    """The files that the run in `source` is written to: `target`, by default beside `source`; as CSV the queue and
-    ACKs in others beside it, and as pcapng the packets of each of several interfaces.
+def export_files(run: Run, source: Path, kind: str, target: Path | None) -> list[ExportedFile]:
+    """Return the files of an export.
 
-    Raises TutorError where there are no packets.
+    Args:
+        run: The run.
+        source: Its file.
+        kind: csv (with further files for the queue and ACKs), json or pcapng (with a file per interface).
+        target: The first file; by default next to `source`.
+
+    Raises:
+        TutorError: The run has no packets.
     """
     target = target or source.with_suffix(f".{kind}")
     if kind == "json":
         return [ExportedFile(target, partial(as_json, run, str(source)))]
     if kind == "pcapng":
-        names = interfaces_of(source)
+        names = captured_interfaces(source)
         return [
             ExportedFile(
                 target if len(names) == 1 else target.with_stem(f"{target.stem}-{name}"),
@@ -162,10 +168,10 @@ def exported(run: Run, source: Path, kind: str, target: Path | None) -> list[Exp
     ]
 
 
-def interfaces_of(source: Path) -> list[str]:
-    """Those whose packets the run in `source` kept. Raises TutorError where it kept none."""
+def captured_interfaces(source: Path) -> list[str]:
+    """Return the interfaces with captured packets. Raises TutorError without any."""
     if not packets.file_of(source).is_file():
         raise TutorError(
-            f"{source} has no packets beside it: `tcptutor run EXPERIMENT --set capture=on` makes a run that has"
+            f"{source} has no captured packets: `tcptutor run EXPERIMENT --set capture=on` makes a run with packets"
         )
     return packets.interfaces(source)

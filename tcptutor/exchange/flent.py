@@ -1,8 +1,8 @@
 """flent's data files, `.flent.gz`, formats 1 to 4.
 
-The format is what resultset.py writes (github.com/tohojo/flent): metadata, x_values, results by series, and since
-format 2 raw_values: what each tool said, with its time `t`. Of a TCP series these are `val`, Mbit/s over the last
-`dur` seconds, and in tests with socket statistics tcp_cwnd (segments), tcp_rtt and tcp_rtt_var (ms).
+resultset.py (github.com/tohojo/flent) writes the format: metadata, x_values, results by series, and since format 2
+raw_values: each tool's reports with their time `t`. Reports of a TCP series have `val`, Mbit/s over the last `dur`
+seconds, and in tests with socket statistics tcp_cwnd (segments), tcp_rtt and tcp_rtt_var (ms).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange import imported
+from tcptutor.exchange import foreign
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import Flows
 
@@ -31,12 +31,12 @@ _SUFFIX = ".flent"
 _ROUNDING = 5e3
 """Half of netperf's last decimal, bit/s."""
 _SAME_FLOW = 0.5
-"""Relative difference below which netperf's total and its reports are of one flow: what was written is sent later."""
+"""Relative difference below which netperf's total and its reports belong to one flow: sending lags writing."""
 _NUMBERED = re.compile(r"(\D+)(\d*)")
 
 
 class _Point(msgspec.Struct, frozen=True):
-    """What a tool said at one moment."""
+    """A tool's report at one moment."""
 
     t: float
     val: float | None = None
@@ -49,7 +49,7 @@ class _Point(msgspec.Struct, frozen=True):
 
 
 class _Series(msgspec.Struct, frozen=True, rename="upper"):
-    """What the metadata tell of one series."""
+    """Metadata of one series."""
 
     units: str = ""
     tcp_mss: float | None = None
@@ -59,7 +59,7 @@ class _Series(msgspec.Struct, frozen=True, rename="upper"):
     bytes_recvd: float | str | None = None
     elapsed_time: float | str | None = None
     raw_values: list[_Point] = []
-    """Where format 1 has them."""
+    """Reports in format 1."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="upper"):
@@ -85,7 +85,7 @@ class _File(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Flow:
-    """One TCP series."""
+    """A TCP series."""
 
     name: str
     points: list[_Point]
@@ -97,7 +97,7 @@ class _Flow:
 
     @property
     def mss(self) -> int:
-        return round(self.meta.tcp_mss or 0) or imported.USUAL_MSS
+        return round(self.meta.tcp_mss or 0) or foreign.USUAL_MSS
 
     @property
     def rates(self) -> list[_Point]:
@@ -109,18 +109,18 @@ class _Flow:
 
     @property
     def seconds(self) -> float:
-        """For which it sent: statistics of its socket go on after that."""
+        """Return the time it sent; its socket statistics continue after that."""
         rates = self.rates
         return rates[-1].t - min(point.t - (point.dur or 0) for point in rates)
 
 
 def is_flent(text: str) -> bool:
-    """Whether the text is of a flent data file, or the beginning of one."""
+    """Return whether the text is, or begins, a flent data file."""
     return '"metadata"' in text and ('"x_values"' in text or '"raw_values"' in text)
 
 
 def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
-    """The one run that `text`, of the file of that name, tells. Raises TutorError."""
+    """Return the run in `text`, the content of `file`. Raises TutorError."""
     data = _file(text, file)
     metadata = data.metadata
     flows = _flows(data)
@@ -128,14 +128,14 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
         raise TutorError(
             f"{file} has no TCP flow ({metadata.name}): give a test with TCP uploads or downloads"
         )
-    zero = min(_first(data), *(flow.begin for flow in flows))
+    zero = min(_first_report(data), *(flow.begin for flow in flows))
     last = max(point.t for flow in flows for point in flow.points) - zero
     if not 0 < last < math.inf:
-        raise ValueError("its times are none of a test")
+        raise ValueError("its times are not those of a test")
     directions = tuple("reverse" if flow.reverse else "forward" for flow in flows)
     version = metadata.flent_version or metadata.netperf_wrapper_version or ""
     algorithms = {flow.meta.cong_control for flow in flows if flow.meta.cong_control}
-    run = imported.start(
+    run = foreign.new_run(
         f"flent {version}".strip(),
         PurePath(file).name.partition(_SUFFIX)[0],
         title=f"{metadata.name} to {metadata.host or 'a host'}"
@@ -158,8 +158,8 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
     run.complete, run.experiment_s = True, last
     if not any(row.cwnd for row in samples):
         run.note += "; it has no cwnd: flent takes it with --socket-stats"
-    if others := _not_read(data):
-        run.note += f"; {', '.join(others)} in it is not read: only TCP is"
+    if unread := _unread_series(data):
+        run.note += f"; {', '.join(unread)} in it is not read: only TCP is"
     return [run]
 
 
@@ -175,7 +175,7 @@ def _file(text: str, file: str) -> _File:
 
 
 def _flows(data: _File) -> list[_Flow]:
-    """The TCP series that were measured, not computed; the second before the tenth."""
+    """Return the measured TCP series, not the computed ones, in natural order."""
     found = []
     for name in sorted(data.results, key=_natural):
         words = name.split()
@@ -188,8 +188,8 @@ def _flows(data: _File) -> list[_Flow]:
     return found
 
 
-def _not_read(data: _File) -> list[str]:
-    """What else sent data beside the TCP flows: VoIP, HTTP, and whatever was measured as a rate."""
+def _unread_series(data: _File) -> list[str]:
+    """Return the names of other series that sent data: VoIP, HTTP, and any measured rate."""
     names = {name.partition("::")[0] for name in data.results}
     rates = {name for name, meta in data.metadata.series_meta.items() if meta.units.startswith("Mbit")}
     sent = (name for name in names if name.startswith(("VoIP", "HTTP")) or name in rates)
@@ -201,7 +201,7 @@ def _natural(name: str) -> list[tuple[str, int]]:
 
 
 def _points(data: _File, name: str, meta: _Series) -> Iterable[_Point]:
-    """What the tools said of one series; from its interpolated values where that was not kept."""
+    """Return the reports of a series, or its interpolated values where the file has no reports."""
     raw = data.raw_values.get(name) or meta.raw_values
     if raw:
         return [point for point in msgspec.convert(raw, list[_Point]) if math.isfinite(point.t)]
@@ -210,19 +210,19 @@ def _points(data: _File, name: str, meta: _Series) -> Iterable[_Point]:
     return [_Point(t=x + step, val=value, dur=step) for x, value in pairs if value is not None]
 
 
-def _first(data: _File) -> float:
-    """When the first tool of any kind spoke: the pings begin before the flows. Infinite without raw values."""
+def _first_report(data: _File) -> float:
+    """Return the time of the first report of any tool: pings begin before the flows. Infinite without raw values."""
     times = (point.get("t") for series in data.raw_values.values() for point in series)
     return min((t for t in times if isinstance(t, float | int)), default=math.inf)
 
 
 class _Bytes:
-    """Payload since the flow began: `val` holds for the `dur` before each report."""
+    """Cumulative payload of a flow: `val` holds for the `dur` before each report."""
 
     def __init__(self, rates: Sequence[_Point]) -> None:
         self._times, self._totals = [rates[0].t - (rates[0].dur or 0)], [0.0]
         for point in rates:
-            # A report that was late has a longer `dur`; never count a moment twice.
+            # A late report has a longer `dur`; never count a moment twice.
             since = max(self._times[-1], point.t - (point.dur or 0))
             if point.t > since:
                 self._add(since, 0.0)
@@ -234,7 +234,7 @@ class _Bytes:
             self._totals.append(self._totals[-1] + more)
 
     def at(self, t: float) -> float:
-        """Bytes by then, on a straight line between two reports."""
+        """Return the bytes until `t`, interpolated linearly between reports."""
         after = bisect_right(self._times, t)
         if after in (0, len(self._times)):
             return self._totals[0 if after == 0 else -1]
@@ -244,7 +244,7 @@ class _Bytes:
 
 
 def _samples(number: int, flow: _Flow, zero: float) -> list[Sample]:
-    """One at the start, and one whenever a tool spoke; what it did not speak of is as it was."""
+    """Return a sample at the start, and one per report; unreported values keep their last value."""
     acked = _Bytes(flow.rates)
     state = _Point(t=flow.begin, tcp_cwnd=_earliest(flow, "tcp_cwnd"), tcp_rtt=_earliest(flow, "tcp_rtt"))
     samples = []
@@ -254,7 +254,7 @@ def _samples(number: int, flow: _Flow, zero: float) -> list[Sample]:
             state, **{name: value for name, value in known.items() if value is not None}
         )
         samples.append(
-            imported.sample(
+            foreign.sample(
                 number, point.t - zero, acked=acked.at(point.t), mss=flow.mss, cwnd=state.tcp_cwnd or 0,
                 rtt=(state.tcp_rtt or 0) / 1e3, rttvar=(state.tcp_rtt_var or 0) / 1e3,
                 pacing_rate=(state.tcp_pacing_rate or 0) * 1e6,
@@ -270,43 +270,43 @@ def _earliest(flow: _Flow, name: str) -> float | None:
 
 
 def _result(number: int, flow: _Flow) -> FlowResult:
-    """Return netperf's own total where the file has it, else the mean over the time in which the flow sent.
+    """Return the flow's result, with netperf's own total where the file has it, else the mean rate while it sent.
 
-    netperf counts a download where it arrives, and an upload where it is written; newer ones tell what arrived of it.
+    netperf counts downloads at the receiver, uploads at the sender; newer versions also report the receiver's count.
     """
     bits = math.fsum((point.val or 0) * 1e6 * (point.dur or 0) for point in flow.rates)
     own = bits / flow.seconds if flow.seconds > 0 else 0.0
-    arrived = _arrived(flow.meta, own)
-    throughput = arrived or _netperf_total(flow.meta, own)
-    # Of a download it would be this end's, which sends nothing.
-    resent = None if flow.reverse else _count(flow.meta.tcp_retransmit)
+    receiver_rate = _receiver_rate(flow.meta, own)
+    throughput = receiver_rate or _netperf_total(flow.meta, own)
+    # The count of a download would be of this end, which sends nothing.
+    retransmitted = None if flow.reverse else _count(flow.meta.tcp_retransmit)
     rtt = mean_of_known(point.tcp_rtt for point in flow.points if point.tcp_rtt)
     return FlowResult(
         flow=number,
         pair=0,
         throughput_bps=throughput,
-        retransmits=resent,
+        retransmits=retransmitted,
         losses=None,
-        segments=None if resent is None else round(bits / 8 / flow.mss) + resent,
+        segments=None if retransmitted is None else round(bits / 8 / flow.mss) + retransmitted,
         mean_rtt_s=None if rtt is None else rtt / 1e3,
         mean_cwnd_segments=mean_of_known(point.tcp_cwnd for point in flow.points if point.tcp_cwnd),
         mss=flow.mss,
         algorithm=flow.meta.cong_control or "",
-        receiver_bps=arrived or (throughput if flow.reverse else None),
+        receiver_bps=receiver_rate or (throughput if flow.reverse else None),
     )
 
 
-def _arrived(meta: _Series, own: float) -> float | None:
-    """Return what the receiver counted, bit/s; None where the file has no such count, or it is of something else."""
+def _receiver_rate(meta: _Series, own: float) -> float | None:
+    """Return the receiver's rate, bit/s; None where the file has none, or one of another flow."""
     received, seconds = _number(meta.bytes_recvd), _number(meta.elapsed_time)
     if not received or not seconds or seconds < 0:
         return None
-    arrived = 8 * received / seconds
-    return arrived if abs(arrived - own) <= _SAME_FLOW * own else None
+    receiver_rate = 8 * received / seconds
+    return receiver_rate if abs(receiver_rate - own) <= _SAME_FLOW * own else None
 
 
 def _netperf_total(meta: _Series, own: float) -> float:
-    """Return netperf's total, bit/s, unless that is the flow's `own` mean, rounded, or of something else."""
+    """Return netperf's total, bit/s, unless it is the rounded mean `own`, or of another flow."""
     mean = _number(meta.mean_value)
     if mean is None or not meta.units.startswith("Mbit"):
         return own
@@ -323,7 +323,7 @@ def _number(value: float | str | None) -> float | None:
 
 
 def _count(text: float | str | None) -> int | None:
-    """netperf's own number as a text; None where it says -1 or nothing."""
+    """Parse a count of netperf; None for -1 and for a missing one."""
     try:
         number = int(float("nan" if text is None else text))
     except (ValueError, OverflowError):
@@ -332,9 +332,9 @@ def _count(text: float | str | None) -> int | None:
 
 
 def _when(text: str | None) -> datetime:
-    """flent's ISO 8601, which has a zone since format 3."""
+    """Parse flent's ISO 8601 time, which has a zone since format 3."""
     try:
         when = datetime.fromisoformat(text or "")
     except ValueError:
-        return imported.moment(0)
+        return foreign.moment(0)
     return when if when.tzinfo else when.replace(tzinfo=UTC)

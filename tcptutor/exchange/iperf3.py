@@ -1,9 +1,9 @@
 """iperf3's results: `-J` of 3.0 and later, and the lines of `--json-stream` (3.17 and later).
 
-The format is what iperf_api.c prints (github.com/esnet/iperf). Each interval has, of a stream whose sender wrote the
-file: bytes written, retransmits, snd_cwnd and snd_wnd (bytes), rtt and rttvar (µs), pmtu; of the others only bytes.
-snd_wnd came with 3.10; the figures of both directions carry `sender` since 3.7. Times begin anew after `-O`.
-Systems other than Linux tell no more than bytes. What a file leaves out is None here.
+iperf_api.c (github.com/esnet/iperf) prints the format. If the stream's sender wrote the file, each interval has bytes
+written, retransmits, snd_cwnd and snd_wnd (bytes), rtt and rttvar (µs), and pmtu; otherwise only bytes. snd_wnd
+exists since 3.10; the figures of both directions have `sender` since 3.7. Times restart after `-O`. Systems other than
+Linux report only bytes. Values missing in a file are None here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import PurePath
 import msgspec
 
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange import imported, iperf3_text
+from tcptutor.exchange import foreign, iperf3_text
 from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
 from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
@@ -24,32 +24,34 @@ from tcptutor.spec import HEADERS, TIMESTAMP_OPTION, Flows
 from tcptutor.wire.iperf3_json import StreamRow, StreamSummary
 
 _SHORTEST = 1e-3
-"""Seconds of an experiment, at least; `-n` may be over sooner."""
+"""Shortest experiment, seconds; `-n` may end sooner."""
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """One TCP stream, by the figures of its sender where there are any."""
+    """One TCP stream, by its sender's figures if the file has them."""
 
     rows: list[StreamRow]
     summary: StreamSummary
-    """Empty for a test that did not end."""
+    """Empty for an unfinished test."""
     received_bps: float | None
-    """By the receiver's count; None where that is not in the file."""
+    """The receiver's rate; None where the file has none."""
     mss: int
     reverse: bool
-    """From the server to the client."""
+    """True from the server to the client."""
     by_sender: bool
-    """Whether the rows are the sender's."""
+    """True if the rows are the sender's."""
     written_bps: float | None
-    """By the sender's own sum of a test that was not interrupted: that has the time wrong."""
+    """The sender's own total; None for an interrupted test, whose total has a wrong time."""
 
 
 def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
-    """A run of each test that `text`, of the file of that name, tells of.
+    """Return a run for each test in `text`, the content of `file`.
 
-    The notes say which of several tests it is, and the first one's which of them measured nothing, and why.
-    Raises TutorError where none measured anything.
+    The notes number several tests; the first run's note lists the tests that measured nothing, and why.
+
+    Raises:
+        TutorError: No test measured anything.
     """
     documents = _documents(text, file)
     wrong = {number: _unmeasured(each) for number, each in enumerate(documents, 1)}
@@ -65,8 +67,8 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
 
 
 def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
-    """The run that one test tells."""
-    test, when = document.start.test_start, imported.moment(document.start.timestamp.timesecs)
+    """Return the run of one test."""
+    test, when = document.start.test_start, foreign.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
     warmup = max((row.end for row in _all_rows(document) if row.omitted), default=0.0)
@@ -82,7 +84,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
         udp_streams=len(datagrams),
         udp_rate=(udp and (test.target_bitrate or _mean_sent(datagrams))) or Flows().udp_rate,
     )
-    run = imported.start(
+    run = foreign.new_run(
         document.start.version.replace("iperf ", "iperf3 "),
         PurePath(file).stem,
         title=document.title or _title(document),
@@ -94,7 +96,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
     )
     run.udp = [each.result for each in datagrams]
     run.udp_samples.extend(sorted((row for each in datagrams for row in each.samples), key=lambda row: row.t))
-    run.complete = document.has_ended and not _server_is_gone(document)
+    run.complete = document.has_ended and not _has_lost_server(document)
     samples = [row for flow, stream in enumerate(streams) for row in _samples(flow, stream, warmup)]
     run.samples.extend(sorted(samples, key=lambda row: row.t))
     run.flows = [_result(flow, stream, run.experiment.hosts.algorithm) for flow, stream in enumerate(streams)]
@@ -111,12 +113,12 @@ def _documents(text: str, file: str) -> list[Document]:
             f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"
         ) from error
     if len(tests) > MOST:
-        raise TutorError(f"{file} tells of {len(tests)} tests, we read {MOST} at most: give some of them")
+        raise TutorError(f"{file} contains {len(tests)} tests, the limit is {MOST}: split it")
     return tests
 
 
 def _all_rows(document: Document) -> Iterator[StreamRow]:
-    """Those of the intervals; of a test without any those of the whole."""
+    """Yield the rows of the intervals, or the totals of a test without intervals."""
     rows = (row for interval in document.intervals for row in interval.streams)
     if any(interval.streams for interval in document.intervals):
         yield from rows
@@ -127,14 +129,12 @@ def _all_rows(document: Document) -> Iterator[StreamRow]:
 
 
 def _unmeasured(document: Document) -> str:
-    """Why the document measured nothing; empty when it did."""
+    """Return why the document measured nothing; empty when it did."""
     if not any(interval.streams for interval in document.intervals) and not document.end.streams:
         if document.only_sums:
             return "it has only the sums of the test, not its streams"
         return (
-            f"iperf3 says {imported.shown(document.error)!r}"
-            if document.error
-            else "the file has no interval"
+            f"iperf3 says {foreign.shown(document.error)!r}" if document.error else "the file has no interval"
         )
     return ""
 
@@ -145,8 +145,8 @@ def _advice(document: Document) -> str:
     return "nothing was measured, run the test again, or longer"
 
 
-def _server_is_gone(document: Document) -> bool:
-    """Whether the client sent, and heard of nothing that arrived: the server ended before the test did."""
+def _has_lost_server(document: Document) -> bool:
+    """Return whether the server ended before the test, so that the client got no receiver's count."""
     sent = [each for each in document.end.streams if each.sender and document.sends(each.sender)]
     if document.at_server or not sent:
         return False
@@ -155,7 +155,7 @@ def _server_is_gone(document: Document) -> bool:
 
 
 def _streams(document: Document) -> list[_Stream]:
-    """In the order in which they were connected."""
+    """Return the streams in the order of their connections."""
     summaries = {each.sender.socket: each for each in document.end.streams if each.sender}
     streams = []
     for socket in document.sockets:
@@ -167,7 +167,7 @@ def _streams(document: Document) -> list[_Stream]:
         received = _received(document, summary, rows, sends)
         mss, by_sender = _mss(document, rows), sends
         if not sends and (theirs := document.rows_of_peer(socket)):
-            # The other end sends, and its figures are here as well.
+            # The peer sends, and the file has its figures as well.
             assert document.server_output_json is not None
             rows, mss, by_sender = theirs, _mss(document.server_output_json, theirs), True
         sender = summary.sender
@@ -181,35 +181,35 @@ def _streams(document: Document) -> list[_Stream]:
 def _received(
     document: Document, summary: StreamSummary, rows: Sequence[StreamRow], sends: bool
 ) -> float | None:
-    """What the stream's receiver counted, bit/s.
+    """Return the receiver's rate, bit/s.
 
-    The client has it from the server after the test; the server, where it sends itself, has it never.
+    The client gets it from the server after the test; a sending server never gets it.
     """
     if not sends:
-        told = summary.receiver if document.has_ended else None
-        return told.bits_per_second if told is not None and told.bytes else rate_of(rows)
-    if summary.receiver is None or document.at_server or document.error or _server_is_gone(document):
+        counts = summary.receiver if document.has_ended else None
+        return counts.bits_per_second if counts is not None and counts.bytes else rate_of(rows)
+    if summary.receiver is None or document.at_server or document.error or _has_lost_server(document):
         return None
     return summary.receiver.bits_per_second
 
 
 def _mss(document: Document, rows: Sequence[StreamRow]) -> int:
-    """Payload bytes of a segment: what goes a whole number of times into every snd_cwnd.
+    """Return the payload bytes of a segment: a size that divides every snd_cwnd.
 
-    iperf3 gives segments × MSS without that MSS; what it calls tcp_mss is another socket's, or with options.
+    iperf3 reports segments × MSS without that MSS; its tcp_mss is of another socket, or includes options.
     """
     start, windows = document.start, {round(row.snd_cwnd) for row in rows if row.snd_cwnd}
     pmtu = max((row.pmtu or 0 for row in rows), default=0)
-    # The MSS of `-M` counts the option in.
+    # The MSS of `-M` includes the timestamp option.
     set_by_user = (start.tcp_mss - TIMESTAMP_OPTION, start.tcp_mss)
     by_pmtu = (pmtu - HEADERS - TIMESTAMP_OPTION, pmtu - HEADERS)
     candidates = [size for size in (*set_by_user, start.tcp_mss_default, *by_pmtu) if size > 0]
     fitting = [size for size in candidates if windows and math.gcd(*windows) % size == 0]
-    return next(iter(fitting or candidates), imported.USUAL_MSS)
+    return next(iter(fitting or candidates), foreign.USUAL_MSS)
 
 
 def _samples(flow: int, stream: _Stream, warmup: float) -> list[Sample]:
-    """One sample at the end of each interval, and one at the start with the state of the first."""
+    """Return a sample at the end of each interval, and one at the start with the state of the first."""
     sent = retransmits = 0.0
     samples: list[Sample] = []
     for row in stream.rows:
@@ -219,7 +219,7 @@ def _samples(flow: int, stream: _Stream, warmup: float) -> list[Sample]:
             if t == times[-1]:
                 sent, retransmits = sent + (row.bytes or 0.0), retransmits + max(0.0, row.retransmits or 0.0)
             samples.append(
-                imported.sample(
+                foreign.sample(
                     flow, t, acked=sent, mss=stream.mss, cwnd=(row.snd_cwnd or 0) / stream.mss,
                     rtt=(row.rtt or 0) / 1e6, rttvar=(row.rttvar or 0) / 1e6, retransmits=retransmits,
                     snd_wnd=row.snd_wnd or 0,
@@ -229,24 +229,24 @@ def _samples(flow: int, stream: _Stream, warmup: float) -> list[Sample]:
 
 
 def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
-    """Over the test without `-O`; the throughput is the receiver's where it is known."""
+    """Return the flow's result without the `-O` interval; the throughput is the receiver's if known."""
     rows = [row for row in stream.rows if not row.omitted]
     sender = stream.summary.sender or StreamRow()
-    resent = _retransmits(stream, rows)
+    retransmitted = _retransmits(stream, rows)
     written = rate_of(rows) if stream.written_bps is None else stream.written_bps
-    # Of a stream that it receives, iperf3 writes its own end's RTT.
-    whole = sender.mean_rtt if stream.by_sender else None
-    rtt = mean_of_known(row.rtt for row in rows if row.rtt) or whole or None
+    # For a received stream, iperf3 writes its own end's RTT.
+    total = sender.mean_rtt if stream.by_sender else None
+    rtt = mean_of_known(row.rtt for row in rows if row.rtt) or total or None
     cwnd = mean_of_known(row.snd_cwnd for row in rows if row.snd_cwnd)
     payload = math.fsum(row.bytes or 0.0 for row in rows) if rows else sender.bytes or 0.0
     return FlowResult(
         flow=flow,
         pair=0,
         throughput_bps=(written or 0.0) if stream.received_bps is None else stream.received_bps,
-        retransmits=resent,
+        retransmits=retransmitted,
         # An interval with retransmissions may have had any number of loss events.
         losses=None,
-        segments=None if resent is None else round(payload / stream.mss + resent),
+        segments=None if retransmitted is None else round(payload / stream.mss + retransmitted),
         mean_rtt_s=None if rtt is None else rtt / 1e6,
         mean_cwnd_segments=None if cwnd is None else cwnd / stream.mss,
         mss=stream.mss,
@@ -256,12 +256,12 @@ def _result(flow: int, stream: _Stream, algorithm: str) -> FlowResult:
 
 
 def _retransmits(stream: _Stream, rows: Sequence[StreamRow]) -> int | None:
-    """Segments sent again; None where the file does not tell, as of most systems other than Linux."""
-    told = [row.retransmits for row in rows if row.retransmits is not None and row.retransmits >= 0]
+    """Return the retransmitted segments; None where the file has no count, as on most systems other than Linux."""
+    counts = [row.retransmits for row in rows if row.retransmits is not None and row.retransmits >= 0]
     sender = stream.summary.sender
-    whole = sender.retransmits if sender is not None and sender.bytes else None
-    known = [math.fsum(told)] if told else []
-    known += [whole] if whole is not None and whole >= 0 else []
+    total = sender.retransmits if sender is not None and sender.bytes else None
+    known = [math.fsum(counts)] if counts else []
+    known += [total] if total is not None and total >= 0 else []
     return round(max(known)) if known else None
 
 
@@ -277,7 +277,7 @@ def _title(document: Document) -> str:
 
 
 def _kernel(system: str) -> str:
-    """ "6.12.0" from "Linux host 6.12.0 #1 SMP x86_64"; with its name for another system."""
+    """Return "6.12.0" of "Linux host 6.12.0 #1 SMP x86_64"; other systems keep their name."""
     name, _, rest = system.partition(" ")
     words = rest.split()
     release = words[1] if len(words) > 1 else "unknown"
@@ -287,10 +287,10 @@ def _kernel(system: str) -> str:
 def _notes(
     run: Run, document: Document, streams: Sequence[_Stream], datagrams: Sequence[ImportedUdpFlow]
 ) -> Iterator[str]:
-    """What to know of it: where it was cut, what the file cannot tell, which end counted."""
+    """Yield remarks on the run: truncation, unknown values, and the end that counted."""
     if document.error:
-        yield f"iperf3 says {imported.shown(document.error)!r}"
-    elif _server_is_gone(document):
+        yield f"iperf3 says {foreign.shown(document.error)!r}"
+    elif _has_lost_server(document):
         yield "the server reported nothing, so this is what the sender wrote"
     elif not run.complete:
         yield "the file ends before the test did"
@@ -310,7 +310,7 @@ def _notes(
 
 
 def _only_filled_its_buffer(stream: _Stream) -> bool:
-    """Whether nothing but the sender's own count tells of a stream that it wrote in less than one round trip."""
+    """Return whether only the sender counted, and wrote everything in less than one round trip."""
     if stream.received_bps is not None or not stream.by_sender or not stream.rows:
         return False
     rtt = mean_of_known(row.rtt for row in stream.rows if row.rtt)
@@ -318,12 +318,12 @@ def _only_filled_its_buffer(stream: _Stream) -> bool:
 
 
 def _unknown_state(run: Run, streams: Sequence[_Stream]) -> Iterator[str]:
-    """Where cwnd and RTT would be, when the file has them of no stream; and retransmissions."""
+    """Yield a remark on where to find cwnd, RTT and retransmissions when the file lacks them."""
     if not streams or any(row.snd_cwnd for stream in streams for row in stream.rows):
         return
     unknown = any(flow.retransmits is None for flow in run.flows)
     what = "cwnd, RTT and retransmissions" if unknown else "cwnd and RTT"
     if any(stream.by_sender for stream in streams):
-        yield f"the sender's system tells iperf3 nothing of {what}"
+        yield f"the sender's system does not report {what} to iperf3"
     else:
         yield f"{what} are at the sender: take its file, or --get-server-output"

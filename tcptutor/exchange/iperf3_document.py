@@ -1,4 +1,4 @@
-"""One test of iperf3 as its JSON has it, and which of its streams its writer sent."""
+"""One test of iperf3 in its JSON format, and which of its streams the file's writer sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, StreamRow
 
 MOST = 512
-"""Tests in a file, and streams of a test, that are read; iperf3 has 128 streams at most."""
+"""Largest number of tests in a file, and of streams in a test; iperf3 allows 128 streams."""
 
 
 class Connected(msgspec.Struct, frozen=True):
@@ -31,12 +31,12 @@ class Test(msgspec.Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """As asked for; 0 of a test with an amount to send, where old versions write their default."""
+        """Return the requested duration; 0 for a test with an amount, where old versions write their default."""
         return 0.0 if self.bytes or self.blocks else self.duration
 
     @property
     def pacing(self) -> float | None:
-        """Bound that `-b` or `--fq-rate` sets on each stream, bit/s; None where the file has neither."""
+        """Return the bound that `-b` or `--fq-rate` sets on each stream, bit/s; None without either."""
         return min((rate for rate in (self.target_bitrate, self.fqrate) if rate > 0), default=None)
 
 
@@ -61,7 +61,7 @@ class TestStart(msgspec.Struct, frozen=True):
 
 
 class End(EndOfTest, frozen=True):
-    """Also the sum of all streams, by their receiver."""
+    """Totals of a test, with the receivers' sum of all streams."""
 
     sum_received: StreamRow | None = None
 
@@ -76,7 +76,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     error: str = ""
     server_output_json: Document | None = None
     only_sums: bool = False
-    """Whether somebody left out the streams (see `iperf3_sums`)."""
+    """True if a program removed the streams (see `iperf3_sums`)."""
 
     @property
     def at_server(self) -> bool:
@@ -84,58 +84,62 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the test came to its end, so that both ends have told each other what they counted."""
+        """Return whether the test finished, so that both ends have exchanged their counts."""
         return bool(self.end.streams) and not self.error
 
     def sends(self, row: StreamRow) -> bool:
-        """Whether who wrote this file sends that stream."""
+        """Return whether the end that wrote this file sends the stream."""
         return (self.start.test_start.reverse == 1) == self.at_server if row.sender is None else row.sender
 
     def rows(self, socket: int) -> list[StreamRow]:
-        """The intervals of one stream, without those that do not tell its bytes."""
+        """Return the intervals of one stream, without those that lack its bytes."""
         return self._by_socket.get(socket, [])
 
     @cached_property
     def sockets(self) -> list[int]:
-        """Of each stream, in the order in which they were connected. Raises ValueError for too many."""
+        """Return the socket of each stream in the order of connection. Raises ValueError for too many."""
         seen = (row.socket for interval in self.intervals for row in interval.streams)
         ended = (row.socket for each in self.end.streams if (row := each.udp or each.sender))
         found = dict.fromkeys([*(each.socket for each in self.start.connected), *seen, *ended])
         if len(found) > MOST:
-            raise ValueError(f"{len(found)} streams, we read {MOST} at most")
+            raise ValueError(f"{len(found)} streams, the limit is {MOST}")
         return list(found)
 
     @cached_property
     def unread(self) -> int:
-        """Rows of intervals that do not tell their bytes."""
+        """Return the number of interval rows without bytes."""
         rows = (row for interval in self.intervals for row in interval.streams)
         return sum(row.bytes is None and row.bits_per_second is None for row in rows)
 
     def rows_of_peer(self, socket: int) -> list[StreamRow]:
-        """The server's rows of our stream, where its output is here as well: the other end of the same two ports."""
+        """Return the server's rows of our stream, matched by ports, if its output is in the file."""
         server = self.server_output_json
         if server is None:
             return []
         port = next((each.local_port for each in self.start.connected if each.socket == socket), None)
-        theirs = next((each.socket for each in server.start.connected if each.remote_port == port), None)
-        return server.rows(theirs) if theirs is not None else []
+        socket_of_peer = next(
+            (each.socket for each in server.start.connected if each.remote_port == port), None
+        )
+        return server.rows(socket_of_peer) if socket_of_peer is not None else []
 
     @cached_property
     def _by_socket(self) -> dict[int, list[StreamRow]]:
         found: dict[int, list[StreamRow]] = {}
         for interval in self.intervals:
             for row in interval.streams:
-                mine = found.setdefault(row.socket, [])
+                stream_rows = found.setdefault(row.socket, [])
                 if row.bytes is not None:
-                    # A test that is interrupted ends with its last interval once more.
-                    mine += [row] if row not in mine[-1:] else []
+                    # An interrupted test repeats its last interval at the end.
+                    stream_rows += [row] if row not in stream_rows[-1:] else []
                 elif row.bits_per_second is not None:
-                    mine.append(msgspec.structs.replace(row, bytes=row.bits_per_second * row.seconds / 8))
+                    stream_rows.append(
+                        msgspec.structs.replace(row, bytes=row.bits_per_second * row.seconds / 8)
+                    )
         return {socket: rows for socket, rows in found.items() if rows}
 
 
 def rate_of(rows: Iterable[StreamRow]) -> float | None:
-    """Return the mean rate over those intervals that are not omitted, bit/s; None without any."""
+    """Return the mean rate over the intervals that are not omitted, bit/s; None without any."""
     counted = [row for row in rows if not row.omitted]
     seconds = math.fsum(row.seconds for row in counted)
     return 8 * math.fsum(row.bytes or 0.0 for row in counted) / seconds if seconds > 0 else None

@@ -1,35 +1,38 @@
-"""iperf3 results of which only the sums were kept, as scripts and dashboards trim them."""
+"""iperf3 results reduced to their sums, as scripts and dashboards trim them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _FORWARD, _REVERSE = 1, 2
-"""Socket numbers of the streams that the sums of each direction stand for."""
+"""Socket numbers for the sums of each direction."""
 
 
 def with_streams(test: dict[str, Any]) -> dict[str, Any]:
-    """Return a test of one stream with each sum as that stream, and `only_sums`, where it has sums and no streams."""
+    """Convert the sums of a test of one stream into that stream, and set `only_sums`.
+
+    A test that has streams, or no sums, is returned unchanged.
+    """
     end, listed = test.get("end"), test.get("intervals")
     end = end if isinstance(end, dict) else {}
     intervals = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     if end.get("streams") or any(each.get("streams") for each in intervals):
         return test
     rows = [_rows(each) for each in intervals]
-    ended = _ended(end)
-    if not ended and not any(rows):
+    summaries = _summaries(end)
+    if not summaries and not any(rows):
         return test
     if _streams(test) != 1:
         return test | {"only_sums": True}
     return test | {
         "intervals": [{"streams": each} for each in rows if each],
-        "end": end | {"streams": ended},
+        "end": end | {"streams": summaries},
         "only_sums": True,
     }
 
 
 def _streams(test: dict[str, Any]) -> Any:
-    """How many it had; None where that is not there."""
+    """Return the number of streams; None where it is missing."""
     start = test.get("start")
     begun = start.get("test_start") if isinstance(start, dict) else None
     return begun.get("num_streams") if isinstance(begun, dict) else None
@@ -40,25 +43,25 @@ def _rows(interval: dict[str, Any]) -> list[dict[str, Any]]:
     return [each | {"socket": socket} for socket, each in sums if isinstance(each, dict)]
 
 
-def _ended(end: dict[str, Any]) -> list[dict[str, Any]]:
-    ended = []
+def _summaries(end: dict[str, Any]) -> list[dict[str, Any]]:
+    summaries = []
     for socket, suffix in ((_FORWARD, ""), (_REVERSE, "_bidir_reverse")):
         named = {name: end.get(name + suffix) for name in ("sum", "sum_sent", "sum_received")}
         known = {
             name: row for name, row in named.items() if isinstance(row, dict) and "bits_per_second" in row
         }
         if any("packets" in row for row in known.values()):
-            ended.append({"udp": _udp(known) | {"socket": socket}})
+            summaries.append({"udp": _udp(known) | {"socket": socket}})
         elif "sum_sent" in known:
-            told = {"sender": _of_either_end(known["sum_sent"], socket)}
+            ends = {"sender": _without_sender(known["sum_sent"], socket)}
             if "sum_received" in known:
-                told["receiver"] = _of_either_end(known["sum_received"], socket)
-            ended.append(told)
-    return ended
+                ends["receiver"] = _without_sender(known["sum_received"], socket)
+            summaries.append(ends)
+    return summaries
 
 
 def _udp(known: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return a stream's summary as iperf3 writes it: the sender's bytes with what the receiver lost."""
+    """Return a stream's summary as iperf3 writes it: the sender's bytes with the receiver's losses."""
     if "sum" in known:
         return known["sum"]
     names = ("lost_packets", "packets", "jitter_ms", "lost_percent")
@@ -66,6 +69,6 @@ def _udp(known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return known.get("sum_sent", {}) | {name: received[name] for name in names if name in received}
 
 
-def _of_either_end(row: dict[str, Any], socket: int) -> dict[str, Any]:
-    """Return a sum without `sender`, which says whose sum it is here, not who wrote the file."""
+def _without_sender(row: dict[str, Any], socket: int) -> dict[str, Any]:
+    """Return a sum without `sender`, which marks whose sum it is, not who wrote the file."""
     return {name: value for name, value in row.items() if name != "sender"} | {"socket": socket}

@@ -1,4 +1,4 @@
-"""iperf3's JSON as files have it: several tests, a stream of lines, cut short, or inside a log."""
+"""Extraction of iperf3's JSON from files: several tests, a stream of lines, truncated, or inside a log."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _INTERVALS = re.compile(r'"intervals"\s*:\s*\[\s*')
 _NEXT = re.compile(r"[\s,]*")
 _PARTS = frozenset({"start", "intervals", "end", "error"})
 _SIGNS = ("version", "test_start", "connected", "cookie")
-"""Members of iperf3's `start`, of which every version has one."""
+"""Members of iperf3's `start`, at least one of which every version writes."""
 _decoder = json.JSONDecoder(parse_constant=lambda _: None)
 _NO_NUMBER = re.compile(r"(?<=[:\[,\s])[-+]?(?:nan|inf(?:inity)?)(?:\([^)]*\))?(?=\s*[,}\]])", re.IGNORECASE)
-"""What C's printf writes for a value that is no number, and JSON has no word for."""
+"""C's printf output for values that are not numbers, which JSON cannot express."""
 
 _STAMP = (
     r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
@@ -31,19 +31,19 @@ _LOG = re.compile(
     r"(?: (?:stdout|stderr) [FP])?(?: \S+ [\w./@-]+(?:\[\d+\])?:)? ?)?",
     re.MULTILINE,
 )
-"""What logs put in front of each line: kubectl --timestamps and --prefix, docker compose, journalctl, containerd."""
-_INSIDE = r"\"start\""
-"""What stands in JSON that has iperf3's as a string."""
-_HOLDERS = ("log", "stdout", "msg", "message", "MESSAGE")
-"""Members in which other programs keep what iperf3 printed: Docker's log driver, Ansible, journalctl -o json."""
+"""Prefixes that logs add to each line: kubectl --timestamps and --prefix, docker compose, journalctl, containerd."""
+_QUOTED_START = r"\"start\""
+"""Mark of JSON that contains iperf3's as a string."""
+_OUTPUT_MEMBERS = ("log", "stdout", "msg", "message", "MESSAGE")
+"""Members in which other programs store iperf3's output: Docker's log driver, Ansible, journalctl -o json."""
 
 _PRINTED = re.compile(r"\s*\{\s*\"start\"\s*:")
 _DEEPEST = 8
-"""Objects and arrays inside each other in which a test is looked for."""
+"""Nesting depth to which a test is searched."""
 _MOST_WITHIN = 513
-"""Tests that are looked for in one object: more than are read."""
+"""Tests that are searched in one object: more than are read."""
 
-_OTHERS = (
+_OTHER_FORMATS = (
     (re.compile(r"\A\s*\Z"), "it is empty"),
     (re.compile(r"^\d{14},[0-9a-fA-F.:]+,\d+,", re.MULTILINE), "it is iperf 2's CSV"),
     (
@@ -59,24 +59,27 @@ _OTHERS = (
     (re.compile(r"^PING .* bytes of data|icmp_seq=\d+", re.MULTILINE), "it is the output of ping"),
     (re.compile(r"tcp_probe: "), "it is a trace of tcp_probe"),
 )
-_SAID = re.compile(r"^iperf3: error - (.+)$", re.MULTILINE)
+_ERROR = re.compile(r"^iperf3: error - (.+)$", re.MULTILINE)
 
 
 def parse(text: str) -> list[dict[str, Any]]:
-    """The tests in it, each as one document: start, intervals, end, error; of a damaged one what is whole.
+    """Return the tests in the text, each as one document: start, intervals, end, error.
 
-    Raises ValueError that says what the text is when there is none.
+    A damaged test gives its intact part.
+
+    Raises:
+        ValueError: The text has no test; the message says what it is.
     """
     text = _without_log(text)
     tests: list[dict[str, Any]] = []
     for document in map(with_streams, _documents(_NO_NUMBER.sub("null", text))):
-        # --json-stream-full-output ends with the whole of what it has told in lines.
+        # --json-stream-full-output ends with a full document of the same test.
         if tests and (cookie := _cookie(document)) and cookie == _cookie(tests[-1]):
             tests[-1] = document
         else:
             tests.append(document)
     if not tests:
-        raise ValueError(_instead(text))
+        raise ValueError(_description(text))
     return tests
 
 
@@ -84,8 +87,8 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
     stream: dict[str, Any] = {}
     position = 0
     while (begin := text.find("{", position)) >= 0:
-        whole, position = _next(text, begin)
-        match whole:
+        value, position = _next(text, begin)
+        match value:
             case {"event": str(name), "data": data}:
                 if name == "start" and stream:
                     yield stream
@@ -95,45 +98,45 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
                     stream["intervals"].append(data)
                 else:
                     stream[name] = data
-            case dict() if _is_test(whole):
+            case dict() if _is_test(value):
                 if stream:
                     yield stream
                     stream = {}
-                yield whole
-            case dict() if result := perfsonar.result_in(whole):
-                yield perfsonar.as_iperf3(result)
+                yield value
+            case dict() if result := perfsonar.find_result(value):
+                yield perfsonar.to_iperf3(result)
             case dict():
-                yield from islice(_tests_within(whole), _MOST_WITHIN)
+                yield from islice(_tests_within(value), _MOST_WITHIN)
     if stream:
         yield stream
 
 
-def _tests_within(whole: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]:
-    """The tests that another program keeps inside its own JSON, as objects or as the text that iperf3 printed."""
-    if isinstance(whole, str):
-        if _PRINTED.match(whole):
-            yield from _documents(whole)
+def _tests_within(value: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]:
+    """Yield the tests inside another program's JSON, as objects or as iperf3's printed text."""
+    if isinstance(value, str):
+        if _PRINTED.match(value):
+            yield from _documents(value)
         return
-    inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for each in inner if depth else ():
         if isinstance(each, dict) and _has_measured(each):
             yield each
-        elif isinstance(each, dict) and (result := perfsonar.result_in(each)):
-            yield perfsonar.as_iperf3(result)
+        elif isinstance(each, dict) and (result := perfsonar.find_result(each)):
+            yield perfsonar.to_iperf3(result)
         else:
             yield from _tests_within(each, depth - 1)
 
 
-def _is_test(whole: dict[str, Any]) -> bool:
-    """Whether it has what iperf3's documents have, and not only a member of the same name."""
-    failed = isinstance(whole.get("error"), str) and whole.keys() <= _PARTS
-    return _has_measured(whole) or (failed and whole.get("start") in (None, {}))
+def _is_test(value: dict[str, Any]) -> bool:
+    """Return whether the object has the members of an iperf3 document, not only one of the same name."""
+    failed = isinstance(value.get("error"), str) and value.keys() <= _PARTS
+    return _has_measured(value) or (failed and value.get("start") in (None, {}))
 
 
-def _has_measured(whole: dict[str, Any]) -> bool:
-    start, intervals, end = (whole.get(name) for name in ("start", "intervals", "end"))
+def _has_measured(value: dict[str, Any]) -> bool:
+    start, intervals, end = (value.get(name) for name in ("start", "intervals", "end"))
     if isinstance(start, dict) and (
-        any(sign in start for sign in _SIGNS) or {"intervals", "end"} <= whole.keys()
+        any(sign in start for sign in _SIGNS) or {"intervals", "end"} <= value.keys()
     ):
         return True
     rows = intervals[:1] if isinstance(intervals, list) else []
@@ -147,38 +150,38 @@ def _has_measured(whole: dict[str, Any]) -> bool:
 
 
 def _without_log(text: str) -> str:
-    """The lines of `text` without what a log put in front of them, or around them."""
+    """Return the text without the prefixes of a log, or extracted from its JSON lines."""
     first = text.find("{")
     if first < 0:
         return text
-    if _INSIDE in text and (inner := _held(text, first)):
+    if _QUOTED_START in text and (inner := _stored_output(text, first)):
         return inner
     begin = text.rfind("\n", 0, first) + 1
-    # A line that begins otherwise has an empty match, and stays.
+    # Another line has an empty match, and stays unchanged.
     return _LOG.sub("", text) if _LOG.match(text, begin, first + 1)[0] else text  # type: ignore[index]
 
 
-def _held(text: str, begin: int) -> str:
-    """What programs that keep the output of others as strings have of iperf3's; empty for none."""
-    kept = []
+def _stored_output(text: str, begin: int) -> str:
+    """Return iperf3's output from JSON lines that store it as a string; empty for other lines."""
+    outputs = []
     while begin >= 0:
         try:
-            whole, end = _decoder.raw_decode(text, begin)
+            value, end = _decoder.raw_decode(text, begin)
         except (ValueError, RecursionError):
             return ""
-        if not isinstance(whole, dict) or _is_test(whole):
+        if not isinstance(value, dict) or _is_test(value):
             return ""
-        held = next((whole[name] for name in _HOLDERS if isinstance(whole.get(name), str)), None)
-        if held is None:
+        output = next((value[name] for name in _OUTPUT_MEMBERS if isinstance(value.get(name), str)), None)
+        if output is None:
             return ""
-        kept.append(held if held.endswith("\n") else held + "\n")
+        outputs.append(output if output.endswith("\n") else output + "\n")
         begin = text.find("{", end)
-    inner = "".join(kept)
+    inner = "".join(outputs)
     return inner if "{" in inner else ""
 
 
 def _next(text: str, begin: int) -> tuple[Any, int]:
-    """The object at `begin` and where it ends; of a damaged one what is whole, up to where the next test begins."""
+    """Return the object at `begin` and its end; of a damaged one the intact part, up to the next test."""
     try:
         return _decoder.raw_decode(text, begin)
     except ValueError:
@@ -197,11 +200,11 @@ def _cookie(document: dict[str, Any]) -> Any:
     return start.get("cookie") if isinstance(start, dict) else None
 
 
-def _instead(text: str) -> str:
-    """What a text without a test is."""
-    if said := _SAID.search(text):
-        return f"iperf3 says {said[1].strip()!r}"
-    for known, what in _OTHERS:
+def _description(text: str) -> str:
+    """Return what a text without a test is."""
+    if error_line := _ERROR.search(text):
+        return f"iperf3 says {error_line[1].strip()!r}"
+    for known, what in _OTHER_FORMATS:
         if known.search(text):
             return what
     if "{" not in text:
@@ -214,7 +217,7 @@ def _instead(text: str) -> str:
 
 
 def _salvage(text: str) -> dict[str, Any]:
-    """The start and the whole intervals of a document that ends in the middle; empty without a start."""
+    """Return the start and the complete intervals of a truncated document; empty without a start."""
     begin = _START.search(text)
     if begin is None:
         return {}

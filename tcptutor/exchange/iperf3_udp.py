@@ -1,7 +1,7 @@
-"""The UDP flows of an iperf3 test, each by what its two ends can know.
+"""The UDP flows of an iperf3 test, each by the figures that its two ends can know.
 
-The sender knows what it sent, and from the receiver, once the test has ended, how many datagrams were lost. The
-receiver knows what arrived in each interval. A server that sends (`-R`) never hears what arrived.
+The sender knows the sent datagrams, and after the test the receiver's number of lost ones. The receiver knows the
+received datagrams of each interval. A sending server (`-R`) never learns the receiver's count.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tcptutor.run import UdpResult, UdpSample, sum_or_none
 from tcptutor.wire.iperf3_json import StreamRow, udp_sample
 
 _SAME_BYTES = 0.01
-"""Relative difference of two sums of what arrived below which they are of the same datagrams."""
+"""Relative difference below which two sums of received bytes count the same datagrams."""
 
 
 @dataclass(frozen=True)
 class ImportedUdpFlow:
-    """One flow, and its receiver's intervals where they are in the file."""
+    """One flow, with its receiver's intervals if the file has them."""
 
     result: UdpResult
     samples: tuple[UdpSample, ...]
     doubt: str = ""
-    """What the file says that cannot be, or has counted back."""
+    """Remark on contradictory or corrected counts of the file."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Counts:
 
 
 def udp_flows(document: Document, warmup: float = 0.0) -> list[ImportedUdpFlow]:
-    """Return each of the test, in the order in which they were connected; times count from before the `warmup`."""
+    """Return the flows of a test in the order of connection; times include the `warmup`."""
     summaries = {each.udp.socket: each.udp for each in document.end.streams if each.udp}
     found = []
     for flow, socket in enumerate(document.sockets):
@@ -46,18 +46,18 @@ def udp_flows(document: Document, warmup: float = 0.0) -> list[ImportedUdpFlow]:
         first = rows[0] if rows else summary
         if first is not None:
             found.append(_flow(document, flow, summary, rows, document.sends(first), warmup))
-    return _over_receiver_s_time(document, found)
+    return _scale_to_receiver_time(document, found)
 
 
-def _over_receiver_s_time(document: Document, found: list[ImportedUdpFlow]) -> list[ImportedUdpFlow]:
-    """Return the flows that a client sends over the time in which their receiver counted, where its sum tells it.
+def _scale_to_receiver_time(document: Document, found: list[ImportedUdpFlow]) -> list[ImportedUdpFlow]:
+    """Scale the client's flows to the receiver's measuring time, if its sum reports it.
 
-    What waits on the path arrives after the sender has ended, so that the same bytes take longer.
+    Queued datagrams arrive after the sender has ended, so the same bytes take longer.
     """
     summed = document.end.sum_received
-    mine = [each.result for each in found if not each.result.reverse]
-    estimated = sum_or_none(result.received_bps for result in mine)
-    if summed is None or document.at_server or not document.has_ended or not mine or not estimated:
+    own_rows = [each.result for each in found if not each.result.reverse]
+    estimated = sum_or_none(result.received_bps for result in own_rows)
+    if summed is None or document.at_server or not document.has_ended or not own_rows or not estimated:
         return found
     sent = [each.udp for each in document.end.streams if each.udp and document.sends(each.udp)]
     arrived = math.fsum(
@@ -84,15 +84,21 @@ def _flow(
     sends: bool,
     warmup: float,
 ) -> ImportedUdpFlow:
-    theirs = _counted(document.rows_of_peer(rows[0].socket if rows else (summary or StreamRow()).socket))
-    mine = _counted(rows)
-    arriving = theirs if sends else mine
-    # Who sends at the server prints zeros: the client does not tell it.
-    told = (
+    peer_rows = _without_omitted(
+        document.rows_of_peer(rows[0].socket if rows else (summary or StreamRow()).socket)
+    )
+    own_rows = _without_omitted(rows)
+    receiver_rows = peer_rows if sends else own_rows
+    # A sending server prints zeros: it does not get the client's counts.
+    summary_row = (
         summary if summary is not None and document.has_ended and not (sends and document.at_server) else None
     )
-    counts = _of_sender(mine, theirs, told) if sends else _of_receiver(document, mine, told)
-    sent = rate_of(mine) if sends else None
+    counts = (
+        _sender_counts(own_rows, peer_rows, summary_row)
+        if sends
+        else _receiver_counts(document, own_rows, summary_row)
+    )
+    sent = rate_of(own_rows) if sends else None
     if sent is None and summary is not None and summary.bytes and (sends or not document.at_server):
         sent = summary.bits_per_second
     if (
@@ -104,7 +110,7 @@ def _flow(
     ):
         share = max(0.0, 1 - max(0, counts.lost) / counts.datagrams)
         counts = _Counts(sent * share, counts.lost, counts.datagrams)
-    counts, doubt = _checked(counts, mine, sends)
+    counts, doubt = _checked(counts, own_rows, sends)
     result = UdpResult(
         flow=flow,
         pair=0,
@@ -112,43 +118,47 @@ def _flow(
         received_bps=counts.received_bps,
         lost=counts.lost,
         datagrams=counts.datagrams,
-        jitter_s=told.jitter_ms / 1e3
-        if told is not None and told.jitter_ms is not None
-        else _jitter(arriving),
-        # Of a stream that it sends itself, iperf3 writes 0: the receiver does not tell it.
-        out_of_order=None if sends or told is None else told.out_of_order,
+        jitter_s=summary_row.jitter_ms / 1e3
+        if summary_row is not None and summary_row.jitter_ms is not None
+        else _jitter(receiver_rows),
+        # For a stream that it sends, iperf3 writes 0: it does not get the receiver's count.
+        out_of_order=None if sends or summary_row is None else summary_row.out_of_order,
         reverse=sends == document.at_server,
     )
-    return ImportedUdpFlow(result, tuple(_samples(flow, arriving, warmup)), doubt)
+    return ImportedUdpFlow(result, tuple(_samples(flow, receiver_rows, warmup)), doubt)
 
 
-def _of_sender(mine: Sequence[StreamRow], theirs: Sequence[StreamRow], told: StreamRow | None) -> _Counts:
-    datagrams = sum_or_none(row.packets for row in mine) if mine else None
-    if told is None:
-        return _Counts(rate_of(theirs), None, datagrams)
-    return _Counts(rate_of(theirs), told.lost_packets, told.packets)
+def _sender_counts(
+    own_rows: Sequence[StreamRow], peer_rows: Sequence[StreamRow], summary_row: StreamRow | None
+) -> _Counts:
+    datagrams = sum_or_none(row.packets for row in own_rows) if own_rows else None
+    if summary_row is None:
+        return _Counts(rate_of(peer_rows), None, datagrams)
+    return _Counts(rate_of(peer_rows), summary_row.lost_packets, summary_row.packets)
 
 
-def _of_receiver(document: Document, mine: Sequence[StreamRow], told: StreamRow | None) -> _Counts:
-    received = rate_of(mine)
+def _receiver_counts(
+    document: Document, own_rows: Sequence[StreamRow], summary_row: StreamRow | None
+) -> _Counts:
+    received = rate_of(own_rows)
     summed = document.end.sum_received
     if received is None and summed is not None and len(document.sockets) == 1:
         received = summed.bits_per_second
-    if told is not None and told.packets:
-        return _Counts(received, told.lost_packets, told.packets)
+    if summary_row is not None and summary_row.packets:
+        return _Counts(received, summary_row.lost_packets, summary_row.packets)
     lost, datagrams = (
-        sum_or_none(getattr(row, name) for row in mine) for name in ("lost_packets", "packets")
+        sum_or_none(getattr(row, name) for row in own_rows) for name in ("lost_packets", "packets")
     )
-    return _Counts(received, lost if mine else None, datagrams if mine else None)
+    return _Counts(received, lost if own_rows else None, datagrams if own_rows else None)
 
 
-def _checked(counts: _Counts, mine: Sequence[StreamRow], sends: bool) -> tuple[_Counts, str]:
-    """The counts that can be, and what is wrong with the others."""
+def _checked(counts: _Counts, own_rows: Sequence[StreamRow], sends: bool) -> tuple[_Counts, str]:
+    """Return the plausible counts, and a remark on the others."""
     lost, datagrams = counts.lost, counts.datagrams
     if lost is None or datagrams is None:
         return counts, ""
     if lost > datagrams:
-        sent = sum_or_none(row.packets for row in mine) if sends and mine else None
+        sent = sum_or_none(row.packets for row in own_rows) if sends and own_rows else None
         received = None if sends else counts.received_bps
         doubt = (
             f"the file contradicts itself, {lost} of {datagrams} datagrams lost: what arrived is not known"
@@ -160,21 +170,23 @@ def _checked(counts: _Counts, mine: Sequence[StreamRow], sends: bool) -> tuple[_
     return counts, ""
 
 
-def _counted(rows: Sequence[StreamRow]) -> list[StreamRow]:
+def _without_omitted(rows: Sequence[StreamRow]) -> list[StreamRow]:
     return [row for row in rows if not row.omitted]
 
 
 def _jitter(rows: Sequence[StreamRow]) -> float | None:
-    """The latest that the receiver told, s."""
+    """Return the receiver's latest jitter, s."""
     return next((row.jitter_ms / 1e3 for row in reversed(rows) if row.jitter_ms is not None), None)
 
 
 def _samples(flow: int, rows: Sequence[StreamRow], warmup: float) -> Iterator[UdpSample]:
-    """What had arrived by the end of each interval; after `-O` iperf3 counts its times anew."""
+    """Yield the cumulative counts at the end of each interval; iperf3 restarts its times after `-O`."""
     if not rows:
         return
-    told = UdpSample(flow, max(0.0, rows[0].start) + (0.0 if rows[0].omitted else warmup), 0, 0, 0, None)
-    yield told
+    summary_row = UdpSample(
+        flow, max(0.0, rows[0].start) + (0.0 if rows[0].omitted else warmup), 0, 0, 0, None
+    )
+    yield summary_row
     for row in rows:
-        told = udp_sample(told, row, row.end + (0.0 if row.omitted else warmup))
-        yield told
+        summary_row = udp_sample(summary_row, row, row.end + (0.0 if row.omitted else warmup))
+        yield summary_row

@@ -1,8 +1,8 @@
-"""perfSONAR's throughput results, as pScheduler keeps them of iperf3, iperf and nuttcp.
+"""perfSONAR's throughput results, which pScheduler stores from iperf3, iperf and nuttcp.
 
 The format is that of pScheduler's throughput test (github.com/perfsonar/pscheduler): `intervals` and `summary`, each
-with `streams` and their `summary`. Rows have throughput-bytes and throughput-bits, start and end in seconds, and where
-the tool tells them retransmits, tcp-window-size (bytes) and rtt (µs); of UDP sent, lost and jitter (ms).
+with `streams` and their `summary`. Rows have throughput-bytes and throughput-bits, start and end in seconds, and if
+the tool reports them retransmits, tcp-window-size (bytes) and rtt (µs); for UDP sent, lost and jitter (ms).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NAMES = {
 }
 
 
-def result_in(whole: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the throughput result that a JSON object is, or has in it as pScheduler's API gives it; None for none."""
-    for each in (whole, whole.get("result-merged"), whole.get("result")):
+def find_result(result: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the throughput result in a JSON object, also as pScheduler's API nests it; None without one."""
+    for each in (result, result.get("result-merged"), result.get("result")):
         summary = each.get("summary") if isinstance(each, dict) else None
         inner = summary.get("summary") if isinstance(summary, dict) else None
         if isinstance(inner, dict) and inner.keys() & {"throughput-bits", "throughput-bytes"}:
@@ -35,11 +35,11 @@ def result_in(whole: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def as_iperf3(whole: dict[str, Any]) -> dict[str, Any]:
-    """Return the result as iperf3 would have written it at the sender."""
-    listed = whole.get("intervals")
+def to_iperf3(result: dict[str, Any]) -> dict[str, Any]:
+    """Convert the result into iperf3's document at the sender."""
+    listed = result.get("intervals")
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-    summary = whole["summary"]
+    summary = result["summary"]
     total = _rows(summary) or [_row(summary["summary"])]
     udp = any("lost_packets" in row or "packets" in row for row in total)
     last = max((row.get("end") or 0 for row in total), default=0)
@@ -48,11 +48,11 @@ def as_iperf3(whole: dict[str, Any]) -> dict[str, Any]:
     if not udp and len(total) == 1 and (received := _received(summary["summary"], total[0])):
         ended[0]["receiver"] = received
     document = {"start": start, "intervals": [{"streams": _rows(part)} for part in parts]}
-    return document | ({"end": {"streams": ended}} if whole.get("succeeded", True) else {})
+    return document | ({"end": {"streams": ended}} if result.get("succeeded", True) else {})
 
 
 def _received(summary: dict[str, Any], row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what the receiver of the only stream counted; newer versions tell it of all streams together."""
+    """Return the receiver's count for the only stream; newer versions report it for all streams together."""
     rate, seconds = summary.get("receiver-throughput-bits"), row.get("seconds")
     if not isinstance(rate, int | float) or not isinstance(seconds, int | float) or rate <= 0:
         return None
@@ -60,7 +60,7 @@ def _received(summary: dict[str, Any], row: dict[str, Any]) -> dict[str, Any] | 
 
 
 def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the streams; that of their sum where no stream has one."""
+    """Return the rows of the streams, or the row of their sum where no stream has one."""
     listed = part.get("streams")
     rows = [_row(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     summary = part.get("summary")
@@ -68,8 +68,8 @@ def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    made = {ours: row[theirs] for theirs, ours in _NAMES.items() if row.get(theirs) is not None}
-    start, end = made.get("start"), made.get("end")
+    converted = {ours: row[theirs] for theirs, ours in _NAMES.items() if row.get(theirs) is not None}
+    start, end = converted.get("start"), converted.get("end")
     if isinstance(start, int | float) and isinstance(end, int | float):
-        made["seconds"] = end - start
-    return made | {"sender": True}
+        converted["seconds"] = end - start
+    return converted | {"sender": True}

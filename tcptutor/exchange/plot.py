@@ -1,7 +1,7 @@
-"""Runs on paper and on the wall: cwnd, RTT, throughput, retransmissions, bytes and queue as SVG, PDF or PNG.
+"""Plots of runs as SVG, PDF or PNG: cwnd, RTT, throughput, retransmissions, bytes and queue.
 
-matplotlib is the extra `plot` and takes half a second to import: it comes in when a plot is made. The same run gives
-the same bytes: no date, and ids from a fixed salt.
+matplotlib is the extra `plot` and takes half a second to import: it is imported when a plot is made. The same run
+gives the same bytes: no date, and ids from a fixed salt.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
-"""What can be written, and the metadata that would differ from day to day or from one machine to the next."""
+"""Formats, with the metadata that would differ by day or machine."""
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; yellow is too faint for a line.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Okabe and Ito's palette, distinguishable with any color vision; yellow is too faint for a line.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _FAINT = "#8C96A0"
 _MOST_RUNS = 8
-"""Overlaid; more cannot be told apart."""
+"""Runs in one plot; more cannot be distinguished."""
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 13,
@@ -69,7 +69,7 @@ _PHASES: dict[str, tuple[str, dict[str, Any]]] = {
     "recovery": ("recovery", {"facecolor": "#F6E3C8"}),
     "timeout": ("timeout", {"facecolor": "none", "edgecolor": "#D9A7A0", "hatch": "xx"}),
 }
-"""Name and look of the phases that are shaded; congestion avoidance stays white."""
+"""Label and style of shaded phases; congestion avoidance stays white."""
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "cwnd": ((1.0, "segments"),),
     "rtt": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
@@ -84,32 +84,38 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
 
 
 def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
-    """Write the panels `what`, by default all that were measured, of one run or of several over each other.
+    """Write a plot of one run, or of several runs overlaid.
 
-    The suffix of `target` says what it becomes. Raises UsageError, MissingTool without matplotlib, and TutorError when
-    it cannot be made.
+    Args:
+        runs: The runs.
+        target: The file; its suffix selects the format.
+        what: Names of the panels; by default all measured quantities.
+
+    Raises:
+        UsageError: A name or the number of runs is wrong.
+        TutorError: The plot cannot be made; MissingTool without matplotlib.
     """
     check_target(target)
-    strange = [name for name in what if name not in QUANTITIES]
-    if strange:
-        raise UsageError(unknown("quantity", strange[0], QUANTITIES))
+    unknown_names = [name for name in what if name not in QUANTITIES]
+    if unknown_names:
+        raise UsageError(unknown("quantity", unknown_names[0], QUANTITIES))
     if len(runs) > _MOST_RUNS:
-        raise UsageError(f"{len(runs)} runs in one plot cannot be told apart: give {_MOST_RUNS} at most")
-    with styled():
+        raise UsageError(f"{len(runs)} runs in one plot cannot be distinguished: give {_MOST_RUNS} at most")
+    with plot_style():
         save(_figure(runs, what), target)
 
 
-def styled() -> AbstractContextManager[None]:
-    """Plots that are made in this block look as all of ours."""
+def plot_style() -> AbstractContextManager[None]:
+    """Apply tcptutor's plot style in the block."""
     import matplotlib as mpl  # noqa: PLC0415
 
-    # The defaults as well: a matplotlibrc of the user's must not change what a run looks like.
+    # Include the defaults: a user's matplotlibrc must not change a plot.
     style: Any = {**mpl.rcParamsDefault, **_STYLE}
     return mpl.rc_context(style)
 
 
 def check_target(target: Path) -> None:
-    """Raise UsageError for a name that no plot can have, and TutorError without matplotlib."""
+    """Raise UsageError for a suffix that no plot has, and TutorError without matplotlib."""
     if target.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
     try:
@@ -119,12 +125,12 @@ def check_target(target: Path) -> None:
 
 
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
-    """Write it whole or not at all; the same figure gives the same bytes. Raises TutorError."""
+    """Write the figure atomically; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
-    with files.atomic(target, elsewhere) as beside, warnings.catch_warnings():
-        # Of texts without room, or of characters that its font lacks: it is drawn all the same.
+    with files.atomic(target, elsewhere) as temporary, warnings.catch_warnings():
+        # Ignore warnings about clipped texts and missing glyphs: the figure is drawn nevertheless.
         warnings.simplefilter("ignore", UserWarning)
-        figure.savefig(beside, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
+        figure.savefig(temporary, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
 
 
 def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
@@ -134,21 +140,21 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
     drawn = {name: [QUANTITIES[name](run, overlaid) for run in runs] for name in what or QUANTITIES}
     drawn = {name: curves for name, curves in drawn.items() if any(curves)}
     if not drawn:
-        asked = f" of {', '.join(what)}" if what else ""
-        raise TutorError(f"nothing{asked} was measured here that could be plotted: {_instead(runs)}")
-    across = 1 if len(drawn) < 4 else 2
-    down = math.ceil(len(drawn) / across)
-    figure = Figure(figsize=(14, 2.9 * down + 1.6), layout="constrained")
-    grid = figure.add_gridspec(down, across)
-    # The first of an odd number gets the whole width, so that no place stays empty.
-    first = len(drawn) % across
+        requested = f" of {', '.join(what)}" if what else ""
+        raise TutorError(f"nothing{requested} was measured here that could be plotted: {_advice(runs)}")
+    columns = 1 if len(drawn) < 4 else 2
+    rows = math.ceil(len(drawn) / columns)
+    figure = Figure(figsize=(14, 2.9 * rows + 1.6), layout="constrained")
+    grid = figure.add_gridspec(rows, columns)
+    # The first of an odd number of panels gets the full width, so that no cell stays empty.
+    first = len(drawn) % columns
     places = [grid[0, :]] * first + [
-        grid[place // across, place % across] for place in range(2 * first, down * across)
+        grid[place // columns, place % columns] for place in range(2 * first, rows * columns)
     ]
     axes = [figure.add_subplot(place) for place in places]
     for axis, (name, curves) in zip(axes, drawn.items(), strict=True):
         _panel(axis, name, runs, curves)
-    for axis in axes[-across:]:
+    for axis in axes[-columns:]:
         axis.set_xlabel("time, s")
     figure.suptitle(_title(runs), x=0.01, ha="left", fontsize=15, fontweight="bold", linespacing=1.5)
     handles, labels = _legend(runs, axes)
@@ -157,14 +163,14 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
     return figure
 
 
-def _instead(runs: Sequence[Run]) -> str:
-    """What to do where there is nothing to draw."""
+def _advice(runs: Sequence[Run]) -> str:
+    """Return advice for runs without anything to plot."""
     if any(flow.received_bps is None for run in runs for flow in run.udp):
-        return "this file does not tell what arrived of UDP: take its receiver's"
+        return "this file lacks the received UDP: use its receiver's"
     if any(is_imported(run) and run.udp and not run.udp_samples for run in runs):
-        return "this file has only totals of what arrived of UDP: take its receiver's, or --get-server-output"
+        return "this file has only totals of the received UDP: use its receiver's, or --get-server-output"
     if any(is_imported(run) and not run.samples for run in runs):
-        return "this file has only totals: take one with intervals"
+        return "this file has only totals: use one with intervals"
     return "give another run"
 
 
@@ -178,9 +184,9 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
                 if curve.points
                 else ((), ())
             )
-            how = _line(curve, number if len(runs) > 1 else None, run.experiment)
+            style = _line(curve, number if len(runs) > 1 else None, run.experiment)
             step = "steps-post" if name == "retransmissions" else "default"
-            axis.plot(t, values, drawstyle=step, **how)
+            axis.plot(t, values, drawstyle=step, **style)
     axis.set_title(f"{_TITLES[name]}, {unit}", loc="left")
     end = max(max(run.experiment.seconds, run.experiment_s) for run in runs)
     axis.set_xlim(0, end)
@@ -188,13 +194,13 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
     warmup = runs[0].experiment.flows.warmup
     if warmup and all(run.experiment.flows.warmup == warmup for run in runs):
         axis.axvspan(0, warmup, color="#EEF1F4", zorder=0, linewidth=0, label="warm-up, not in the means")
-    _cut_off(axis, runs, curves, scale)
+    _limit_overshoot(axis, runs, curves, scale)
     if name == "cwnd" and len(runs) == 1 and runs[0].experiment.total_streams == 1:
         _phases(axis, runs[0])
 
 
 def _phases(axis: Axes, run: Run) -> None:
-    """What the one flow's congestion control was doing, behind its window; by hatching, so never by colour alone."""
+    """Shade the phases of the only flow's congestion control, with hatching as well as color."""
     for flow in explain(run).flows:
         for phase in flow.phases:
             if phase.name in _PHASES:
@@ -206,11 +212,13 @@ def _phases(axis: Axes, run: Run) -> None:
                 )
 
 
-def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], scale: float) -> None:
-    """Slow start may overshoot twenty times what counts: such a peak in the warm-up is told, not drawn."""
+def _limit_overshoot(
+    axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], scale: float
+) -> None:
+    """Limit the y-axis if slow start overshoots in the warm-up, and write the peak as text."""
     later = early = 0.0
     for run, each in zip(runs, curves, strict=True):
-        for curve in (one for one in each if one.role != "course"):
+        for curve in (one for one in each if one.role != "trajectory"):
             for t, value in curve.points:
                 if t < run.experiment.flows.warmup:
                     early = max(early, value / scale)
@@ -223,15 +231,15 @@ def _cut_off(axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]],
 
 
 def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, Any]:
-    """Colour, dashes and name: never colour alone."""
+    """Return color, dashes and label of a curve: color alone never distinguishes two."""
     flows = experiment.total_streams
     if run is not None:
-        colour, dashes = COLOURS[run % len(COLOURS)], _DASHES[run % len(_DASHES)]
-        return {"color": colour, "linestyle": dashes, "label": f"run {run}"}
+        color, dashes = COLORS[run % len(COLORS)], _DASHES[run % len(_DASHES)]
+        return {"color": color, "linestyle": dashes, "label": f"run {run}"}
     if curve.flow is not None:
         return _flow_line(curve.flow, curve.role, experiment)
     by_role: dict[str, dict[str, Any]] = {
-        "together": {"color": "#000000", "linewidth": 2.6, "label": "together" if flows > 1 else "flow 1"},
+        "total": {"color": "#000000", "linewidth": 2.6, "label": "total" if flows > 1 else "flow 1"},
         "mean": {
             "color": "#000000",
             "linewidth": 2.6,
@@ -240,7 +248,7 @@ def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, An
         },
         "limit": {"color": "#D55E00", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
         "expected": {"color": "#009E73", "linewidth": 1.6, "linestyle": (0, (6, 3)), "label": curve.name},
-        "course": {
+        "trajectory": {
             "color": "#009E73",
             "linewidth": 1.1,
             "linestyle": (0, (2, 2)),
@@ -252,19 +260,19 @@ def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, An
 
 
 def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
-    """Of one flow; many are told by their mean or sum, and are faint themselves."""
+    """Return the style of one flow's curve; many flows are faint, next to their mean or sum."""
     flows = experiment.total_streams
     mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
-    coloured = len(COLOURS) - 1
+    colored = len(COLORS) - 1
     kind = "UDP flow" if role == "udp" else "flow"
-    if flows > coloured + 2:
+    if flows > colored + 2:
         return {"color": _FAINT, "linewidth": 0.9, "alpha": 0.8, "label": "each flow"}
-    colour = "#000000" if flows == 1 else COLOURS[flow % coloured]
+    color = "#000000" if flows == 1 else COLORS[flow % colored]
     if role == "ssthresh":
-        colour = "#D55E00" if flows == 1 else colour
-        return {"color": colour, "linewidth": 1.3, "linestyle": ":", "label": "ssthresh"}
+        color = "#D55E00" if flows == 1 else color
+        return {"color": color, "linewidth": 1.3, "linestyle": ":", "label": "ssthresh"}
     return {
-        "color": colour,
+        "color": color,
         "linestyle": _DASHES[flow % len(_DASHES)],
         "linewidth": 2.0 if flows <= FEW else 1.4,
         "label": f"{kind} {flow + 1}, {experiment.algorithm(flow)}"
@@ -274,7 +282,7 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
 
 
 def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    """One entry for each name, in order; several runs by what differs between them."""
+    """Return handles and labels, one per name; several runs are labeled by their differences."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -284,25 +292,24 @@ def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[
 
 
 def _title(runs: Sequence[Run]) -> str:
-    """The experiments, and where they ran if that is one place; of one run what it measured as well."""
-    lines = list(dict.fromkeys(f"{run.experiment.name}: {_described(run.experiment)}" for run in runs))
-    places = {_where(run) for run in runs}
+    """Return the experiments, and their lab if it is the same; for a single run also its throughput."""
+    lines = list(dict.fromkeys(f"{run.experiment.name}: {_description(run.experiment)}" for run in runs))
+    places = {_lab_of(run) for run in runs}
     if len(places) == 1:
         measured = f"{_rate(runs[0])} · " if len(runs) == 1 else ""
         lines.append(measured + places.pop())
     return "\n".join(lines)
 
 
-def _described(experiment: Experiment) -> str:
-    """The experiment's title, and the algorithms that sent where these are others than it names."""
+def _description(experiment: Experiment) -> str:
+    """Return the experiment's title, with the algorithms if they differ from those it names."""
     controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
     named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
-    is_said = set(controls) <= named if named else len(controls) < 2
-    return experiment.title if is_said else f"{experiment.title}, here with {' + '.join(controls)}"
+    is_named = set(controls) <= named if named else len(controls) < 2
+    return experiment.title if is_named else f"{experiment.title}, here with {' + '.join(controls)}"
 
 
-def _where(run: Run) -> str:
-    """ "guest, virtual clock, Linux 6.12 · fidelity valid"."""
+def _lab_of(run: Run) -> str:
     environment = run.environment
     ran = (
         environment.reason
@@ -318,19 +325,19 @@ def _rate(run: Run) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """What tells each run from the others: experiment, settings, seed and place where they differ, else the id."""
+    """Return a label for each run: differing experiment, settings, seed and lab, else the id."""
     texts = [
         {
             "": run.experiment.name,
             **settings(run.experiment),
             "seed": str(run.experiment.seed),
-            "on": _where(run),
+            "on": _lab_of(run),
         }
         for run in runs
     ]
     keys = list(dict.fromkeys(key for text in texts for key in text))
     differing = [key for key in keys if len({text.get(key) for text in texts}) > 1]
-    told = [", ".join(f"{key} {text.get(key, 'default')}".strip() for key in differing) for text in texts]
-    if len(set(told)) < len(told):
-        told = [f"{run.id} {name}".strip() for run, name in zip(runs, told, strict=True)]
-    return [f"{name}: {_rate(run)}" for run, name in zip(runs, told, strict=True)]
+    labels = [", ".join(f"{key} {text.get(key, 'default')}".strip() for key in differing) for text in texts]
+    if len(set(labels)) < len(labels):
+        labels = [f"{run.id} {name}".strip() for run, name in zip(runs, labels, strict=True)]
+    return [f"{name}: {_rate(run)}" for run, name in zip(runs, labels, strict=True)]

@@ -1,4 +1,4 @@
-"""The sequence graph of a flow on paper: its bytes over time, sent, sent again, acknowledged and SACKed."""
+"""Plot of a flow's sequence graph: bytes sent, retransmitted, acknowledged and SACKed over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tcptutor.analysis.observed.sequence import (
 )
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UnitError, UsageError
-from tcptutor.exchange.plot import check_target, save, styled
+from tcptutor.exchange.plot import check_target, plot_style, save
 from tcptutor.run import Run
 from tcptutor.runs import packets
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SENT, _RESENT, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A7", "#009E73", "#8C96A0"
+_SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A7", "#009E73", "#8C96A0"
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _EXAMPLE = "write it like --span 0.4s..0.7s"
 _LETTERS = 40
-"""Of strokes of one kind, those that have a letter, at most."""
+"""Largest number of strokes of one kind with a letter."""
 _WIDE = 4.0
-"""Of the strokes of what was sent again, points."""
+"""Width of the strokes of retransmissions, points."""
 
 
-def read_span(text: str) -> tuple[float, float]:
-    """ "0.4s..0.7s" in seconds. Raises UsageError."""
+def parse_span(text: str) -> tuple[float, float]:
+    """Parse "0.4s..0.7s" into seconds. Raises UsageError."""
     start, dots, end = text.partition("..")
     try:
         span = units.parse(start, "time"), units.parse(end, "time")
@@ -44,14 +44,16 @@ def read_span(text: str) -> tuple[float, float]:
     return span
 
 
-def graph_of(run: Run, path: Path, flow: int) -> SequenceGraph:
-    """The one of flow number `flow`, of its packets where they were kept at its sender, else of its ACKs.
+def sequence_graph(run: Run, path: Path, flow: int) -> SequenceGraph:
+    """Return the sequence graph of a flow, from its sender's packets if captured, else from its ACKs.
 
-    Raises UsageError for no such flow, TutorError where nothing was kept of it.
+    Raises:
+        UsageError: The run has no such flow.
+        TutorError: The run has neither ACKs nor packets.
     """
     flows = run.experiment.total_streams
     if not 0 <= flow < flows:
-        raise UsageError(f"there is no flow {flow + 1}: the run has {flows}")
+        raise UsageError(f"no flow {flow + 1}: the run has {flows}")
     found = None
     if packets.file_of(path).exists():
         found = sequence_of_packets(run, flow, packets.load(run, path))
@@ -64,13 +66,13 @@ def graph_of(run: Run, path: Path, flow: int) -> SequenceGraph:
 
 
 def plot_sequence(run: Run, path: Path, target: Path, flow: int, span: tuple[float, float] | None) -> None:
-    """Write it; `span` is the part of the time that is shown, s. Raises UsageError and TutorError."""
+    """Write the sequence graph; `span` limits the time axis, s. Raises UsageError and TutorError."""
     check_target(target)
-    whole = graph_of(run, path, flow)
-    shown = whole if span is None else whole.between(*span)
+    graph = sequence_graph(run, path, flow)
+    shown = graph if span is None else graph.between(*span)
     if not (shown.sent or shown.retransmitted):
-        raise UsageError(f"flow {flow + 1} sends nothing there: the run took {run.experiment_s:g} s")
-    with styled():
+        raise UsageError(f"flow {flow + 1} sends nothing in this span: the run took {run.experiment_s:g} s")
+    with plot_style():
         save(_figure(run, shown, span), target)
 
 
@@ -83,7 +85,7 @@ def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) ->
     few = len(graph.sent) < 2500
     _strokes(axis, graph.sent, scale, _SENT, 1.6 if few else 1.0, "sent")
     _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed (S)", "S")
-    _strokes(axis, graph.retransmitted, scale, _RESENT, _WIDE, "sent again (R)", "R")
+    _strokes(axis, graph.retransmitted, scale, _RETRANSMITTED, _WIDE, "retransmitted (R)", "R")
     _steps(axis, graph.acked, scale, color=_ACKED, linewidth=1.6, label="acknowledged")
     if span is not None:
         _steps(axis, graph.window_end, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
@@ -93,53 +95,54 @@ def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) ->
     axis.set_ylim(low - 0.03 * (high - low), high + 0.05 * (high - low))
     axis.set_xlim(*(span or (0, max(run.experiment.seconds, run.experiment_s))))
     axis.set_xlabel("time, s")
-    axis.set_title(f"Bytes of flow {graph.flow + 1}, {unit}: {_told(run, graph)}", loc="left")
+    axis.set_title(f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}", loc="left")
     experiment = run.experiment
     figure.suptitle(f"{experiment.name}: {experiment.title}", x=0.01, ha="left", fontweight="bold")
     figure.legend(loc="outside lower left", ncols=5)
     return figure
 
 
-def _told(run: Run, graph: SequenceGraph) -> str:
+def _source(run: Run, graph: SequenceGraph) -> str:
     if graph.source == "packets":
         return f"each segment as it passed {sender_interface(run.experiment, graph.flow)}"
-    return "by each ACK, what had been sent until then; nothing tells of SACKs"
+    return "bytes sent until each ACK, without SACKs"
 
 
 def _strokes(
     axis: Axes,
     spans: Sequence[ByteSpan],
     scale: float,
-    colour: str,
+    color: str,
     width: float,
     label: str,
     letter: str = "",
 ) -> None:
-    """Upright, from the first byte to the last, some with a letter, as tcptrace has them: colour alone says nothing to
-    many. Nothing where there is none.
+    """Draw vertical strokes from the first byte to the last, some with a letter, as in tcptrace.
+
+    The letters distinguish the kinds without color.
     """
     if spans:
         axis.vlines(
             [span.t for span in spans],
             [span.first / scale for span in spans],
             [span.last / scale for span in spans],
-            colors=colour,
+            colors=color,
             linewidth=width,
             label=label,
         )
         if letter:
-            some = spans[:: -(-len(spans) // _LETTERS)]
+            lettered = spans[:: -(-len(spans) // _LETTERS)]
             axis.plot(
-                [span.t for span in some],
-                [span.last / scale for span in some],
+                [span.t for span in lettered],
+                [span.last / scale for span in lettered],
                 linestyle="none",
                 marker=f"${letter}$",
                 markersize=8,
-                color=colour,
+                color=color,
             )
 
 
-def _steps(axis: Axes, steps: Sequence[tuple[float, int]], scale: float, **how: Any) -> None:
+def _steps(axis: Axes, steps: Sequence[tuple[float, int]], scale: float, **style: Any) -> None:
     if steps:
         times, values = zip(*steps, strict=True)
-        axis.plot(times, [value / scale for value in values], drawstyle="steps-post", **how)
+        axis.plot(times, [value / scale for value in values], drawstyle="steps-post", **style)

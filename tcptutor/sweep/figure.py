@@ -13,7 +13,7 @@ from typing import Any
 from tcptutor import spec
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UnitError, UsageError, near, unknown
-from tcptutor.exchange.plot import COLOURS, check_target, save
+from tcptutor.exchange.plot import COLORS, check_target, save
 from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import SEED, Axis, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
@@ -153,7 +153,7 @@ def _draw_lines(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str, group
         lines.setdefault(others, []).append(point)
     color_keys = list(dict.fromkeys(_color_key(others, group) for others in lines))
     for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
-        color = COLOURS[color_keys.index(_color_key(others, group)) % len(COLOURS)]
+        color = COLORS[color_keys.index(_color_key(others, group)) % len(COLORS)]
         line.sort(key=x_axis)
         at, summaries = [x_axis(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
         plot.errorbar(

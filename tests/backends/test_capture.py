@@ -128,7 +128,7 @@ async def test_wireshark_reads_what_was_kept(guest: GuestBackend, build: Build, 
     assert "Name = s1-eth2" in told
     assert "Name = h1-eth0" in told
     begin = packets.begin_ns(run) / 1e9
-    files = [each.write() for each in export.exported(run, file, "pcapng", None)]
+    files = [each.write() for each in export.export_files(run, file, "pcapng", None)]
     assert [each.name for each in files] == [f"{run.id}-h1-eth0.pcapng", f"{run.id}-s1-eth2.pcapng"]
     # Of one interface alone Wireshark sees as sent again what the sender's kernel counted.
     shown = ["-T", "fields", "-e", "frame.time_epoch", "-e", "tcp.srcport"]

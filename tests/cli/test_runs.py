@@ -99,8 +99,8 @@ def test_a_run_by_what_is_unique_of_its_id(kept: Path, name: str, means: str) ->
     ("name", "says"),
     [
         ("aa", "2 runs begin with 'aa': aab222, aaa111: give more of the id"),
-        ("last-3", "no run 3 before the last, 3 are there"),
-        ("zzz", "no run file 'zzz', and no run begins so: `tcptutor runs` lists those"),
+        ("last-3", "no run 3 before the last, only 3 are saved"),
+        ("zzz", "no run file 'zzz', and no run id begins with it: `tcptutor runs` lists the runs"),
     ],
 )
 def test_what_means_no_run_or_several_is_told(kept: Path, name: str, says: str) -> None:

@@ -73,7 +73,7 @@ def test_every_column_with_a_unit_says_so(traced: Run, table: str) -> None:
 
 
 def test_queue_and_acks_are_files_beside_the_samples(traced: Run, tmp_path: Path) -> None:
-    files = [each.write() for each in export.exported(traced, V2, "csv", tmp_path / "deep" / "x.csv")]
+    files = [each.write() for each in export.export_files(traced, V2, "csv", tmp_path / "deep" / "x.csv")]
     assert [file.name for file in files] == ["x.csv", "x-queue.csv", "x-acks.csv"]
     assert rows_of(files[1].read_text())[0] == {
         "t (s)": "0.1",
@@ -125,4 +125,4 @@ def test_any_sample_is_read_back(changes: list[dict[str, object]]) -> None:
 
 def test_a_place_that_cannot_be_written_is_told(run: Run) -> None:
     with pytest.raises(TutorError, match=r"cannot write.*-o"):
-        [each.write() for each in export.exported(run, V2, "csv", Path("/proc/nowhere/x.csv"))]
+        [each.write() for each in export.export_files(run, V2, "csv", Path("/proc/nowhere/x.csv"))]

@@ -217,7 +217,7 @@ def test_a_real_link_spends_more_than_the_lab_s_shaper_counts() -> None:
     run = run_of("3.12-omit.json", rate="1 Gbit/s", delay="1 ms")
     link = next(one.prediction for one in report(run).comparisons if one.prediction.model == "link")
     assert link.throughput_bps == pytest.approx(1e9 * 1448 / 1538)
-    assert "38 bytes a frame" in run.note
+    assert "38 bytes per frame" in run.note
     assert "38 bytes" not in run_of("3.12-omit.json").note
 
 
@@ -298,7 +298,8 @@ def test_times_of_udp_go_on_after_the_omitted_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "says"), [({"streams": "3"}, "the file tells it"), ({"rate": "fast"}, "rate"), ({"x": "1"}, "x")]
+    ("path", "says"),
+    [({"streams": "3"}, "the file contains this value"), ({"rate": "fast"}, "rate"), ({"x": "1"}, "x")],
 )
 def test_a_wrong_path_is_told(path: dict[str, str], says: str) -> None:
     with pytest.raises(ParameterError, match=says):

@@ -129,14 +129,14 @@ def test_each_interface_is_exported_to_a_file_of_its_own(run: Run, kept: Path, t
     names, found = pcapng.read(files[1].read_bytes())
     assert names == ["h1-eth0"]
     assert len(list(found)) == len(TALK)
-    beside = export.exported(run, kept, "pcapng", None)
+    beside = export.export_files(run, kept, "pcapng", None)
     assert beside[0].write() == kept.with_name(f"{run.id}-h2-eth0.pcapng")
 
 
 def test_a_run_without_packets_says_how_to_have_some(tmp_path: Path) -> None:
     made = tcptutor("export", "--format", "pcapng", str(RUNS / "four-lossy-streams.tcprun"))
     assert made.returncode == 1
-    assert "has no packets beside it: `tcptutor run EXPERIMENT --set capture=on`" in made.stderr
+    assert "has no captured packets: `tcptutor run EXPERIMENT --set capture=on`" in made.stderr
     assert made.stderr.count("\n") == 1
 
 
@@ -233,18 +233,18 @@ def test_a_sequence_graph_is_plotted_from_the_command_line(run: Run, kept: Path,
         made = tcptutor("plot", str(kept), "--kind", "sequence", "--span", "0s..0.2s", "-o", str(target))
         assert made.returncode == 0, made.stderr
     assert one.read_bytes() == two.read_bytes()
-    figure = plots._figure(run, plots.graph_of(run, kept, 0).between(0, 0.2), (0, 0.2))
+    figure = plots._figure(run, plots.sequence_graph(run, kept, 0).between(0, 0.2), (0, 0.2))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["sent", "SACKed (S)", "sent again (R)", "acknowledged"]
+    assert labels == ["sent", "SACKed (S)", "retransmitted (R)", "acknowledged"]
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--flow", "9"], "there is no flow 9: the run has 1"),
+        (["--flow", "9"], "no flow 9: the run has 1"),
         (["--span", "1s"], "--span '1s'"),
         (["--span", "2s..1s"], "is not an earlier and a later time"),
-        (["--span", "100s..200s"], "sends nothing there"),
+        (["--span", "100s..200s"], "sends nothing in this span"),
         (["--what", "cwnd"], "leave --what"),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_run_without_either_says_how_to_have_one() -> None:
 
 def test_flow_and_span_are_of_a_sequence_graph() -> None:
     with pytest.raises(UsageError, match="earlier"):
-        plots.read_span("0.5s..0.5s")
+        plots.parse_span("0.5s..0.5s")
     made = tcptutor("plot", str(RUNS / "four-lossy-streams.tcprun"), "--flow", "1", "-o", "x.svg")
     assert "add --kind sequence" in made.stderr
 

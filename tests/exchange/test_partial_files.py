@@ -269,7 +269,7 @@ def test_udp_can_be_plotted(tmp_path: Path) -> None:
     (received,), (lost,) = curves["udp"], curves["udp-lost"]
     assert received.points[0][1] == pytest.approx(17_397_812, rel=1e-4)
     assert lost.points[-1][1] == 2876
-    with pytest.raises(TutorError, match="does not tell what arrived of UDP"):
+    with pytest.raises(TutorError, match="lacks the received UDP"):
         plot.plot([run_of("iperf3-3.1.3-udp-omit-107percent")], tmp_path / "none.svg")
 
 
@@ -425,7 +425,7 @@ def test_a_plot_of_totals_says_what_is_missing(tmp_path: Path, protocol: str, ad
 def test_perfsonar_s_count_at_the_receiver_is_the_throughput(tmp_path: Path) -> None:
     """pScheduler 5 tells it of the whole; its API keeps the result inside the run."""
     result = json.loads((FILES / "perfsonar-throughput-result.json").read_text())
-    result = perfsonar.result_in(result)
+    result = perfsonar.find_result(result)
     assert result is not None
     result["summary"]["streams"] = result["summary"]["streams"][:1]
     for interval in result["intervals"]:

@@ -53,14 +53,14 @@ def test_the_panels_show_what_was_measured(run: Run) -> None:
         "Payload acknowledged so far, MB",
     ]
     throughput = panel(drawn, "Throughput")
-    together = line(throughput, "together").get_ydata()[10:]
+    together = line(throughput, "total").get_ydata()[10:]
     assert sum(together) / len(together) == pytest.approx(36.7, rel=0.03)
     flows = [line(throughput, f"flow {n}").get_ydata() for n in (1, 2, 3, 4)]
     assert [sum(each) for each in zip(*flows, strict=True)] == pytest.approx(
-        line(throughput, "together").get_ydata()
+        line(throughput, "total").get_ydata()
     )
     assert line(throughput, "expected (4 × Reno)").get_ydata()[0] == pytest.approx(37.2, rel=0.01)
-    assert line(panel(drawn, "Payload"), "together").get_ydata()[-1] == pytest.approx(
+    assert line(panel(drawn, "Payload"), "total").get_ydata()[-1] == pytest.approx(
         sum(row.bytes_acked for row in list(run.samples)[-4:]) / 1e6, rel=1e-3
     )
 
@@ -222,5 +222,5 @@ def test_thinning_keeps_ends_and_extremes(points: list[tuple[float, float]], tim
 def test_the_expected_course_of_flows_that_are_alike_is_one_line() -> None:
     four = figure([load(RUNS / "four-lossy-streams.tcprun")])
     cwnd = panel(four, "Congestion window")
-    assert sum(each.get_label() == "expected course" for each in cwnd.lines) == 1
-    assert line(cwnd, "expected course").get_linestyle() != "-"
+    assert sum(each.get_label() == "expected trajectory" for each in cwnd.lines) == 1
+    assert line(cwnd, "expected trajectory").get_linestyle() != "-"

@@ -31,7 +31,7 @@ def _run(name: str) -> run.Run:
 
 
 def _export(exported: run.Run, target: Path) -> None:
-    for file in export.exported(exported, Path("x"), "json", target):
+    for file in export.export_files(exported, Path("x"), "json", target):
         file.write()
 
 

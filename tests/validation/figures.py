@@ -15,7 +15,7 @@ from tcptutor.exchange.plot import save
 from tests.validation import judge, models, plan
 from tests.validation.kept import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito: told apart with any colour vision; the markers differ as well."""
 MARKERS = "osD^v<>"
 NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "bbr": "BBR"}
@@ -61,7 +61,7 @@ def _laws(found: Sequence[Result]) -> Figure | None:
         top, bottom = axes[0][column], axes[1][column]
         for place, rtt in enumerate(plan.RTTS):
             cells = [one for one in of(found, f"laws-{name}") if one.experiment.path.delay == rtt]
-            style: dict[str, Any] = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4}
+            style: dict[str, Any] = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4}
             if not cells:
                 continue
             across = [models.loss(one) for one in cells]
@@ -70,12 +70,12 @@ def _laws(found: Sequence[Result]) -> Figure | None:
             bars = [2 * judge.chance(one) for one in cells]
             label = f"{rtt * 1e3:g} ms"
             height = [bar * each for bar, each in zip(bars, windows, strict=True)]
-            top.errorbar(across, windows, yerr=height, fmt="none", ecolor=COLOURS[place], capsize=2)
+            top.errorbar(across, windows, yerr=height, fmt="none", ecolor=COLORS[place], capsize=2)
             top.plot(across, windows, linestyle="none", label=label, **style)
             top.plot(
                 across,
                 [formula(one) * models.rtt(one) / 8 / one.mss for one in cells],
-                color=COLOURS[place],
+                color=COLORS[place],
                 linewidth=1,
             )
             ratios = [one.throughput / formula(one) for one in cells]
@@ -117,32 +117,32 @@ def _sockets(found: Sequence[Result]) -> Figure | None:
             numbers,
             [one.throughput / 1e6 for one in cells],
             "o",
-            color=COLOURS[0],
+            color=COLORS[0],
             markersize=4,
             label="measured",
         )
         measured.plot(
             numbers,
             [models.aggregate(one) / 1e6 for one in cells],
-            color=COLOURS[0],
+            color=COLORS[0],
             label="K × Mathis, the link",
         )
         lost.plot(
             numbers,
             [100 * one.row.loss_rate for one in cells],
             "s",
-            color=COLOURS[1],
+            color=COLORS[1],
             markersize=4,
             label="measured",
         )
-        lost.axhline(100 * models.loss(cells[0]), color=COLOURS[1], linewidth=1, label="the path's own")
+        lost.axhline(100 * models.loss(cells[0]), color=COLORS[1], linewidth=1, label="the path's own")
         for plot in (measured, lost, estimate):
             plot.set_ylim(bottom=0)
-        for c, colour, marker in ((theory.MATHIS_RANDOM, COLOURS[2], "D"), (1.0, COLOURS[3], "v")):
+        for c, colour, marker in ((theory.MATHIS_RANDOM, COLORS[2], "D"), (1.0, COLORS[3], "v")):
             said = [models.estimated(one, c) / 1e6 for one in cells]
             estimate.plot(numbers, said, marker, color=colour, markersize=4, label=f"eq. 5, C = {c:g}")
         estimate.plot(
-            numbers, [one.throughput / 1e6 for one in cells], color=COLOURS[0], linewidth=1, label="measured"
+            numbers, [one.throughput / 1e6 for one in cells], color=COLORS[0], linewidth=1, label="measured"
         )
         for plot, number in ((measured, 1), (lost, 4), (estimate, 7)):
             plot.axvline(at, color="#555555", linestyle=":", label=f"knee: {at}")
@@ -166,7 +166,7 @@ def _figure10(found: Sequence[Result]) -> Figure | None:
     for place, c in enumerate((theory.MATHIS_RANDOM, 1.0)):
         differences = [(one.throughput - models.estimated(one, c)) / 1e6 for one in cells]
         test = judge.paired(differences)
-        colour = COLOURS[2 + place]
+        colour = COLORS[2 + place]
         plot.plot(numbers, differences, "Dv"[place], color=colour, markersize=5, label=f"C = {c:g}")
         plot.axhspan(test.low, test.high, color=colour, alpha=0.2, linewidth=0)
     plot.axhline(0, color="#555555", linewidth=1)
@@ -205,11 +205,11 @@ def _limits(found: Sequence[Result]) -> Figure | None:
             across,
             [one.throughput / models.link(one) for one in cells],
             "o",
-            color=COLOURS[0],
+            color=COLORS[0],
             label="measured",
         )
         buffers.plot(
-            across, [model.predict(one) / models.link(one) for one in cells], color=COLOURS[0], label="model"
+            across, [model.predict(one) / models.link(one) for one in cells], color=COLORS[0], label="model"
         )
         buffers.set(
             xlabel="buffer, BDP", ylabel="use of the link", title="Buffer, Reno, RTT 60 ms", ylim=(0.6, 1.02)
@@ -217,7 +217,7 @@ def _limits(found: Sequence[Result]) -> Figure | None:
         buffers.legend(fontsize="small")
     for place, loss in enumerate(sorted({models.loss(one) for one in of(found, "mss")})):
         cells = sorted((one for one in of(found, "mss") if models.loss(one) == loss), key=lambda one: one.mss)
-        style = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4}
+        style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4}
         sizes.errorbar(
             [one.mss for one in cells], [one.throughput / 1e6 for one in cells],
             yerr=[2 * judge.chance(one) * one.throughput / 1e6 for one in cells], linestyle="none", capsize=2,
@@ -226,7 +226,7 @@ def _limits(found: Sequence[Result]) -> Figure | None:
         sizes.plot(
             [one.mss for one in cells],
             [_FORMULA["reno"](one) / 1e6 for one in cells],
-            color=COLOURS[place],
+            color=COLORS[place],
             linewidth=1,
         )
     if of(found, "mss"):
@@ -240,8 +240,8 @@ def _limits(found: Sequence[Result]) -> Figure | None:
 def _beside(
     plot: Axes, across: Sequence[float], cells: Sequence[Result], model: Callable[[Result], float]
 ) -> None:
-    plot.plot(across, [one.throughput / 1e6 for one in cells], "o", color=COLOURS[0], label="measured")
-    plot.plot(across, [model(one) / 1e6 for one in cells], color=COLOURS[0], label="model")
+    plot.plot(across, [one.throughput / 1e6 for one in cells], "o", color=COLORS[0], label="measured")
+    plot.plot(across, [model(one) / 1e6 for one in cells], color=COLORS[0], label="model")
     plot.legend(fontsize="small")
 
 
@@ -263,7 +263,7 @@ def _figure3(found: Sequence[Result]) -> Figure | None:
         ]
         rtts = [one.experiment.path.delay * 1e3 for one in mine]
         style: dict[str, Any] = {
-            "color": COLOURS[place],
+            "color": COLORS[place],
             "marker": MARKERS[place],
             "markersize": 5,
             "linewidth": 1,
@@ -277,13 +277,13 @@ def _figure3(found: Sequence[Result]) -> Figure | None:
         [one.experiment.path.delay * 1e3 for one in lossy],
         said,
         "--",
-        color=COLOURS[6],
+        color=COLORS[6],
         label="MSS / (RTT √p)",
     )
     ours.set(xlabel="RTT, ms", ylabel="Mbit/s", title="Here: 20 Mbit/s, loss 0.2 %", ylim=(0, 24))
     line = [0.3 * 1.2**step for step in range(24)]
     shape.plot(
-        line, [min(1.3, 1 / each) for each in line], "--", color=COLOURS[6], label="the formula, of both"
+        line, [min(1.3, 1 / each) for each in line], "--", color=COLORS[6], label="the formula, of both"
     )
     shape.axhline(0.1, color="#555555", linestyle=":", label="a tenth: 1 of the printed 10 Gbit/s")
     shape.set(

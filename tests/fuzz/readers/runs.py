@@ -182,7 +182,7 @@ def _read_capture(path: Path) -> None:
     for name in packets.interfaces(file):
         for _ in packets.of_interface(run, file, name):
             pass
-    export.exported(run, file, "pcapng", None)
+    export.export_files(run, file, "pcapng", None)
     analysis.sequence_of_packets(run, 0, packets.load(run, file))
 
 

@@ -1,4 +1,4 @@
-"""What the runs of other programs have in common: what is known of their path, and how far they are believed."""
+"""Common parts of runs that other programs measured: path, fidelity, samples and unknown columns."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tcptutor.theory import WIRE_FRAMING
 BACKEND = "imported"
 
 USUAL_MSS = 1448
-"""Payload of a full segment on Ethernet, bytes, where the file gives none."""
+"""Payload of a full segment on Ethernet, bytes, for files without an MSS."""
 
 
-def start(
+def new_run(
     program: str,
     file: str,
     *,
@@ -30,15 +30,15 @@ def start(
     algorithm: str,
     path: Mapping[str, str],
 ) -> Run:
-    """A run without results yet. Raises ParameterError for a `path` with what the file tells itself."""
-    told = next((name for name in path if name in PARAMETERS and PARAMETERS[name].part == "flows"), None)
-    if told is not None:
-        raise ParameterError(f"{told}: the file tells it: leave it out")
+    """Return a run without results. Raises ParameterError if `path` has a parameter that the file contains."""
+    known = next((name for name in path if name in PARAMETERS and PARAMETERS[name].part == "flows"), None)
+    if known is not None:
+        raise ParameterError(f"{known}: the file contains this value: leave it out")
     experiment: Experiment = build(f"{BACKEND}/{shown(file)}", {"title": shown(title)}, path)
     origin, algorithm = f"imported from {shown(program)}", shown(algorithm)
-    # Not through the parameters: their bounds are those of our lab.
+    # Set without parsing parameters: their bounds are those of our lab.
     hosts = msgspec.structs.replace(experiment.hosts, algorithm=algorithm or experiment.hosts.algorithm)
-    assumed = f"; its link is taken as Ethernet, {WIRE_FRAMING} bytes a frame beside the IP packet"
+    assumed = f"; its link is assumed to be Ethernet, {WIRE_FRAMING} bytes per frame around the IP packet"
     return Run(
         id=f"{when:%Y%m%d-%H%M%S}",
         experiment=msgspec.structs.replace(experiment, flows=flows, hosts=hosts, framing=WIRE_FRAMING),
@@ -51,35 +51,35 @@ def start(
 
 
 def shown(text: str, most: int = 160) -> str:
-    """What a file says of itself, as it may be shown."""
+    """Return text of a file on one line, escaped and truncated."""
     return escaped(" ".join(text.split()))[:most]
 
 
 def moment(seconds: float) -> datetime:
-    """A wall-clock time from seconds since 1970; the epoch itself for what no calendar holds."""
+    """Return a wall-clock time from seconds since 1970; the epoch for impossible values."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         return datetime.fromtimestamp(0, UTC)
 
 
-_NEVER_0 = frozenset({"cwnd", "rtt", "rttvar", "snd_wnd", "pacing_rate", "delivery_rate"})
-"""Columns of samples that are 0 where the file does not tell them."""
-_ALWAYS = frozenset({"t", "mss", "bytes_acked"})
+_UNKNOWN_IF_0 = frozenset({"cwnd", "rtt", "rttvar", "snd_wnd", "pacing_rate", "delivery_rate"})
+"""Columns of samples where 0 means unknown."""
+_ALWAYS_KNOWN = frozenset({"t", "mss", "bytes_acked"})
 
 
 def foreign_column(run: Run, name: str) -> list[float | int | None]:
-    """Return a column of an imported run's samples as it is exported, with None for what the file does not tell."""
+    """Return a column of an imported run's samples for export, with None for unknown values."""
     column, flows = run.samples.column(name), run.samples.column("flow")
     if name == "flow":
         return [flow + 1 for flow in flows]
-    if name in _ALWAYS:
+    if name in _ALWAYS_KNOWN:
         return list(column)
-    if name in _NEVER_0:
+    if name in _UNKNOWN_IF_0:
         return [value or None for value in column]
     if name in ("retransmits", "segs_out"):
-        told = {flow.flow for flow in run.flows if flow.retransmits is not None}
-        return [value if flow in told else None for flow, value in zip(flows, column, strict=True)]
+        known = {flow.flow for flow in run.flows if flow.retransmits is not None}
+        return [value if flow in known else None for flow, value in zip(flows, column, strict=True)]
     return [None] * len(column)
 
 
@@ -97,7 +97,7 @@ def sample(
     pacing_rate: float = 0.0,
     delivery_rate: float = 0.0,
 ) -> Sample:
-    """One row with what other programs tell; the rest is 0, or infinite for ssthresh: not measured."""
+    """Return a sample; unknown fields are 0, or infinite for ssthresh."""
     return Sample(
         flow=flow, t=t, cwnd=round(cwnd), ssthresh=SSTHRESH_INFINITE, mss=mss, rtt=rtt, rttvar=rttvar, min_rtt=0.0,
         bytes_acked=round(acked), segs_out=round(acked / mss + retransmits), retransmits=round(retransmits),
