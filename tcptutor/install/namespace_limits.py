@@ -34,7 +34,7 @@ FILES = (
 
 _SYSCTLS = (
     (_APPARMOR, "1", "apparmor", "AppArmor takes ordinary users' rights in namespaces (Ubuntu from 23.10 on)", "0"),
-    (_CLONE, "0", "user namespaces", "the kernel forbids ordinary users to make namespaces (Debian's setting)", "1"),
+    (_CLONE, "0", "user namespaces", "the kernel forbids ordinary users to create namespaces (Debian's setting)", "1"),
     (_MOST_USER, "0", "user namespaces", "the kernel allows no user namespaces", "15000"),
     (_MOST_NET, "0", "net namespaces", "the kernel allows no network namespaces", "15000"),
 )  # fmt: skip
@@ -129,5 +129,5 @@ def _sysctls(contents: Mapping[str, str]) -> Iterator[Limit]:
     for file, value, name, text, right in _SYSCTLS:
         if contents.get(file, "").strip() == value:
             sysctl = file.removeprefix("proc/sys/").replace("/", ".")
-            remedy = f"sudo sysctl -w {sysctl}={right}, then `tcptutor doctor` (/etc/sysctl.d/ keeps it)"
+            remedy = f"sudo sysctl -w {sysctl}={right}, then `tcptutor doctor` (permanent in /etc/sysctl.d/)"
             yield Limit(name, f"{text}: {sysctl} is {value}", remedy)

@@ -49,7 +49,7 @@ def run_setup(
         with ending.terminate_like_ctrl_c():
             return _Setup(tell, assume_yes, again, target or ANY_LAB).run()
     except KeyboardInterrupt:
-        raise SetupError("stopped: what is finished stays, and `tcptutor setup` goes on from there") from None
+        raise SetupError("stopped: finished parts stay, and `tcptutor setup` continues from them") from None
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def describe_present_parts(plan: Plan, snapshots: Snapshots | None) -> Iterator[
         return
     for part, title in guest_parts.TITLES.items():
         if part not in plan.parts:
-            yield f"already there: {title}, {megabytes(guest_parts.size(snapshots, part))}"
+            yield f"already built: {title}, {megabytes(guest_parts.size(snapshots, part))}"
 
 
 def describe_work(plan: Plan) -> Iterator[str]:

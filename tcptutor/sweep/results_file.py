@@ -111,7 +111,7 @@ def load(path: Path) -> SweepTable:
     with files.open_bounded(path, _SWEEP) as data:
         table = _parse(bytes(data), path, "give one that `tcptutor sweep` has written")
     if table is None:
-        raise TutorError(f"{path} has nothing in it: run its sweep again")
+        raise TutorError(f"{path} is empty: run its sweep again")
     return table
 
 

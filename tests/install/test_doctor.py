@@ -178,7 +178,7 @@ def test_a_limit_of_this_kernel_is_found_with_its_remedy(cache: Cache) -> None:
         "name": "net namespaces",
         "status": "warn",
         "text": "the kernel allows no network namespaces: user.max_net_namespaces is 0",
-        "remedy": "sudo sysctl -w user.max_net_namespaces=15000, then `tcptutor doctor` (/etc/sysctl.d/ keeps it)",
+        "remedy": "sudo sysctl -w user.max_net_namespaces=15000, then `tcptutor doctor` (permanent in /etc/sysctl.d/)",
     }
 
 

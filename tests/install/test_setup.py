@@ -93,8 +93,8 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     out, errors = first.communicate(timeout=patience.seconds(300))
     assert (first.returncode, errors) == (0, "")
     assert "removed 2 leftovers" in out
-    assert "already there: guest image" in out
-    assert "already there: snapshot, real clock" in out
+    assert "already built: guest image" in out
+    assert "already built: snapshot, real clock" in out
     assert "built snapshot, virtual clock" in out
     out, errors = second.communicate(timeout=patience.seconds(300))
     assert (second.returncode, errors) == (0, "")
@@ -119,7 +119,7 @@ def test_an_end_while_the_guest_boots_leaves_nothing(
     setup.send_signal(number)
     _, errors = setup.communicate(timeout=patience.seconds(20))
     assert setup.returncode == 1
-    assert errors == "tcptutor: stopped: what is finished stays, and `tcptutor setup` goes on from there\n"
+    assert errors == "tcptutor: stopped: finished parts stay, and `tcptutor setup` continues from them\n"
     assert cache.unfinished() == []
 
 

@@ -78,7 +78,7 @@ def test_a_damaged_line_loses_its_own_cell_only(file: Path) -> None:
 
 def test_a_header_that_was_never_finished_is_written_again(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(TutorError, match="nothing in it"):
+    with pytest.raises(TutorError, match="is empty"):
         load(file)
     with Store(file, definition_of(AXIS)) as store:
         assert store.table.rows == {}

@@ -80,7 +80,7 @@ class GuestBackend:
                 return await self._restore_once(manifest)
             except LabError as error:
                 raise ImageDamaged(
-                    "the guest's snapshot cannot be used: run `tcptutor setup --again` to build it again"
+                    "the guest's snapshot cannot be used: run `tcptutor setup --again` to rebuild it"
                 ) from error
 
     async def _restore_once(self, manifest: Manifest) -> Machine:
@@ -135,7 +135,7 @@ class GuestBackend:
     @asynccontextmanager
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
         if self.clock == "virtual":
-            raise LabUnavailable("typing takes real time: leave --clock out, or take --clock real")
+            raise LabUnavailable("a session needs the real clock: leave out --clock, or use --clock real")
         machine = await self._take_idle_machine()
         session = Session(
             experiment,

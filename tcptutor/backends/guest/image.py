@@ -24,7 +24,7 @@ ELSEWHERE = "set XDG_CACHE_HOME to a folder on another disk"
 
 WAITING = "another tcptutor is building it: waiting"
 """Progress text while a build waits for a concurrent build."""
-_AGAIN = "run `tcptutor setup` to build it again"
+_AGAIN = "run `tcptutor setup` to rebuild it"
 _NOT_BUILT = "the guest image is not built yet: run `tcptutor setup`"
 _DAMAGED = f"the guest image is damaged: {_AGAIN}"
 

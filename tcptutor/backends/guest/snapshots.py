@@ -120,7 +120,7 @@ class Snapshots:
         Raises ImageDamaged when the snapshot is missing, damaged or out of date.
         """
         self.image.check(thorough=thorough)
-        again = "run `tcptutor setup` to build it again"
+        again = "run `tcptutor setup` to rebuild it"
         damaged = ImageDamaged(f"the snapshot for the {clock} clock is damaged: {again}")
         missing = ImageDamaged(f"there is no snapshot for the {clock} clock: run `tcptutor setup`")
         if not os.path.lexists(self._manifest_file(clock)):
