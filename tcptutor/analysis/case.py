@@ -274,8 +274,8 @@ class Case:
     @property
     def max_in_flight(self) -> float | None:
         """Most payload in flight under the fixed windows and buffers, bytes; None without any."""
-        given = (self.receive_window, self.send_buffer_limit, self.socket_window)
-        return min((float(size) for size in given if size is not None), default=None)
+        limits = (self.receive_window, self.send_buffer_limit, self.socket_window)
+        return min((float(size) for size in limits if size is not None), default=None)
 
     @property
     def fq_rate(self) -> float | None:

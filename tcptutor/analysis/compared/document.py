@@ -31,7 +31,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
     """
     result = report(run)
     fidelity = run.fidelity
-    whole: dict[str, object] = {
+    fields: dict[str, object] = {
         "experiment": run.experiment.name,
         "parameters": {
             name: value if is_parameter_known(run, name) else None
@@ -44,10 +44,10 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "udp": [_numbered(_udp(flow)) for flow in result.udp],
         "aggregate": _known(run, _aggregate(result)),
         "predictions": [
-            _named(one.prediction, "model", "label", "throughput_bps")
-            | {"binding": place == 0, "ratio": one.ratio, "tolerance": one.prediction.tolerance}
-            | _named(one, "within", "difference", "reason")
-            for place, one in enumerate(result.comparisons)
+            _named(comparison.prediction, "model", "label", "throughput_bps")
+            | {"binding": place == 0, "ratio": comparison.ratio, "tolerance": comparison.prediction.tolerance}
+            | _named(comparison, "within", "difference", "reason")
+            for place, comparison in enumerate(result.comparisons)
         ],
         "verdict": {
             "limited_by": result.verdict.limited_by,
@@ -64,16 +64,16 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "experiment_s": run.experiment_s,
         "file": file,
     }
-    return {key: _plain(value) for key, value in whole.items()}
+    return {key: _plain(value) for key, value in fields.items()}
 
 
 def _aggregate(result: Report) -> dict[str, object]:
     """Return the aggregate figures; all None if nothing was measured."""
-    whole = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
-    whole |= {"losses": result.loss_events, "cov": result.cov_between}
+    figures = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
+    figures |= {"losses": result.loss_events, "cov": result.cov_between}
     if result.directions:
-        whole["directions"] = [asdict(each) for each in result.directions]
-    return dict.fromkeys(whole) if result.is_empty else whole
+        figures["directions"] = [asdict(each) for each in result.directions]
+    return dict.fromkeys(figures) if result.is_empty else figures
 
 
 def _udp(flow: UdpResult) -> dict[str, object]:

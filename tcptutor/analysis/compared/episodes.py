@@ -48,20 +48,20 @@ def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[
     A change of the path ends a second, so the cause before the change never labels the time after it.
     """
     changes = [change.at for change in experiment.path.changes]
-    together: dict[tuple[int, int], list[Second]] = defaultdict(list)
-    for mine in flows:
-        for second in mine:
+    by_second: dict[tuple[int, int], list[Second]] = defaultdict(list)
+    for flow_seconds in flows:
+        for second in flow_seconds:
             start = second.start + _SLACK
             if start >= experiment.flows.warmup:
-                together[int(start), sum(change <= start for change in changes)].append(second)
+                by_second[int(start), sum(change <= start for change in changes)].append(second)
     turns = [
         Episode(_most(found), min(each.start for each in found), max(each.end for each in found))
-        for _, found in sorted(together.items())
+        for _, found in sorted(by_second.items())
     ]
     joined = []
     for limited_by, group in groupby(turns, key=lambda turn: turn.limited_by):
-        these = list(group)
-        joined.append(Episode(limited_by, these[0].start, these[-1].end))
+        same_cause = list(group)
+        joined.append(Episode(limited_by, same_cause[0].start, same_cause[-1].end))
     return joined
 
 
@@ -85,14 +85,14 @@ def longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
 
 def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
     """Return each cause's share of the total, the largest first."""
-    took: dict[LimitedBy, float] = {}
+    seconds: dict[LimitedBy, float] = {}
     for name, part in parts:
-        took[name] = took.get(name, 0.0) + part
-    total = math.fsum(took.values())
+        seconds[name] = seconds.get(name, 0.0) + part
+    total = math.fsum(seconds.values())
     if total <= 0:
         return {}
-    ranked = sorted(took, key=lambda name: (-round(took[name], 6), _ORDER.index(name)))
-    return {name: took[name] / total for name in ranked}
+    ranked = sorted(seconds, key=lambda name: (-round(seconds[name], 6), _ORDER.index(name)))
+    return {name: seconds[name] / total for name in ranked}
 
 
 def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) -> dict[LimitedBy, float]:
@@ -103,7 +103,9 @@ def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) ->
     """
     carried = math.fsum(weight for _, weight in flows)
     return shares(
-        (name, share * (weight if carried else 1.0)) for mine, weight in flows for name, share in mine.items()
+        (name, share * (weight if carried else 1.0))
+        for flow_shares, weight in flows
+        for name, share in flow_shares.items()
     )
 
 

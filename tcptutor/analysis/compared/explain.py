@@ -81,67 +81,71 @@ def verdict(measured: Measured) -> Verdict:
     gathered = RunFindings.of(measured)
     by_second = seconds(measured, gathered)
     flows = [
-        _flow_verdict(measured, gathered, trace, mine)
+        _flow_verdict(measured, gathered, trace, seconds_of_flow)
         for trace in measured.traces
-        if (mine := by_second[trace.flow])
+        if (seconds_of_flow := by_second[trace.flow])
     ]
-    evenly = fairness(by_second)
+    fairness_seconds = fairness(by_second)
     found, datagrams = gathered.all_flows(measured), udp_losses(measured)
     if found is None and datagrams is not None and not experiment.total_streams:
         return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
     if found is None:
-        said = "nothing was measured" if run.complete else "cut short before anything could be measured"
+        sentence = "nothing was measured" if run.complete else "cut short before anything could be measured"
         return Verdict(
-            limited_by="unexplained", sentence=said, evidence=None, flows=tuple(flows), fairness=evenly
+            limited_by="unexplained",
+            sentence=sentence,
+            evidence=None,
+            flows=tuple(flows),
+            fairness=fairness_seconds,
         )
-    limited_by, said = _of_run(measured, gathered, found, flows)
-    if datagrams is not None and len(longer := said + udp_clause(datagrams)) <= LONGEST:
-        said = longer
+    limited_by, sentence = _of_run(measured, gathered, found, flows)
+    if datagrams is not None and len(longer := sentence + udp_clause(datagrams)) <= LONGEST:
+        sentence = longer
     return Verdict(
         limited_by=limited_by,
-        sentence=said,
+        sentence=sentence,
         evidence=found.evidence,
         flows=tuple(flows),
-        fairness=evenly,
-        converged_s=convergence_time(evenly),
+        fairness=fairness_seconds,
+        converged_s=convergence_time(fairness_seconds),
     )
 
 
 def _flow_verdict(
-    measured: Measured, gathered: RunFindings, trace: Trace, mine: Sequence[Second]
+    measured: Measured, gathered: RunFindings, trace: Trace, flow_seconds: Sequence[Second]
 ) -> FlowVerdict:
     run, experiment = measured.run, measured.run.experiment
     parts = [each for each in measured.intervals if each.flow == trace.flow]
-    whole = gathered.single_flow(*(parts or [Interval(trace, 0, len(trace))]))
-    took, turns = _shares(experiment, mine), episodes([mine], experiment)
-    ranked = favor_after(took, _shares_after(experiment, turns))
-    limit = find_limit(whole, ranked, turns, gathered.single_flow_between(trace))
+    findings = gathered.single_flow(*(parts or [Interval(trace, 0, len(trace))]))
+    share_by_cause, turns = _shares(experiment, flow_seconds), episodes([flow_seconds], experiment)
+    ranked = favor_after(share_by_cause, _shares_after(experiment, turns))
+    limit = find_limit(findings, ranked, turns, gathered.single_flow_between(trace))
     return FlowVerdict(
         flow=trace.flow,
         limited_by=limit.limited_by,
         sentence=limit.reason or _unexplained(run),
-        shares=took,
-        seconds=tuple(mine),
+        shares=share_by_cause,
+        seconds=tuple(flow_seconds),
         phases=phases(trace, experiment.algorithm(trace.flow)),
     )
 
 
 def _of_run(
-    measured: Measured, gathered: RunFindings, whole: Findings, flows: Sequence[FlowVerdict]
+    measured: Measured, gathered: RunFindings, findings: Findings, flows: Sequence[FlowVerdict]
 ) -> tuple[LimitedBy, str]:
     """Return the cause over all flows, and its sentence."""
     run, experiment = measured.run, measured.run.experiment
     carried = {each.flow: each.growth(ARRIVED) for each in measured.intervals}
-    every, start = flows, ""
-    if (way := _heavier_way(experiment, carried)) is not None:
+    all_flows, start = flows, ""
+    if (is_reverse := _heavier_way(experiment, carried)) is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.
-        gathered = gathered.in_direction(way)
-        flows = [flow for flow in flows if experiment.reversed(flow.flow) == way]
-        whole, start = gathered.all_flows(gathered.measured) or whole, REVERSE if way else ""
-    took = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
+        gathered = gathered.in_direction(is_reverse)
+        flows = [flow for flow in flows if experiment.reversed(flow.flow) == is_reverse]
+        findings, start = gathered.all_flows(gathered.measured) or findings, REVERSE if is_reverse else ""
+    share_by_cause = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
     turns = episodes([flow.seconds for flow in flows], experiment)
-    ranked = favor_after(took, _shares_after(experiment, turns))
-    limit = find_limit(whole, ranked, turns, gathered.all_flows_between)
+    ranked = favor_after(share_by_cause, _shares_after(experiment, turns))
+    limit = find_limit(findings, ranked, turns, gathered.all_flows_between)
     if not limit.reason and (doubt := path_doubt(run)):
         return limit.limited_by, doubt
     if after := _sentence_after_change(experiment, gathered, turns, start):
@@ -150,17 +154,17 @@ def _of_run(
         limit = replace(limit, reason=UNEXPLAINED)
     cut = next((one for one in _changes(experiment) if one.name == "link" and not one.value), None)
     start += cut_text(experiment, cut) if cut else ""
-    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, every, measured.flows)]
+    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, all_flows, measured.flows)]
     return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
 
 
 def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
     """Return whether the reverse direction carried more bytes; None if all flows go one way."""
-    ways = {False: 0.0, True: 0.0}
-    for flow, got in carried.items():
-        ways[experiment.reversed(flow)] += got
-    both = {experiment.reversed(flow) for flow in carried} == set(ways)
-    return ways[True] > ways[False] if both else None
+    bytes_by_direction = {False: 0.0, True: 0.0}
+    for flow, size in carried.items():
+        bytes_by_direction[experiment.reversed(flow)] += size
+    both = {experiment.reversed(flow) for flow in carried} == set(bytes_by_direction)
+    return bytes_by_direction[True] > bytes_by_direction[False] if both else None
 
 
 def _sentence_after_change(
@@ -172,16 +176,16 @@ def _sentence_after_change(
     if scope is None or part is None:
         return ""
     inner = clip_episodes(turns, scope.start, scope.end)
-    took = shares((one.limited_by, one.seconds) for one in inner)
+    share_by_cause = shares((one.limited_by, one.seconds) for one in inner)
     limit, start = (
-        find_limit(part, took, inner, gathered.all_flows_between),
+        find_limit(part, share_by_cause, inner, gathered.all_flows_between),
         direction + change_text(scope.change),
     )
     if not limit.reason or len(start + limit.reason) > LONGEST:
         return ""
     before = _main_cause(clip_episodes(turns, experiment.flows.warmup, scope.start))
-    told = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
-    return compose(start, limit, [told], is_part=True)
+    earlier = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
+    return compose(start, limit, [earlier], is_part=True)
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,6 @@ def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, 
     least = 0.0 if experiment.flows.bytes is not None else 0.05
     for since in (experiment.flows.warmup, 0.0):
         lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]
-        if took := shares((name, length) for name, length in lengths if length > least):
-            return took
+        if result := shares((name, length) for name, length in lengths if length > least):
+            return result
     return {}

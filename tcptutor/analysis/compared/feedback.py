@@ -51,18 +51,18 @@ def prediction_feedback(value: float, run: Run, tolerance: float) -> PredictionF
         run: The run that tests it.
         tolerance: Relative error that counts as correct.
     """
-    told, expectation = report(run), expect(run.experiment)
-    expected, measured = expectation.binding.throughput_bps, told.throughput_bps
+    result, expectation = report(run), expect(run.experiment)
+    expected, measured = expectation.binding.throughput_bps, result.throughput_bps
     if measured <= 0 or not is_path_known(run):
         return PredictionFeedback("")
-    as_expected = told.verdict.limited_by == expectation.binding.limited_by
-    known = known_mistakes(run.experiment) if as_expected else ()
-    nearest = _nearest(known, value, min(log_distance(value, expected), log_distance(value, measured)))
+    as_expected = result.verdict.limited_by == expectation.binding.limited_by
+    mistakes = known_mistakes(run.experiment) if as_expected else ()
+    nearest = _nearest(mistakes, value, min(log_distance(value, expected), log_distance(value, measured)))
     by_model, by_run = (_within(value, right, tolerance) for right in (expected, measured))
     if by_model or by_run:
         text = _right(value, nearest, expected, measured, by_model, by_run, tolerance)
     else:
-        text = _wrong(value, nearest, told)
+        text = _wrong(value, nearest, result)
     from_run, from_models = (_distance(value, truth) for truth in (measured, expected))
     distance = f"Beside the run: {from_run}, beside the models: {from_models}."
     return PredictionFeedback(f"{text} {distance}", measured, expected)
@@ -80,20 +80,20 @@ def _right(
     written = units.rate(value)
     near = f"the models say {units.rate(expected)}, the run had {units.rate(measured)}"
     exact = len(nearest) == 1 and log_distance(nearest[0].value, value) <= EXACT
-    but = f" But {written} is {nearest[0].description}{_clause(nearest[0].hint)}." if exact else ""
-    whose = "as the models say" if by_model else "near what the run had"
+    correction = f" But {written} is {nearest[0].description}{_clause(nearest[0].hint)}." if exact else ""
+    source = "as the models say" if by_model else "near what the run had"
     if by_model and by_run:
-        whose = "right"
-    return f"{written} is {whose} within ±{units.percent(tolerance)}: {near}.{but}"
+        source = "right"
+    return f"{written} is {source} within ±{units.percent(tolerance)}: {near}.{correction}"
 
 
-def _wrong(value: float, nearest: Sequence[Mistake], told: Report) -> str:
-    written, off, binds = units.rate(value), _off(value, told.throughput_bps), _binds(told)
+def _wrong(value: float, nearest: Sequence[Mistake], result: Report) -> str:
+    written, error, binds = units.rate(value), _off(value, result.throughput_bps), _binds(result)
     if len(nearest) == 1:
-        return f"{written}: {nearest[0].sentence}, {off}{_clause(nearest[0].hint)}; {binds}."
+        return f"{written}: {nearest[0].sentence}, {error}{_clause(nearest[0].hint)}; {binds}."
     if nearest:
-        return f"{written}: perhaps {nearest[0].description}, or {nearest[1].description}, {off}; {binds}."
-    return f"{written} is {off}; {binds}."
+        return f"{written}: perhaps {nearest[0].description}, or {nearest[1].description}, {error}; {binds}."
+    return f"{written} is {error}; {binds}."
 
 
 def _distance(value: float, truth: float) -> str:
@@ -139,9 +139,9 @@ def _short(factor: float) -> str:
     return f"{factor:.2g}" if factor < 9.95 else f"{float(f'{factor:.2g}'):,.0f}".replace(",", " ")
 
 
-def _binds(told: Report) -> str:
-    limited_by, had = told.verdict.limited_by, units.rate(told.throughput_bps)
+def _binds(result: Report) -> str:
+    limited_by, rate = result.verdict.limited_by, units.rate(result.throughput_bps)
     if limited_by not in CAUSE_NAMES or limited_by == "growing":
-        return f"the run had {had}"
+        return f"the run had {rate}"
     name = "the link" if limited_by == "bottleneck" else CAUSE_NAMES[limited_by]
-    return f"{name} {'bind' if limited_by == 'timeout' else 'binds'}, at {had}"
+    return f"{name} {'bind' if limited_by == 'timeout' else 'binds'}, at {rate}"

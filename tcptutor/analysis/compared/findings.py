@@ -111,12 +111,12 @@ class Findings:
 
         The RTT also contains queueing in the sender's fq; with fq it proves nothing.
         """
-        seen = self.evidence
-        least = max(0.1 * seen.min_rtt_s, NOISE)
-        if seen.queue_s is None:
-            return self.experiment.hosts.maxrate is None and seen.rtt_rise_s > least
+        evidence = self.evidence
+        threshold = max(0.1 * evidence.min_rtt_s, NOISE)
+        if evidence.queue_s is None:
+            return self.experiment.hosts.maxrate is None and evidence.rtt_rise_s > threshold
         frames = 8 * STANDING_FRAMES * self.case.frame / self.case.rate if self.case.rate else 0.0
-        return seen.queue_s > max(least, frames)
+        return evidence.queue_s > max(threshold, frames)
 
     @property
     def link_is_full(self) -> bool:
@@ -143,10 +143,15 @@ class Findings:
 
         The kernel's default pacing rate is 1.2 times cwnd/RTT, so it never equals the throughput.
         """
-        asked, shown = self.experiment.flows.pacing, self.evidence.pacing_bps
-        if asked is None and shown and self.evidence.flow_bps >= NEAR_PACE * shown and self._waits_in_host:
-            return shown
-        return asked
+        requested, socket_rate = self.experiment.flows.pacing, self.evidence.pacing_bps
+        if (
+            requested is None
+            and socket_rate
+            and self.evidence.flow_bps >= NEAR_PACE * socket_rate
+            and self._waits_in_host
+        ):
+            return socket_rate
+        return requested
 
     @property
     def paced_by_application(self) -> bool:
@@ -188,22 +193,22 @@ class Findings:
         The kernel also counts time in which a missing segment stops the window. The window is the limit only if a
         fair part of it arrives in each RTT.
         """
-        seen = self.evidence
-        used = seen.in_flight_bytes >= WINDOW_USED * seen.receiver_window_bytes
-        counted = seen.rwnd_limited >= MOSTLY and used
-        return counted or (self.window_filled and seen.rwnd_limited >= 0.1)
+        evidence = self.evidence
+        is_used = evidence.in_flight_bytes >= WINDOW_USED * evidence.receiver_window_bytes
+        is_counted = evidence.rwnd_limited >= MOSTLY and is_used
+        return is_counted or (self.window_filled and evidence.rwnd_limited >= 0.1)
 
     @property
     def repairs_one_by_one(self) -> bool:
         """True without SACK if recovery, a single loss per RTT, takes most of the time."""
-        seen, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
-        return sacks == "0" and seen.recovering >= MOSTLY and bool(seen.retransmits)
+        evidence, sacks = self.evidence, self.experiment.hosts.sysctls.get("tcp_sack", "1")
+        return sacks == "0" and evidence.recovering >= MOSTLY and bool(evidence.retransmits)
 
     @property
     def window_filled(self) -> bool:
-        seen = self.evidence
-        return 0 < seen.receiver_window_bytes < seen.cwnd_bytes and (
-            seen.in_flight_bytes >= UNUSED * seen.receiver_window_bytes
+        evidence = self.evidence
+        return 0 < evidence.receiver_window_bytes < evidence.cwnd_bytes and (
+            evidence.in_flight_bytes >= UNUSED * evidence.receiver_window_bytes
         )
 
     @property
@@ -218,12 +223,12 @@ class Findings:
         The kernel counts only from a segment that leaves while the application is blocked; iperf3's large writes leave
         earlier. It also misses some flows that run out of data; they leave their cwnd unused.
         """
-        seen, asked = self.evidence, self.experiment.hosts.send_buffer or self.experiment.flows.buffer
-        unused = seen.in_flight_bytes <= UNUSED * seen.cwnd_bytes and not seen.has_losses
+        evidence, requested = self.evidence, self.experiment.hosts.send_buffer or self.experiment.flows.buffer
+        unused = evidence.in_flight_bytes <= UNUSED * evidence.cwnd_bytes and not evidence.has_losses
         return (
-            asked is not None
-            and seen.send_buffer_bytes >= 0.5 * asked
-            and (seen.app_limited >= SHORT or unused)
+            requested is not None
+            and evidence.send_buffer_bytes >= 0.5 * requested
+            and (evidence.app_limited >= SHORT or unused)
         )
 
     @property
@@ -232,14 +237,14 @@ class Findings:
 
         On an unknown path other limits cannot be excluded.
         """
-        seen = self.evidence
-        if self.is_imported and (seen.retransmits != 0 or seen.link_used is None):
+        evidence = self.evidence
+        if self.is_imported and (evidence.retransmits != 0 or evidence.link_used is None):
             return False  # a different limit may have held the window, or the link may be full
-        used = 0.3 if seen.cwnd_growth >= FAST else UNUSED
+        required_share = 0.3 if evidence.cwnd_growth >= FAST else UNUSED
         return (
             self.path_is_known
-            and seen.cwnd_growth >= RISING
-            and seen.in_flight_bytes >= used * seen.cwnd_bytes > 0
+            and evidence.cwnd_growth >= RISING
+            and evidence.in_flight_bytes >= required_share * evidence.cwnd_bytes > 0
         )
 
     @property
@@ -281,17 +286,17 @@ class Findings:
     def ack_path_rate(self) -> float | None:
         """Rate of the path that carries only ACKs, bit/s of frames; None if unshaped, or if flows go both ways."""
         rates = (self.case.path.reverse_rate, self.case.path.rate)
-        ways = {self.experiment.reversed(flow.number) for flow in self.case.flows}
-        return rates[self.case.is_reverse] if len(ways) == 1 else None
+        directions = {self.experiment.reversed(flow.number) for flow in self.case.flows}
+        return rates[self.case.is_reverse] if len(directions) == 1 else None
 
     @property
     def waits_for_return_queue(self) -> bool:
         """True if data fills the reverse path and its queue dominates the queueing delay."""
-        seen = self.evidence
-        if seen.return_used is None or seen.return_queue_s is None or self.utilization >= FULL:
+        evidence = self.evidence
+        if evidence.return_used is None or evidence.return_queue_s is None or self.utilization >= FULL:
             return False
-        least = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
-        return seen.return_used >= FULL_OF_ACKS and seen.return_queue_s > least
+        threshold = max(0.5 * evidence.rtt_rise_s, RETURN_QUEUE * evidence.min_rtt_s, NOISE)
+        return evidence.return_used >= FULL_OF_ACKS and evidence.return_queue_s > threshold
 
     @property
     def acks_fill_return_path(self) -> bool:
@@ -305,13 +310,13 @@ class Findings:
             return False
         every_second = self.evidence.throughput_bps / self.case.mss / 2 * ACK_FRAME
         full = FULL_OF_ACKS * self.ack_path_rate
-        waits = self._unexplained_rtt_rise
-        if waits is None:
+        wait = self._unexplained_rtt_rise
+        if wait is None:
             return every_second >= full
-        seen = self.evidence
-        most = max(0.5 * seen.rtt_rise_s, RETURN_QUEUE * seen.min_rtt_s, NOISE)
-        some = max(0.1 * seen.min_rtt_s, NOISE)
-        return waits > (some if every_second >= full else most) and 2 * every_second >= full
+        evidence = self.evidence
+        large_wait = max(0.5 * evidence.rtt_rise_s, RETURN_QUEUE * evidence.min_rtt_s, NOISE)
+        small_wait = max(0.1 * evidence.min_rtt_s, NOISE)
+        return wait > (small_wait if every_second >= full else large_wait) and 2 * every_second >= full
 
     @property
     def _unexplained_rtt_rise(self) -> float | None:
@@ -320,20 +325,22 @@ class Findings:
         None without samples of these queues, or with data on the reverse path, which has a clause of its own. Jitter
         is not queueing, and reordered segments have unusual RTTs.
         """
-        seen, path = self.evidence, self.case.path
-        changes = any(one.name == "delay" for one in self.experiment.path.changes)
-        if seen.queue_s is None or seen.return_used is not None or path.reorder or changes:
+        evidence, path = self.evidence, self.case.path
+        delay_changes = any(one.name == "delay" for one in self.experiment.path.changes)
+        if evidence.queue_s is None or evidence.return_used is not None or path.reorder or delay_changes:
             return None
-        return seen.rtt_rise_s - seen.queue_s - (seen.sender_queue_s or 0.0) - path.jitter
+        return evidence.rtt_rise_s - evidence.queue_s - (evidence.sender_queue_s or 0.0) - path.jitter
 
     @property
     def is_reordering(self) -> bool:
         """True if the sender saw at least as many reorderings as losses."""
-        seen = self.evidence
-        again = seen.retransmits or 0
-        if self.losses == "random-loss" or (self.losses == "bottleneck" and 2 * seen.spurious < again):
+        evidence = self.evidence
+        retransmits = evidence.retransmits or 0
+        if self.losses == "random-loss" or (
+            self.losses == "bottleneck" and 2 * evidence.spurious < retransmits
+        ):
             return False
-        return again > 0 and seen.reordered >= max(3, seen.loss_events or 0)
+        return retransmits > 0 and evidence.reordered >= max(3, evidence.loss_events or 0)
 
     @property
     def is_processor_limited(self) -> bool:
@@ -354,46 +361,46 @@ class Findings:
     @property
     def texts(self) -> dict[str, str]:
         """Figures as text for the clauses; configured values replace the kernel's rounded values."""
-        seen, path, hosts, flows = (
+        evidence, path, hosts, flows = (
             self.evidence,
             self.case.path,
             self.experiment.hosts,
             self.experiment.flows,
         )
-        cuts = self.events.get("random-loss", seen.loss_events)
+        cuts = self.events.get("random-loss", evidence.loss_events)
         return {
             "used": _percent(self.utilization),
-            "busy": _percent(seen.busy),
-            "starved": _percent(seen.app_limited),
+            "busy": _percent(evidence.busy),
+            "starved": _percent(evidence.app_limited),
             "window": f"the receiver's window, {units.size(self._window)},"
             if self._window
             else "the receiver's window",
-            "windowed": _percent(seen.rwnd_limited),
-            "flight": units.size(seen.in_flight_bytes),
-            "buffer": units.size(hosts.send_buffer or flows.buffer or seen.send_buffer_bytes),
-            "buffered": _percent(seen.sndbuf_limited),
+            "windowed": _percent(evidence.rwnd_limited),
+            "flight": units.size(evidence.in_flight_bytes),
+            "buffer": units.size(hosts.send_buffer or flows.buffer or evidence.send_buffer_bytes),
+            "buffered": _percent(evidence.sndbuf_limited),
             "pace": units.rate(self.pace or 0.0),
             "maxrate": units.rate(hosts.maxrate or 0.0),
-            "held": _percent(seen.held),
+            "held": _percent(evidence.held),
             "loss": f"random loss, {units.percent(self.case.loss)},"
             if self.case.loss and not self.loss_varies
             else "random loss",
             "times": "once" if cuts == 1 else f"{cuts} times",
-            "queueing": units.seconds(seen.queueing_s, 2),
-            "marked": f"{seen.marks} segments" if self.case.algorithm == "dctcp" else "segments",
+            "queueing": units.seconds(evidence.queueing_s, 2),
+            "marked": f"{evidence.marks} segments" if self.case.algorithm == "dctcp" else "segments",
             "qdisc": KEEP_SHORT.get(path.qdisc, path.qdisc),
-            "drops": f"{seen.queue_drops}",
-            "retransmits": f"{seen.retransmits}",
-            "growth": f"{seen.cwnd_growth:.2g}-fold"
-            if seen.cwnd_growth >= FAST
-            else f"by {_percent(seen.cwnd_growth - 1)}",
-            "reordered": f"{seen.reordered}",
-            "spurious": f"{seen.spurious} of {seen.retransmits} retransmissions",
-            "recovering": _percent(seen.recovering),
+            "drops": f"{evidence.queue_drops}",
+            "retransmits": f"{evidence.retransmits}",
+            "growth": f"{evidence.cwnd_growth:.2g}-fold"
+            if evidence.cwnd_growth >= FAST
+            else f"by {_percent(evidence.cwnd_growth - 1)}",
+            "reordered": f"{evidence.reordered}",
+            "spurious": f"{evidence.spurious} of {evidence.retransmits} retransmissions",
+            "recovering": _percent(evidence.recovering),
             "return": units.rate(self.return_rate or 0.0),
-            "return_queueing": units.seconds(seen.return_queue_s or 0.0, 2),
-            "timeouts": f"{seen.timeouts}",
-            "stalled": _percent(seen.stalled),
+            "return_queueing": units.seconds(evidence.return_queue_s or 0.0, 2),
+            "timeouts": f"{evidence.timeouts}",
+            "stalled": _percent(evidence.stalled),
             "back": units.rate(self.ack_path_rate or 0.0),
             "processor": _percent(self.processor),
         }
@@ -401,9 +408,11 @@ class Findings:
     @property
     def _window(self) -> float:
         """Receiver's window, bytes: the configured value if the advertised window differs only by rounding."""
-        asked, seen = self.experiment.hosts.window, self.evidence.receiver_window_bytes
-        same = asked is not None and (not seen or abs(seen - asked) <= ROUNDING * asked)
-        return asked if same and asked is not None else seen
+        requested, advertised = self.experiment.hosts.window, self.evidence.receiver_window_bytes
+        is_rounded = requested is not None and (
+            not advertised or abs(advertised - requested) <= ROUNDING * requested
+        )
+        return requested if is_rounded and requested is not None else advertised
 
 
 Condition = Callable[[Findings], bool]

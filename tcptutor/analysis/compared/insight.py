@@ -81,7 +81,7 @@ def insight(run: Run) -> Insight:
     experiment = run.experiment
     return Insight(
         until=run.sampled_until,
-        limits={flow: tuple(_limits(mine, gathered.events[flow])) for flow, mine in judged.items()},
+        limits={flow: tuple(_limits(seconds, gathered.events[flow])) for flow, seconds in judged.items()},
         losses={
             trace.flow: tuple(_losses(trace, gathered.events[trace.flow], _link(gathered, trace.flow)))
             for trace in measured.traces

@@ -58,12 +58,12 @@ def find_limit(
         turns: Episodes in order of time.
         between: Function that returns the findings of a time span.
     """
-    first = cause(whole)
-    ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == first]
-    names = [first, *ranked] if first in _WHOLE or not ranked else [*ranked, first]
-    if names[0] == "timeout" and first == "random-loss":
+    overall = cause(whole)
+    ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == overall]
+    names = [overall, *ranked] if overall in _WHOLE or not ranked else [*ranked, overall]
+    if names[0] == "timeout" and overall == "random-loss":
         # With few timeouts, they are part of the cost of the losses.
-        names.insert(0, first)
+        names.insert(0, overall)
     story = 2 <= len(notable_episodes(turns)) <= MOST_TURNS
     for name in names:
         tries = [_over_all(name, whole), _over(longest(turns, name), between)]
@@ -76,17 +76,17 @@ def find_limit(
 
 def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
     """Return the limit if a clause of its cause holds over all the time."""
-    said = clause(name, whole)
-    return ShownLimit(name, said, whole) if said else None
+    text = clause(name, whole)
+    return ShownLimit(name, text, whole) if text else None
 
 
 def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
     """Return the limit if a clause of its cause holds over its longest episode."""
-    found = between(episode.start, episode.end) if episode is not None else None
-    if episode is None or found is None or not (said := clause(episode.limited_by, found)):
+    findings = between(episode.start, episode.end) if episode is not None else None
+    if episode is None or findings is None or not (text := clause(episode.limited_by, findings)):
         return None
     times = f"from {moment(episode.start)} to {moment(episode.end)} s"
-    return ShownLimit(episode.limited_by, f"{times} {said}", found, episode)
+    return ShownLimit(episode.limited_by, f"{times} {text}", findings, episode)
 
 
 def favor_after(

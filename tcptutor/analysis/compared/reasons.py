@@ -36,27 +36,31 @@ def cause_text(limited_by: LimitedBy) -> str:
     return "the window was still growing" if growing else f"that was {CAUSE_NAMES[limited_by]}"
 
 
-def reason(it: Difference) -> str:
+def reason(diff: Difference) -> str:
     """Return the first reason that explains the difference; empty if it is small, capped, or unexplained."""
-    if it.measured.throughput <= 0 or abs(it.ratio - 1) <= SMALL or it.is_capped:
+    if diff.measured.throughput <= 0 or abs(diff.ratio - 1) <= SMALL or diff.is_capped:
         return ""
-    return next((said for rule in RULES if (said := rule(it))), "")
+    return next((text for rule in RULES if (text := rule(diff))), "")
 
 
-def super_packets(it: Difference) -> str:
+def super_packets(diff: Difference) -> str:
     """Check for offloads: netem drops an offloaded packet as a single loss, so the models count too many."""
-    again, losses = it.measured.retransmits, it.measured.losses
-    each = again / losses if again is not None and losses else 0.0
-    if not it.model.is_of_loss or not it.case.experiment.hosts.offloads or each < _SUPER_PACKET:
+    retransmits, losses = diff.measured.retransmits, diff.measured.losses
+    segments_per_loss = retransmits / losses if retransmits is not None and losses else 0.0
+    if (
+        not diff.model.is_of_loss
+        or not diff.case.experiment.hosts.offloads
+        or segments_per_loss < _SUPER_PACKET
+    ):
         return ""
-    if not it.explains(math.sqrt(each)):
+    if not diff.explains(math.sqrt(segments_per_loss)):
         return ""
-    return f"offloads: one loss takes a packet of {each:.0f} segments, and the model counts each one"
+    return f"offloads: one loss takes a packet of {segments_per_loss:.0f} segments, and the model counts each one"
 
 
-def other_times(it: Difference) -> str:
+def other_times(diff: Difference) -> str:
     """Check for flows that ran for a different time than planned."""
-    run, spans = it.measured.run, it.measured.spans
+    run, spans = diff.measured.run, diff.measured.spans
     experiment = run.experiment
     if not spans or experiment.flows.bytes is not None:
         return ""
@@ -65,8 +69,8 @@ def other_times(it: Difference) -> str:
         max(0.0, experiment.seconds - max(experiment.start(flow), experiment.flows.warmup))
         for flow in range(total)
     ]
-    there = math.fsum(end - start for start, end in spans.values())
-    if not it.explains(there / max(math.fsum(planned), 1e-9)):
+    active_seconds = math.fsum(end - start for start, end in spans.values())
+    if not diff.explains(active_seconds / max(math.fsum(planned), 1e-9)):
         return ""
     if len(spans) != total:
         return f"{len(spans)} of {total} flows were measured"
@@ -76,238 +80,264 @@ def other_times(it: Difference) -> str:
     return ""
 
 
-def not_modelled(it: Difference) -> str:
+def not_modelled(diff: Difference) -> str:
     """Check for Reno's model applied to a different algorithm."""
-    others = it.case.algorithms - {"reno"}
-    if it.model.algorithm != "reno" or not others:
+    others = diff.case.algorithms - {"reno"}
+    if diff.model.algorithm != "reno" or not others:
         return ""
     name = min(others)
     if name in LOSS_BLIND:
         return f"{name} does not take a loss for congestion: this is what Reno would get"
     if name not in MODELLED:
         return f"there is no model of {name} here: this is what Reno would get"
-    own = f", and {name} has a model of its own" if it.model.is_of_loss else f", not {name}"
+    own = f", and {name} has a model of its own" if diff.model.is_of_loss else f", not {name}"
     return f"this is what Reno would get{own}"
 
 
-def other_window(it: Difference) -> str:
+def other_window(diff: Difference) -> str:
     """Check the receiver's window, which the kernel rounds and bounds from below."""
-    asked, seen = it.case.receive_window, it.verdict.evidence
-    if it.model is not ThroughputModel.WINDOW or not asked or not seen or not seen.receiver_window_bytes:
+    requested, evidence = diff.case.receive_window, diff.verdict.evidence
+    if (
+        diff.model is not ThroughputModel.WINDOW
+        or not requested
+        or not evidence
+        or not evidence.receiver_window_bytes
+    ):
         return ""
-    got = seen.receiver_window_bytes
-    told = f"the receiver advertised {units.size(got)}, not {units.size(asked)}"
-    return told if it.explains(got / asked) else ""
+    advertised = evidence.receiver_window_bytes
+    text = f"the receiver advertised {units.size(advertised)}, not {units.size(requested)}"
+    return text if diff.explains(advertised / requested) else ""
 
 
-def whole_segments(it: Difference) -> str:
+def whole_segments(diff: Difference) -> str:
     """Check for a window of few segments: only full segments are sent, and an odd last ACK is delayed."""
-    window, mss = it.case.receive_window, it.case.mss
-    under_way = [each.mean("unacked") for each in it.measured.intervals]
-    if it.model is not ThroughputModel.WINDOW or not window or it.ratio > 1 or not any(under_way):
+    window, mss = diff.case.receive_window, diff.case.mss
+    under_way = [each.mean("unacked") for each in diff.measured.intervals]
+    if diff.model is not ThroughputModel.WINDOW or not window or diff.ratio > 1 or not any(under_way):
         return ""
-    whole, most = window // mss, max(under_way)
+    segments, most = window // mss, max(under_way)
     # The formula already counts small windows in full segments, and only the window may be the limit.
-    if it.verdict.limited_by != "receive-window" or whole < FEW_SEGMENTS:
+    if diff.verdict.limited_by != "receive-window" or segments < FEW_SEGMENTS:
         return ""
     # Data in flight must not exceed the full segments, and must explain the missing rate.
-    if most > whole + 0.1 or not any(it.explains(max(1, fit) * mss / window) for fit in (whole, most)):
+    if most > segments + 0.1 or not any(
+        diff.explains(max(1, fit) * mss / window) for fit in (segments, most)
+    ):
         return ""
-    return f"{whole} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
+    return (
+        f"{segments} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
+    )
 
 
-def unchecked_writes(it: Difference) -> str:
+def unchecked_writes(diff: Difference) -> str:
     """Check for writes of partial segments, which let the sender exceed its send buffer."""
-    write, size = it.case.experiment.write, it.case.experiment.hosts.send_buffer
-    if it.model is not ThroughputModel.SEND_BUFFER or write is None or it.case.full_write or it.ratio < 1:
+    write, size = diff.case.experiment.write, diff.case.experiment.hosts.send_buffer
+    if (
+        diff.model is not ThroughputModel.SEND_BUFFER
+        or write is None
+        or diff.case.full_write
+        or diff.ratio < 1
+    ):
         return ""
-    if size is None or not it.evidence or it.evidence.send_buffer_bytes <= size:
+    if size is None or not diff.evidence or diff.evidence.send_buffer_bytes <= size:
         return ""
-    held = units.size(it.evidence.send_buffer_bytes)
+    held = units.size(diff.evidence.send_buffer_bytes)
     return (
         f"{units.size(write)} are no whole segments: the kernel adds to what is left of them, {held} in all"
     )
 
 
-def queueing(it: Difference) -> str:
+def queueing(diff: Difference) -> str:
     """Check for an RTT above the path's, from queueing or other delays."""
-    if not it.evidence or not it.model.is_by_round_trip:
+    if not diff.evidence or not diff.model.is_by_round_trip:
         return ""
-    rtt = it.evidence.mean_rtt_s
+    rtt = diff.evidence.mean_rtt_s
     if rtt is None:
         return ""
-    path = math.fsum(flow.rtt for flow in it.case.flows) / max(1, it.case.flow_count)
-    if rtt <= 1.1 * path or not it.explains(path / rtt):
+    path = math.fsum(flow.rtt for flow in diff.case.flows) / max(1, diff.case.flow_count)
+    if rtt <= 1.1 * path or not diff.explains(path / rtt):
         return ""
-    queued = ": queues formed" if it.evidence.queueing_s >= (rtt - path) / 2 else ""
-    return f"the RTT was {units.seconds(rtt)}, not the path's {it.case.rtt_text(path)}{queued}"
+    queued = ": queues formed" if diff.evidence.queueing_s >= (rtt - path) / 2 else ""
+    return f"the RTT was {units.seconds(rtt)}, not the path's {diff.case.rtt_text(path)}{queued}"
 
 
-def more_losses(it: Difference) -> str:
+def more_losses(diff: Difference) -> str:
     """Check for queue overflows in addition to the random losses."""
-    p, lost = it.case.loss_rate, it.measured.loss_rate
-    if not it.model.is_of_loss or lost is None or lost <= 1.3 * p or not it.explains(math.sqrt(p / lost)):
+    p, measured_rate = diff.case.loss_rate, diff.measured.loss_rate
+    if (
+        not diff.model.is_of_loss
+        or measured_rate is None
+        or measured_rate <= 1.3 * p
+        or not diff.explains(math.sqrt(p / measured_rate))
+    ):
         return ""
-    return (
-        f"{units.percent(lost, 2)} of the segments met a loss event, more than the path's {units.percent(p)}"
-    )
+    measured, expected = units.percent(measured_rate, 2), units.percent(p)
+    return f"{measured} of the segments met a loss event, more than the path's {expected}"
 
 
-def lost_acks(it: Difference) -> str:
+def lost_acks(diff: Difference) -> str:
     """Check for lost ACKs: a single lost ACK is harmless, but a window without any ACK costs a timeout."""
-    window = it.case.window_at(it.measured.throughput)
-    chance = all_acks_lost(it.case, window) if it.case.ack_loss else 0.0
-    if not it.model.is_by_round_trip or chance < ACKS_MATTER or not it.explains(1 - it.stalled):
+    window = diff.case.window_at(diff.measured.throughput)
+    chance = all_acks_lost(diff.case, window) if diff.case.ack_loss else 0.0
+    if not diff.model.is_by_round_trip or chance < ACKS_MATTER or not diff.explains(1 - diff.stalled):
         return ""
-    took = units.percent(it.stalled, 2)
+    took = units.percent(diff.stalled, 2)
     return f"every ACK of a window is lost once in {1 / chance:.2g}, and waiting for timeouts took {took} of the time"
 
 
-def timed_out(it: Difference) -> str:
+def timed_out(diff: Difference) -> str:
     """Check for timeouts, which Mathis omits and Padhye overestimates for Linux."""
-    if not it.model.is_of_loss or not it.case.loss_rate:
+    if not diff.model.is_of_loss or not diff.case.loss_rate:
         return ""
-    if it.model is ThroughputModel.PADHYE:
-        share = timeout_share(it.case)
-        if it.stalled >= share or not it.explains((1 - it.stalled) / (1 - share)):
+    if diff.model is ThroughputModel.PADHYE:
+        share = timeout_share(diff.case)
+        if diff.stalled >= share or not diff.explains((1 - diff.stalled) / (1 - share)):
             return ""
-        took, said = units.percent(it.stalled, 2), units.percent(share, 2)
-        return f"timeouts took {took} of the time, Padhye has {said}: Linux has RACK and tail loss probes"
-    if it.model.has_timeouts or not it.explains(1 - it.stalled):
+        measured, padhye = units.percent(diff.stalled, 2), units.percent(share, 2)
+        return (
+            f"timeouts took {measured} of the time, Padhye has {padhye}: Linux has RACK and tail loss probes"
+        )
+    if diff.model.has_timeouts or not diff.explains(1 - diff.stalled):
         return ""
-    took = units.percent(it.stalled, 2)
-    return f"waiting for timeouts took {took} of the time, which this model leaves out"
+    measured = units.percent(diff.stalled, 2)
+    return f"waiting for timeouts took {measured} of the time, which this model leaves out"
 
 
-def loss_constant(it: Difference) -> str:
+def loss_constant(diff: Difference) -> str:
     """Check the constant of Mathis's formula against Linux's Reno at this loss rate."""
-    c = it.model.constant
-    law = next((one for one in it.expectation.predictions if one.model is ThroughputModel.RENO), None)
+    c = diff.model.constant
+    law = next((one for one in diff.expectation.predictions if one.model is ThroughputModel.RENO), None)
     if c is None or law is None:
         return ""
-    factor = (law.uncapped_bps or law.throughput_bps) / it.prediction.throughput_bps
-    if abs(factor - 1) < _OTHER_CONSTANT or not it.explains(factor):
+    factor = (law.uncapped_bps or law.throughput_bps) / diff.prediction.throughput_bps
+    if abs(factor - 1) < _OTHER_CONSTANT or not diff.explains(factor):
         return ""
     what = "C is left out" if c == theory.MATHIS_MANUAL else f"C = {c:.3g} is for large windows"
     more = f"{units.percent(abs(factor - 1), 2)} {'more' if factor > 1 else 'less'}"
     return f"{what}: Reno as in Linux has {c * factor:.3g} here, {more}"
 
 
-def cubic_random(it: Difference) -> str:
+def cubic_random(diff: Difference) -> str:
     """Check the spacing of losses, which RFC 9438 assumes to be even, and the rounding of small windows."""
-    if it.model is not ThroughputModel.CUBIC_PERIODIC:
+    if diff.model is not ThroughputModel.CUBIC_PERIODIC:
         return ""
-    path = (it.case.loss_rate, it.case.rtt)
+    path = (diff.case.loss_rate, diff.case.rtt)
     factor = theory.cubic_random_window(*path) / theory.cubic_window(*path)
-    if not it.explains(factor):
+    if not diff.explains(factor):
         return ""
     if factor > 1:
         return f"RFC 9438 spaces losses evenly: random ones let CUBIC run {units.percent(factor - 1, 2)} above it"
     return f"RFC 9438 has a smooth window: Linux's whole segments keep CUBIC {units.percent(1 - factor, 2)} below it"
 
 
-def few_losses(it: Difference) -> str:
+def few_losses(diff: Difference) -> str:
     """Check whether the few losses make the difference plausible by chance."""
-    events = it.measured.losses
-    if not it.model.is_of_loss or events is None or events >= ENOUGH_LOSSES:
+    events = diff.measured.losses
+    if not diff.model.is_of_loss or events is None or events >= ENOUGH_LOSSES:
         return ""
-    if abs(it.ratio - 1) > 1 / math.sqrt(max(events, 1)) + it.prediction.tolerance:
+    if abs(diff.ratio - 1) > 1 / math.sqrt(max(events, 1)) + diff.prediction.tolerance:
         return ""
-    seconds = it.case.experiment.flows.duration * ENOUGH_LOSSES / max(events, 1)
-    if it.case.experiment.flows.bytes is not None:
+    seconds = diff.case.experiment.flows.duration * ENOUGH_LOSSES / max(events, 1)
+    if diff.case.experiment.flows.bytes is not None:
         return f"too few losses ({events}): let the flows send more bytes"
     if seconds > PARAMETERS["duration"].high:
         return f"too few losses ({events}), and no run is long enough for more: take more streams or a shorter delay"
     return f"too few losses ({events}): run for {5 * math.ceil(seconds / 5)} s"
 
 
-def udp_share(it: Difference) -> str:
+def udp_share(diff: Difference) -> str:
     """Check for a UDP share of the link that differs from the plan."""
-    run, rate, planned = it.measured.run, it.case.rate, it.case.udp_rate
-    got = sum_or_none(flow.received_bps for flow in it.measured.udp)
-    if not it.model.is_of_link or not planned or not rate or not got:
+    run, rate, planned = diff.measured.run, diff.case.rate, diff.case.udp_rate
+    received = sum_or_none(flow.received_bps for flow in diff.measured.udp)
+    if not diff.model.is_of_link or not planned or not rate or not received:
         return ""
     flows = run.experiment.flows
     payload = run.experiment.pairs * flows.udp_streams * flows.udp_rate
-    left = (rate - got * planned / max(1.0, payload)) * it.case.payload_ratio
-    factor = left / it.prediction.throughput_bps
-    if abs(factor - 1) < UDP_ERROR or not it.explains(max(0.0, factor)):
+    remaining = (rate - received * planned / max(1.0, payload)) * diff.case.payload_ratio
+    factor = remaining / diff.prediction.throughput_bps
+    if abs(factor - 1) < UDP_ERROR or not diff.explains(max(0.0, factor)):
         return ""
-    return f"the UDP flows got {units.rate(got)}, not {units.rate(payload)}"
+    return f"the UDP flows got {units.rate(received)}, not {units.rate(payload)}"
 
 
-def short_buffer(it: Difference) -> str:
+def short_buffer(diff: Difference) -> str:
     """Check for a buffer below the BDP, which lets the link idle after each cut."""
-    x, case = it.case.buffer_ratio, it.case
+    x, case = diff.case.buffer_ratio, diff.case
     if (
-        it.model is not ThroughputModel.LINK
+        diff.model is not ThroughputModel.LINK
         or x is None
         or x >= 1
         or case.loss_rate
         or case.algorithm != "reno"
     ):
         return ""
-    start, end = it.measured.span
-    dry = [row.bytes == 0 for row in it.measured.run.queue if start <= row.t <= end]
-    cut = it.evidence is not None and bool(it.evidence.retransmits or it.evidence.marks)
-    if not cut or (dry and not any(dry)) or not it.explains(used := case.sawtooth_utilization(x)):
+    start, end = diff.measured.span
+    dry = [row.bytes == 0 for row in diff.measured.run.queue if start <= row.t <= end]
+    cut = diff.evidence is not None and bool(diff.evidence.retransmits or diff.evidence.marks)
+    if not cut or (dry and not any(dry)) or not diff.explains(used := case.sawtooth_utilization(x)):
         return ""
-    left = units.percent(1 - used, 2)
+    unused = units.percent(1 - used, 2)
     if case.qdisc == "fifo":
-        return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {left} of the link"
+        return f"a queue of {x:.2g} BDP runs dry after each loss, and Reno leaves {unused} of the link"
     # Here the limit is the discipline's target, not the queue's size.
     name = KEEP_SHORT.get(case.qdisc, case.qdisc)
-    marked = bool(
-        it.measured.mark_cuts or (it.evidence and it.evidence.marks and not it.evidence.retransmits)
+    has_marks = bool(
+        diff.measured.mark_cuts or (diff.evidence and diff.evidence.marks and not diff.evidence.retransmits)
     )
-    lost = bool(it.measured.losses and it.evidence and it.evidence.retransmits)
-    what = "cut" if marked and lost else "mark" if marked else "loss"
+    has_losses = bool(diff.measured.losses and diff.evidence and diff.evidence.retransmits)
+    what = "cut" if has_marks and has_losses else "mark" if has_marks else "loss"
     queue = f"{name} allows a queue of {x:.2g} BDP"
-    return f"{queue}: it runs dry after each {what}, and Reno leaves {left} of the link"
+    return f"{queue}: it runs dry after each {what}, and Reno leaves {unused} of the link"
 
 
-def without_sack(it: Difference) -> str:
+def without_sack(diff: Difference) -> str:
     """Check for recovery without SACK, which repairs one loss per RTT."""
-    alone = it.evidence is not None and Findings(it.case, it.evidence, None).repairs_one_by_one
-    if not alone or it.ratio > 1 or it.is_within_tolerance:
+    is_one_by_one = diff.evidence is not None and Findings(diff.case, diff.evidence, None).repairs_one_by_one
+    if not is_one_by_one or diff.ratio > 1 or diff.is_within_tolerance:
         return ""
     return "without SACK a round trip repairs one lost segment, which this model leaves out"
 
 
-def shuffled(it: Difference) -> str:
+def shuffled(diff: Difference) -> str:
     """Check for reordered segments that the sender takes for lost; no model covers them."""
-    path, seen = it.case.path, it.evidence
-    within = it.is_within_tolerance and it.prediction.tolerance < 1
-    if it.ratio > 1 or within or seen is None or not seen.reordered or not (path.jitter or path.reorder):
+    path, evidence = diff.case.path, diff.evidence
+    within = diff.is_within_tolerance and diff.prediction.tolerance < 1
+    if (
+        diff.ratio > 1
+        or within
+        or evidence is None
+        or not evidence.reordered
+        or not (path.jitter or path.reorder)
+    ):
         return ""
     if path.jitter:
         return f"jitter of {units.seconds(path.jitter)} reorders segments, which this model leaves out"
     return f"{units.percent(path.reorder)} of the segments overtake others, which this model leaves out"
 
 
-def framing(it: Difference) -> str:
+def framing(diff: Difference) -> str:
     """Check the framing overhead: the shaper counts the Ethernet header, a wire also FCS, preamble and gap."""
-    limited, payload, ratio = it.prediction.limited_by, it.case.segment, it.case.payload_ratio
-    if limited not in ("bottleneck", "pacing") or it.ratio > 1:
+    limited, payload, ratio = diff.prediction.limited_by, diff.case.segment, diff.case.payload_ratio
+    if limited not in ("bottleneck", "pacing") or diff.ratio > 1:
         return ""
     wire = payload / ratio - theory.EMULATED_FRAMING + theory.WIRE_FRAMING
-    imported = it.measured.run.environment.backend == "imported"
-    if imported and limited == "bottleneck" and abs(it.ratio - payload / wire / ratio) < 0.01:
+    imported = diff.measured.run.environment.backend == "imported"
+    if imported and limited == "bottleneck" and abs(diff.ratio - payload / wire / ratio) < 0.01:
         return f"a real wire spends 38 bytes on a frame, not 14: {units.percent(payload / wire)} of it is payload"
-    if it.model is ThroughputModel.PACING and abs(it.ratio - ratio) < 0.01:
+    if diff.model is ThroughputModel.PACING and abs(diff.ratio - ratio) < 0.01:
         return f"headers: {units.percent(ratio)} of a frame is payload"
     return ""
 
 
-def slow_start(it: Difference) -> str:
+def slow_start(diff: Difference) -> str:
     """Check for a warm-up too short for the flows to reach their steady state."""
-    experiment, throughput = it.case.experiment, it.prediction.throughput_bps
-    if it.prediction.limited_by == "random-loss" or it.ratio > 1 or experiment.flows.bytes is not None:
+    experiment, throughput = diff.case.experiment, diff.prediction.throughput_bps
+    if diff.prediction.limited_by == "random-loss" or diff.ratio > 1 or experiment.flows.bytes is not None:
         return ""
-    share, takes = startup_share(it.case, throughput), start_seconds(it.case, throughput)
-    if share < SMALL / 2 or takes > experiment.seconds or not it.explains(max(1e-3, 1 - share)):
+    share, takes = startup_share(diff.case, throughput), start_seconds(diff.case, throughput)
+    if share < SMALL / 2 or takes > experiment.seconds or not diff.explains(max(1e-3, 1 - share)):
         return ""
-    if not it.faster_later:
+    if not diff.faster_later:
         return ""
     warmup = experiment.flows.warmup
     missing = units.percent(share, 2)
@@ -315,22 +345,25 @@ def slow_start(it: Difference) -> str:
     return f"{start}: up to {missing} of the mean is missing"
 
 
-def acks_in_the_way(it: Difference) -> str:
+def acks_in_the_way(diff: Difference) -> str:
     """Check for a reverse path that cannot carry the ACKs of a larger window."""
-    full = it.evidence is not None and Findings(it.case, it.evidence, None).acks_fill_return_path
-    if not full or it.ratio > 1 or not it.model.is_of_link:
+    full = diff.evidence is not None and Findings(diff.case, diff.evidence, None).acks_fill_return_path
+    if not full or diff.ratio > 1 or not diff.model.is_of_link:
         return ""
-    return f"the reverse path, {units.rate(it.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
+    return f"the reverse path, {units.rate(diff.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"
 
 
-def other_limit(it: Difference) -> str:
+def other_limit(diff: Difference) -> str:
     """Check whether a different limit stopped the flows below this prediction."""
-    limited = it.verdict.limited_by
-    if it.ratio > 1 or it.is_within_tolerance or limited == "unexplained":
+    cause = diff.verdict.limited_by
+    if diff.ratio > 1 or diff.is_within_tolerance or cause == "unexplained":
         return ""
-    if it.model is ThroughputModel.PACING and (it.case.fq_rate or math.inf) < it.prediction.throughput_bps:
-        return "not the limit: fq has the lower pace" if limited == "pacing" else ""
-    return "" if it.covers(limited) else f"not the limit: {cause_text(limited)}"
+    if (
+        diff.model is ThroughputModel.PACING
+        and (diff.case.fq_rate or math.inf) < diff.prediction.throughput_bps
+    ):
+        return "not the limit: fq has the lower pace" if cause == "pacing" else ""
+    return "" if diff.covers(cause) else f"not the limit: {cause_text(cause)}"
 
 
 RULES: tuple[Callable[[Difference], str], ...] = (

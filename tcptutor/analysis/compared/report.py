@@ -113,22 +113,24 @@ def report_measured(measured: Measured) -> Report:
     mss = max((flow.mss for flow in flows), default=0) or None
     timeouts = [each.mean("rto") for each in measured.intervals]
     rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
-    known = (mss, rto, (run.environment.backend, run.environment.clock) == ("guest", "virtual"))
-    expectation, case = expect(run.experiment, *known), case_of(run.experiment, *known)
-    why = verdict(measured)
+    measured_inputs = (mss, rto, (run.environment.backend, run.environment.clock) == ("guest", "virtual"))
+    expectation, case = expect(run.experiment, *measured_inputs), case_of(run.experiment, *measured_inputs)
+    run_verdict = verdict(measured)
     differences = [
-        Difference(prediction, expectation, measured, case, why)
+        Difference(prediction, expectation, measured, case, run_verdict)
         for prediction in (expectation.predictions if _comparable(measured) else ())
         if _can_be_asked(run, prediction)
     ]
     first = next(iter(differences), None)
-    compared = [
-        ModelComparison(prediction=it.prediction, ratio=it.ratio, judgement=judge(it), reason=reason(it))
-        for it in differences
+    comparisons = [
+        ModelComparison(
+            prediction=diff.prediction, ratio=diff.ratio, judgement=judge(diff), reason=reason(diff)
+        )
+        for diff in differences
     ]
     return Report(
         throughput_bps=throughput,
-        jain_index=_jain_index(measured) if not (ways := direction_figures(measured)) else None,
+        jain_index=_jain_index(measured) if not (by_direction := direction_figures(measured)) else None,
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
@@ -136,13 +138,15 @@ def report_measured(measured: Measured) -> Report:
         if run.experiment.path.duplicate
         else sum(each.spurious_events for each in measured.intervals),
         mark_cuts=measured.mark_cuts,
-        comparisons=tuple(compared),
-        verdict=why,
+        comparisons=tuple(comparisons),
+        verdict=run_verdict,
         flows=figures(measured),
         cov_between=cov_between(measured),
-        directions=ways,
+        directions=by_direction,
         udp=measured.udp,
-        note=_note(measured, expectation, compared, first, why) if flows or measured.udp else why.sentence,
+        note=_note(measured, expectation, comparisons, first, run_verdict)
+        if flows or measured.udp
+        else run_verdict.sentence,
     )
 
 
@@ -151,33 +155,33 @@ def _jain_index(measured: Measured) -> float:
     return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 
-def judge(it: Difference) -> Judgement:
+def judge(diff: Difference) -> Judgement:
     """Return the outcome of a comparison; the only place that awards a tick."""
-    prediction = it.prediction
-    if it.is_capped:
+    prediction = diff.prediction
+    if diff.is_capped:
         return "capped"
-    if it.is_other_algorithm:
+    if diff.is_other_algorithm:
         return "of-others"
-    limit = it.verdict.limited_by
-    other = limit != "unexplained" and not it.covers(limit)
-    if it.ratio < 1 and other and not (it.is_within_tolerance or it.binds):
+    limit = diff.verdict.limited_by
+    other = limit != "unexplained" and not diff.covers(limit)
+    if diff.ratio < 1 and other and not (diff.is_within_tolerance or diff.binds):
         return "not-the-limit"
-    if prediction.tolerance > MOST or (it.is_within_tolerance and not _speaks_for(it)):
+    if prediction.tolerance > MOST or (diff.is_within_tolerance and not _speaks_for(diff)):
         return "undecided"
-    return "explains" if it.is_within_tolerance else "misses"
+    return "explains" if diff.is_within_tolerance else "misses"
 
 
-def _speaks_for(it: Difference) -> bool:
+def _speaks_for(diff: Difference) -> bool:
     """Return whether a run within the tolerance confirms this prediction.
 
     A run that the lab did not find valid never confirms a loss model. Chance affects all models of one limit alike,
     so it cannot confirm a model that clearly differs from the binding one.
     """
-    prediction, binding = it.prediction, it.expectation.binding
-    if prediction.limited_by == "random-loss" and it.measured.run.fidelity.status != "valid":
+    prediction, binding = diff.prediction, diff.expectation.binding
+    if prediction.limited_by == "random-loss" and diff.measured.run.fidelity.status != "valid":
         return False
-    apart = abs(prediction.throughput_bps / binding.throughput_bps - 1)
-    return prediction.limited_by != binding.limited_by or apart <= _sure(binding)
+    distance = abs(prediction.throughput_bps / binding.throughput_bps - 1)
+    return prediction.limited_by != binding.limited_by or distance <= _sure(binding)
 
 
 def _sure(prediction: Prediction) -> float:

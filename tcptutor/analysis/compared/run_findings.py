@@ -76,8 +76,8 @@ class RunFindings:
     def case_of(self, flow: int, t: float = 0.0) -> Case:
         """Return the case of a single flow on the path as of `t`, s."""
         experiment, path = self.run.experiment, path_at(self.run.experiment, t)
-        mine = (flow_case(experiment, flow, path),)
-        return replace(self.case, path=path, flows=mine, is_reverse=experiment.reversed(flow))
+        flows = (flow_case(experiment, flow, path),)
+        return replace(self.case, path=path, flows=flows, is_reverse=experiment.reversed(flow))
 
     def holding_loss(self, interval: Interval) -> LossKind | None:
         """Return the kind of loss that holds a flow's window down in `interval`; None while it grows.
@@ -111,15 +111,15 @@ class RunFindings:
     def single_flow(self, interval: Interval) -> Findings:
         """Return the findings of a flow over `interval`."""
         case = self.case_of(interval.flow, self._settled(interval.start, interval.until))
-        ways = self._throughputs(interval.start, interval.until)
-        beside, opposite = ways[case.is_reverse], math.fsum(ways[not case.is_reverse])
-        seen = flow_evidence(self.run, interval, self.links, math.fsum(beside) or None, opposite)
+        rates = self._throughputs(interval.start, interval.until)
+        same_direction, opposite = rates[case.is_reverse], math.fsum(rates[not case.is_reverse])
+        evidence = flow_evidence(self.run, interval, self.links, math.fsum(same_direction) or None, opposite)
         kinds = self._kinds([interval])
         return Findings(
             case,
-            seen,
-            self._losses(kinds, seen),
-            flows=len(beside) or 1,
+            evidence,
+            self._losses(kinds, evidence),
+            flows=len(same_direction) or 1,
             events=kinds,
             loss_varies=self._loss_varies(interval.start, interval.until),
             path_is_known=is_path_known(self.run),
@@ -132,18 +132,22 @@ class RunFindings:
         """Return each flow's payload rate from `start` to `end`, bit/s, by direction."""
         times = (round(start, 2), round(end, 2))
         if times not in self._ways:
-            ways: dict[bool, list[float]] = {False: [], True: []}
-            for one in between(self.measured, start, end).intervals:
-                ways[self.run.experiment.reversed(one.flow)].append(one.throughput)
-            self._ways[times] = ways
+            rates: dict[bool, list[float]] = {False: [], True: []}
+            for interval in between(self.measured, start, end).intervals:
+                rates[self.run.experiment.reversed(interval.flow)].append(interval.throughput)
+            self._ways[times] = rates
         return self._ways[times]
 
     def single_flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
         """Return a function for the findings of a flow in a time span."""
 
         def found(start: float, end: float) -> Findings | None:
-            mine = [one for one in between(self.measured, start, end).intervals if one.flow == trace.flow]
-            return self.single_flow(mine[0]) if mine else None
+            intervals = [
+                interval
+                for interval in between(self.measured, start, end).intervals
+                if interval.flow == trace.flow
+            ]
+            return self.single_flow(intervals[0]) if intervals else None
 
         return found
 
@@ -195,9 +199,9 @@ class RunFindings:
         """Return the findings of all flows in a time span; None without measurements."""
         return self.all_flows(between(self.measured, start, end))
 
-    def _losses(self, kinds: Counter[LossKind | None], seen: Evidence) -> LossKind | None:
+    def _losses(self, kinds: Counter[LossKind | None], evidence: Evidence) -> LossKind | None:
         """Return the cause of most losses; without loss events, the loss set by the importer."""
-        if seen.loss_events is None and seen.retransmits and self.run.experiment.path.loss > 0:
+        if evidence.loss_events is None and evidence.retransmits and self.run.experiment.path.loss > 0:
             return "random-loss"
         return most_frequent(list(kinds.elements()))
 

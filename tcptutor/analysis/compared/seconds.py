@@ -71,7 +71,8 @@ class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
 def seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[Second, ...]]:
     """Return the seconds of each flow, warm-up included; empty for a flow with too few samples."""
     return {
-        flow: tuple(each.second for each in mine) for flow, mine in judge_seconds(measured, gathered).items()
+        flow: tuple(each.second for each in judged)
+        for flow, judged in judge_seconds(measured, gathered).items()
     }
 
 
@@ -92,15 +93,15 @@ def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[
         trace.flow: _cut(trace, moments, ends.get(trace.flow, (0.0, math.inf))[1], least)
         for trace in measured.traces
     }
-    beside: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
+    by_second: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
     for each in chain.from_iterable(parts.values()):
-        beside[experiment.reversed(each.flow), _number(each)].append(each)
-    loads = {key: _load(intervals) for key, intervals in beside.items()}
+        by_second[experiment.reversed(each.flow), _number(each)].append(each)
+    loads = {key: _load(intervals) for key, intervals in by_second.items()}
     found = {}
     for flow, intervals in parts.items():
         known = is_path_known(measured.run)
         events = gathered.events[flow]
-        mine, known_then = [], []
+        flow_seconds, all_findings = [], []
         for each in intervals:
             case = gathered.case_of(flow, each.start + _SLACK)
             flows, throughput = loads[case.is_reverse, _number(each)]
@@ -109,9 +110,9 @@ def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[
             kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
             findings = Findings(case, evidence, kind, flows, events=kinds, path_is_known=known)
-            known_then.append(findings)
+            all_findings.append(findings)
             limited_by = cause(findings)
-            mine.append(
+            flow_seconds.append(
                 Second(
                     start=each.start,
                     end=each.until,
@@ -120,7 +121,7 @@ def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[
                     cwnd_segments=cwnd,
                 )
             )
-        found[flow] = tuple(map(JudgedSecond, _steady(mine), known_then))
+        found[flow] = tuple(map(JudgedSecond, _steady(flow_seconds), all_findings))
     return found
 
 
@@ -135,16 +136,16 @@ def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> 
     if len(times) < 2 or times[-1] - times[0] < least:
         return []
     # Between two samples any full second will do; files may skip a day.
-    whole = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
-    edges = sorted({*whole, *moments})
+    full_seconds = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
+    edges = sorted({*full_seconds, *moments})
     edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
-    kept: list[float] = []
+    used: list[float] = []
     for edge in edges:
-        if not kept or edge - kept[-1] >= _LEAST:
-            kept.append(edge)
-        elif edge in moments and kept[-1] not in moments:
-            kept[-1] = edge
-    cuts = [0, *(bisect_left(times, edge - _SLACK) for edge in kept), len(times) - 1]
+        if not used or edge - used[-1] >= _LEAST:
+            used.append(edge)
+        elif edge in moments and used[-1] not in moments:
+            used[-1] = edge
+    cuts = [0, *(bisect_left(times, edge - _SLACK) for edge in used), len(times) - 1]
     intervals = [Interval(trace, first, last + 1) for first, last in pairwise(cuts) if last > first]
     return [each for each in intervals if each.seconds > 0]
 
@@ -174,17 +175,19 @@ def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[FairnessSecond, ...
     """Return the fairness of each second with at least two flows."""
     by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     ends: dict[int, float] = defaultdict(float)
-    for flow, mine in flows.items():
-        for second in mine:
+    for flow, flow_seconds in flows.items():
+        for second in flow_seconds:
             key = int(second.start)
             by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
             ends[key] = max(ends[key], second.end)
     found = []
-    for key, got in sorted(by_second.items()):
-        total = sum(got.values())
-        if len(got) >= 2 and total > 0:
-            shares = {flow: bits / total for flow, bits in sorted(got.items())}
-            found.append(FairnessSecond(t=ends[key], jain_index=jain_index(got.values()), shares=shares))
+    for key, bits_by_flow in sorted(by_second.items()):
+        total = sum(bits_by_flow.values())
+        if len(bits_by_flow) >= 2 and total > 0:
+            shares = {flow: bits / total for flow, bits in sorted(bits_by_flow.items())}
+            found.append(
+                FairnessSecond(t=ends[key], jain_index=jain_index(bits_by_flow.values()), shares=shares)
+            )
     return tuple(found)
 
 

@@ -47,15 +47,15 @@ def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool)
         is_part: True if the limit describes part of the measured time.
     """
     link = (LINK_USED_THEN if is_part else LINK_USED).text_for(limit.findings)
-    said = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
+    text = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
     for extra in (*extras, link):
-        if len(said) + len(extra) <= LONGEST:
-            said += extra
-    return said
+        if len(text) + len(extra) <= LONGEST:
+            text += extra
+    return text
 
 
-def turns_text(turns: Sequence[Episode], told: Episode | None) -> str:
-    """Return the causes in turn, or those before and after the episode `told` that the reason describes.
+def turns_text(turns: Sequence[Episode], reported: Episode | None) -> str:
+    """Return the causes in turn, or those before and after the episode `reported` that the reason describes.
 
     An example is " (first slow growth, 4 s, then the bottleneck, 6 s)". Empty for one cause, too many, or an
     unexplained one.
@@ -66,10 +66,10 @@ def turns_text(turns: Sequence[Episode], told: Episode | None) -> str:
         return ""
     if any(turn.limited_by == "unexplained" for turn in long):
         return ""
-    if told is None:
+    if reported is None:
         return f" (first {', then '.join(map(_turn, long))})"
-    before = [_turn(turn) for turn in long if turn.end <= told.start]
-    after = [_turn(turn) for turn in long if turn.start >= told.end]
+    before = [_turn(turn) for turn in long if turn.end <= reported.start]
+    after = [_turn(turn) for turn in long if turn.start >= reported.end]
     texts = ([f"first {', then '.join(before)}"] if before else []) + (
         [f"then {', then '.join(after)}"] if after else []
     )
@@ -86,32 +86,34 @@ def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Seque
     fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
     starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
     if starving:
-        got = (
+        amount = (
             "nothing"
-            if not any(0 < one.throughput_bps < _NOTHING * fair for one in results)
+            if not any(0 < result.throughput_bps < _NOTHING * fair for result in results)
             else "next to nothing"
         )
-        return f"; {starving} of {len(results)} flows got {got}"
+        return f"; {starving} of {len(results)} flows got {amount}"
     different = [flow for flow in flows if flow.limited_by != limited_by]
     if not different or len(flows) < 2:
         return ""
     common, number = Counter(flow.limited_by for flow in different).most_common(1)[0]
-    who = f"flow {different[0].flow + 1}" if number == 1 else f"{number} of {len(flows)} flows"
-    return f"; {who}: {CAUSE_NAMES[common]}"
+    subject = f"flow {different[0].flow + 1}" if number == 1 else f"{number} of {len(flows)} flows"
+    return f"; {subject}: {CAUSE_NAMES[common]}"
 
 
 def change_text(change: Change) -> str:
     """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
     if change.name == "link":
         return f"at {units.seconds(change.at)} the link came up: "
-    told = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
-    return f"at {units.seconds(change.at)} the {change.name} became {told(change.value)}: "
+    write = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
+    return f"at {units.seconds(change.at)} the {change.name} became {write(change.value)}: "
 
 
 def cut_text(experiment: Experiment, cut: Change) -> str:
     """Return the duration of a cut: "the link was cut from 2 to 3 s; "."""
     later = (
-        one.at for one in experiment.path.changes if one.name == "link" and one.value and one.at > cut.at
+        change.at
+        for change in experiment.path.changes
+        if change.name == "link" and change.value and change.at > cut.at
     )
     until = min(next(later, experiment.seconds), experiment.seconds)
     return f"the link was cut from {cut.at:.3g} to {until:.3g} s; "

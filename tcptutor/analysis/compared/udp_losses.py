@@ -105,17 +105,17 @@ def udp_sentence(measured: Measured) -> str:
 
 def direction_sentence(found: UdpLosses) -> str:
     """Return the sentence on the flows of a direction."""
-    who = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
+    subject = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
     sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
     if found.received_bps is None:
-        return f"{who} {sent or 'was sent'}: what arrived is not known"
+        return f"{subject} {sent or 'was sent'}: what arrived is not known"
     arrived = f"{units.rate(found.received_bps)} arrived"
-    said = f"{who} {sent}, {arrived}" if sent else f"{who}: {arrived}"
+    text = f"{subject} {sent}, {arrived}" if sent else f"{subject}: {arrived}"
     if found.loss_rate is None:
-        return f"{said}: how much was lost is not known"
+        return f"{text}: how much was lost is not known"
     if not found.lost:
-        return f"{who} {sent} and all of it arrived" if sent else f"{said}, nothing was lost"
-    return f"{said}: {_share(found)} lost {_where(found)}".rstrip()
+        return f"{subject} {sent} and all of it arrived" if sent else f"{text}, nothing was lost"
+    return f"{text}: {_share(found)} lost {_where(found)}".rstrip()
 
 
 def udp_clause(found: UdpLosses) -> str:

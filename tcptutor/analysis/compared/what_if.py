@@ -136,10 +136,10 @@ def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[f
         return None
     row = min([*rows.values(), length])
     # If the times differ, the earlier sample is unmatched.
-    there = [each for each in (one, other) if row < len(each)]
-    t = min(each.column("t")[row] for each in there)
+    tables = [each for each in (one, other) if row < len(each)]
+    t = min(each.column("t")[row] for each in tables)
     column = next((name for name, at in rows.items() if at == row and name not in ("flow", "host", "t")), "")
-    whose = f"flow {there[0].column('flow')[row] + 1}" if "flow" in one.row.__struct_fields__ else table
+    whose = f"flow {tables[0].column('flow')[row] + 1}" if "flow" in one.row.__struct_fields__ else table
     return float(t), f"{whose}: {column}" if column else f"{whose}: a sample that only one has"
 
 

@@ -59,10 +59,10 @@ def _time(at: float) -> str:
 
 
 def _why(before: Run, after: Run) -> str:
-    here, there = before.environment, after.environment
-    if {here.clock, there.clock} != {"virtual"}:
+    first, second = before.environment, after.environment
+    if {first.clock, second.clock} != {"virtual"}:
         return "only on the virtual clock does a seed repeat a run exactly"
-    if here.versions != there.versions:
+    if first.versions != second.versions:
         return "another build or size of the guest ran it, in which the seed gives another history"
     return "the lab had to be set up for it from the start"
 

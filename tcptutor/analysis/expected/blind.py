@@ -59,22 +59,24 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         losses: Throughput under the path's losses alone, bit/s.
     """
     path, length, throughput = case.path, case.experiment.flows.length, candidate.throughput
-    known = reordering_error(case)
-    if (path.jitter or path.reorder) and known is not None:
+    reordering = reordering_error(case)
+    if (path.jitter or path.reorder) and reordering is not None:
         text = f"{units.percent(path.reorder)} of segments overtake others"
         if path.jitter:
             text = f"jitter of {units.seconds(path.jitter)} reorders segments"
-        if known >= UNKNOWN:
+        if reordering >= UNKNOWN:
             text += ": a queue decides whether the sender waits for late ones, and no model has that"
-            yield BlindSpot("reordering", known, text)
+            yield BlindSpot("reordering", reordering, text)
         elif candidate.model is not ThroughputModel.REORDERING:
-            yield BlindSpot("reordering", known, f"{text}: the sender takes some for lost that are only late")
+            yield BlindSpot(
+                "reordering", reordering, f"{text}: the sender takes some for lost that are only late"
+            )
     elif path.jitter and not case.is_reverse:
         text = f"jitter of {units.seconds(path.jitter)} reorders segments, which no model here counts"
         late = _SPREADS * path.jitter / (REORDER_WINDOW * case.rtt)
         error = _JITTER_ERROR if late <= 1 else _MISTAKEN_ERROR if late <= 2 else UNKNOWN
         yield BlindSpot("jitter", _JITTER_ERROR if case.algorithms <= LOSS_BLIND else error, text)
-    if path.reorder and known is None and not case.is_reverse:
+    if path.reorder and reordering is None and not case.is_reverse:
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
     is_counted = case.on_virtual_clock and case.flow_count == 1
@@ -105,8 +107,8 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
     if path.loss_burst > 1 and not case.is_reverse:
         window = _flight(case, throughput, losses)
         # netem's bad state lasts for a number of packets, so the window's retransmissions are lost too.
-        whole = (1 - 1 / path.loss_burst) ** window
-        if whole * case.loss_events(throughput) > _WHOLE_WINDOWS:
+        window_loss = (1 - 1 / path.loss_burst) ** window
+        if window_loss * case.loss_events(throughput) > _WHOLE_WINDOWS:
             text = f"{path.loss_burst:g} losses in a row may take a whole window and its repairs: no model has that"
             yield BlindSpot("losses in a row", UNKNOWN, text)
     if case.udp_rate and case.rate and case.udp_rate >= case.rate and not case.is_fair:

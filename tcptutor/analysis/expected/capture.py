@@ -34,10 +34,10 @@ class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """Estimate such as "about 36000 packets will be kept, in 4.3 MB"."""
-        told = f"about {_rough(self.packets)} packets will be kept, in {units.size(_rough(self.bytes))}"
+        text = f"about {_rough(self.packets)} packets will be kept, in {units.size(_rough(self.bytes))}"
         if self.left_out:
-            told += f"; for the last {_rough(self.left_out)} there is no room: take a larger capture_size"
-        return told
+            text += f"; for the last {_rough(self.left_out)} there is no room: take a larger capture_size"
+        return text
 
 
 def capture_size(experiment: Experiment) -> CaptureSize | None:
@@ -49,21 +49,21 @@ def capture_size(experiment: Experiment) -> CaptureSize | None:
         experiment.flows.capture_size // len(names), experiment.flows.snaplen
     )
     data, acks = _packets(experiment)
-    kept = size = left_out = 0
+    packets = size = left_out = 0
     for name in names:
         # A host sees its own pair's packets; switches see all packets, except on ports that face a host.
         share = 1 / experiment.pairs if _of_one_pair(name, experiment.pairs) else 1.0
-        passed = share * (data + acks)
-        there = min(passed, blocks * in_block)
-        kept += round(there)
-        left_out += round(passed - there)
+        total = share * (data + acks)
+        fitting = min(total, blocks * in_block)
+        packets += round(fitting)
+        left_out += round(total - fitting)
         size += round(
-            there
-            / max(passed, 1.0)
+            fitting
+            / max(total, 1.0)
             * share
             * (data * _kept(experiment, None) + acks * _kept(experiment, _ACK))
         )
-    return CaptureSize(interfaces=len(names), packets=kept, bytes=size, left_out=left_out)
+    return CaptureSize(interfaces=len(names), packets=packets, bytes=size, left_out=left_out)
 
 
 def _rough(number: int) -> int:
@@ -87,8 +87,8 @@ def _packets(experiment: Experiment) -> tuple[float, float]:
 
 def _kept(experiment: Experiment, length: int | None) -> int:
     """Return the stored bytes of a packet of `length`, by default of a full packet."""
-    whole = experiment.hosts.mtu + ETHERNET_HEADER if length is None else length
-    return _BLOCK + math.ceil(min(whole, experiment.flows.snaplen) / 4) * 4
+    frame = experiment.hosts.mtu + ETHERNET_HEADER if length is None else length
+    return _BLOCK + math.ceil(min(frame, experiment.flows.snaplen) / 4) * 4
 
 
 def _of_one_pair(name: str, pairs: int) -> bool:

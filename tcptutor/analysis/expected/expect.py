@@ -48,26 +48,26 @@ def expect(
     stretches = [stretch_of(case) for case in stretch_cases(experiment, mss, rto, on_virtual_clock)]
     if not stretches:
         return _nothing(experiment)
-    alone = len(stretches) == 1
-    whole = stretches[0] if alone else merge(stretches)
-    finishing, completion = amount_candidate(whole.case, whole.believed)
+    is_single = len(stretches) == 1
+    stretch = stretches[0] if is_single else merge(stretches)
+    finishing, completion = amount_candidate(stretch.case, stretch.believed)
     if finishing is not None:
-        finishing = widen_tolerances(whole.case, [finishing])[0]
+        finishing = widen_tolerances(stretch.case, [finishing])[0]
         # A short transfer may end before the losses reach their mean; its duration includes them.
-        whole = (whole.without_losses() if finishing.is_expected else whole).with_candidate(finishing)
-    case, binding, near = whole.case, whole.binding, whole.near
-    link = case.tcp_capacity if alone else None
+        stretch = (stretch.without_losses() if finishing.is_expected else stretch).with_candidate(finishing)
+    case, binding, near = stretch.case, stretch.binding, stretch.near
+    link = case.tcp_capacity if is_single else None
     others = [
         replace(one, errors=_settling(case, one)).prediction(link)
-        for one in whole.candidates
+        for one in stretch.candidates
         if one is not binding and math.isfinite(one.throughput)
     ]
     return Expectation(
         predictions=(
-            replace(binding, errors=_sure(case, binding, whole.believed)).prediction(link),
+            replace(binding, errors=_sure(case, binding, stretch.believed)).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
-        cwnd_segments=mean_window(case, binding, near) if alone else None,
+        cwnd_segments=mean_window(case, binding, near) if is_single else None,
         loss_events=math.fsum(one.case.loss_events(one.binding.throughput) for one in stretches),
         note=note(case, [one.case for one in stretches], binding, near, completion),
         near=tuple(one.model for one in near),
@@ -83,28 +83,28 @@ def stretch_of(case: Case) -> Stretch:
         cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
         stopped = [replace(one, throughput=_LEAST, per_flow=(), is_expected=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
-    if (met := meeting_candidate(case, [one for one in candidates if one.is_expected])) is not None:
-        candidates.append(met)
-    if (late := reordering_candidate(case)) is not None:
-        candidates.append(late)
+    if (combined := meeting_candidate(case, [one for one in candidates if one.is_expected])) is not None:
+        candidates.append(combined)
+    if (reordering := reordering_candidate(case)) is not None:
+        candidates.append(reordering)
     candidates = widen_tolerances(case, candidates)
     best = [one for one in candidates if one.is_expected]
     believed = [one for one in best if math.isfinite(one.throughput)]
     stretch = Stretch(case, tuple(candidates), by_throughput(believed))
     limits = own_limits(case, best)
-    together = math.fsum(limits)
-    least = min((one.throughput for one in believed), default=math.inf)
-    if len(case.kinds) == 1 or together >= 0.999 * least:
+    total = math.fsum(limits)
+    lowest = min((one.throughput for one in believed), default=math.inf)
+    if len(case.kinds) == 1 or total >= 0.999 * lowest:
         return stretch
     # No single model limits all flows: each flow has its own limit.
-    sure = max(
-        (one.errors for one in believed), key=lambda sure: sure.get("model", 0.0), default={"model": 0.3}
+    errors = max(
+        (one.errors for one in believed), key=lambda errors: errors.get("model", 0.0), default={"model": 0.3}
     )
     limited_by = "random-loss" if any(one.is_lossy for one in best) else believed[0].limited_by
     model = ThroughputModel.OWN_LIMITS
     label, formula = f"{case.count_prefix}{model.label}", "each flow's own least limit"
     return stretch.with_candidate(
-        Candidate(model, label, together, formula, sure, limited_by, per_flow=limits)
+        Candidate(model, label, total, formula, errors, limited_by, per_flow=limits)
     )
 
 
@@ -115,12 +115,14 @@ def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...
     bits: dict[int, float] = {}
     seconds: dict[int, float] = {}
     for one in stretches:
-        case, got = one.case, (_LEAST,) * one.case.flow_count
+        case, rates = one.case, (_LEAST,) * one.case.flow_count
         if not case.is_cut:
-            got = shares(case, [each for each in one.candidates if each.is_expected], one.binding.throughput)
-        if not got:
+            rates = shares(
+                case, [each for each in one.candidates if each.is_expected], one.binding.throughput
+            )
+        if not rates:
             return ()
-        for flow, rate in zip(case.flows, got, strict=True):
+        for flow, rate in zip(case.flows, rates, strict=True):
             bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
             seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
     return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
@@ -137,11 +139,11 @@ def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict
 
     Less certain limits are a nearby window in full segments, and the rough law of an algorithm.
     """
-    sure = _settling(case, binding)
+    errors = _settling(case, binding)
     rough = [one for one in believed if one.model in _ROUGH and one is not binding]
     lowest = min((one.throughput * (1 - one.tolerance) for one in rough), default=math.inf)
     below = 1 - lowest / binding.throughput if binding.throughput > 0 else 0.0
-    return {**sure, "a limit near": below} if below > binding.tolerance else sure
+    return {**errors, "a limit near": below} if below > binding.tolerance else errors
 
 
 def _nothing(experiment: Experiment) -> Expectation:

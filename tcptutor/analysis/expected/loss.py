@@ -177,7 +177,7 @@ def _candidate(
     model: ThroughputModel,
     formula: str,
     by_kind: Sequence[LossEstimate | None],
-    known: Sequence[LossEstimate],
+    known_estimates: Sequence[LossEstimate],
     best: bool,
 ) -> Candidate:
     rates = {
@@ -186,25 +186,25 @@ def _candidate(
     }
     each = tuple(rates[flow.algorithm, flow.rtt] for flow in case.flows)
     total = case.flow_count * each[0] if len(rates) == 1 else math.fsum(each)
-    error, spread = max(one.error for one in known), max(one.spread for one in known)
-    sure = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
-    made = Candidate.of(case, model, total, formula, sure, best, each)
+    error, spread = max(one.error for one in known_estimates), max(one.spread for one in known_estimates)
+    errors = _sure(case, error, spread, total if math.isfinite(total) else 0.0)
+    candidate = Candidate.of(case, model, total, formula, errors, best, each)
     if model is ThroughputModel.RELATED:
-        return replace(made, label=f"{case.count_prefix}{case.algorithm or 'own models'}")
-    return made
+        return replace(candidate, label=f"{case.count_prefix}{case.algorithm or 'own models'}")
+    return candidate
 
 
 def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, float]:
     # Chance explains up to two standard errors.
     chance = 2 * spread / math.sqrt(max(case.loss_events(total), 1e-9))
-    sure = {"model": error, "losses": chance}
+    errors = {"model": error, "losses": chance}
     if not case.is_reverse and case.path.loss_correlation:
-        sure["correlation"] = CORRELATED_ERROR
+        errors["correlation"] = CORRELATED_ERROR
     if case.ack_loss:
         stalls = all_acks_lost(case, case.window_at(total))
         if stalls >= ACKS_MATTER:
-            sure["lost ACKs"] = stalls * case.rto / case.rtt
-    return sure
+            errors["lost ACKs"] = stalls * case.rto / case.rtt
+    return errors
 
 
 @lru_cache(maxsize=256)
@@ -227,9 +227,9 @@ def _renos(flow: LossyFlow) -> Iterator[LossEstimate]:
     unmodelled = 0.0 if flow.algorithm in MODELLED else UNMODELLED_ERROR
     if flow.algorithm != "reno":
         reno = replace(flow, algorithm="reno")
-        made = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
+        estimate = _law(reno, ThroughputModel.RENO, RENO_SPREAD)
         best = ThroughputModel.RENO.is_expected(flow.algorithm)
-        yield replace(made, error=made.error + unmodelled, is_expected=best)
+        yield replace(estimate, error=estimate.error + unmodelled, is_expected=best)
     for model in ThroughputModel:
         if (c := model.constant) is not None:
             throughput = theory.mathis(flow.mss, flow.rtt, flow.loss, c)

@@ -117,13 +117,13 @@ def _link(case: Case) -> Iterator[Candidate]:
     room, rate = case.tcp_capacity, case.rate
     if room is None or rate is None:
         return
-    sure, known = _link_errors(case, room), can_simulate(case)
+    errors, is_simulated = _link_errors(case, room), can_simulate(case)
     x = case.buffer_ratio
     if x is not None and x < 1 and case.loss_rate == 0 and "bbr" not in case.algorithms:
         used = case.sawtooth_utilization(x)
-        yield _short_buffer(case, room, x, used, sure)
-        if not known:
-            sure["model"] = sure["model"] + 1 - used
+        yield _short_buffer(case, room, x, used, errors)
+        if not is_simulated:
+            errors["model"] = errors["model"] + 1 - used
     if case.algorithm == "bbr" and 0 < case.loss <= BBR_LOSS_HELD:
         yield _bbr(case, room)
     formula = f"{units.rate(rate)} × {case.share_text}"
@@ -133,26 +133,26 @@ def _link(case: Case) -> Iterator[Candidate]:
             formula = f"{units.rate(room)}, what {'taking turns' if case.is_fair else 'UDP'} leaves"
     if case.copies > 1:
         formula += f" / {case.copies:.3g} copies"
-    yield Candidate(ThroughputModel.LINK, "link", room, formula, sure, "bottleneck")
+    yield Candidate(ThroughputModel.LINK, "link", room, formula, errors, "bottleneck")
 
 
 def _link_errors(case: Case, room: float) -> dict[str, float]:
     """Return the errors of a full link by source."""
-    sure = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
+    errors = {"model": BBR_ERROR if case.algorithm == "bbr" else LINK_ERROR}
     if "bbr" in case.algorithms and case.loss > 0:
-        sure["model"] = BBR_ERROR + case.loss / 2 if case.loss <= BBR_LOSS_HELD else UNKNOWN
+        errors["model"] = BBR_ERROR + case.loss / 2 if case.loss <= BBR_LOSS_HELD else UNKNOWN
     if (held := _held(case, room)) > LINK_ERROR / 4:
-        sure["held"] = held
+        errors["held"] = held
     if case.bursts_overflow:
-        sure["bursts"] = bursts_error(case)
+        errors["bursts"] = bursts_error(case)
     if case.udp_rate:
-        sure["UDP"] = UDP_ERROR
+        errors["UDP"] = UDP_ERROR
     if case.qdisc != "fifo" and len(case.algorithms) > 1 and not case.is_fair:
-        sure["queue"] = AQM_MIX_ERROR
+        errors["queue"] = AQM_MIX_ERROR
     experiment = case.experiment
     if len({experiment.reversed(flow) for flow in range(experiment.total_streams)}) == 2:
-        sure["both ways"] = min(UNKNOWN, BOTH_WAYS_ERROR + _behind_reverse_queue(case, room))
-    return sure
+        errors["both ways"] = min(UNKNOWN, BOTH_WAYS_ERROR + _behind_reverse_queue(case, room))
+    return errors
 
 
 def _behind_reverse_queue(case: Case, room: float) -> float:
@@ -198,17 +198,17 @@ def _way_back(case: Case) -> Iterator[Candidate]:
 
 
 def _short_buffer(case: Case, room: float, x: float, used: float, sure: dict[str, float]) -> Candidate:
-    alone, dropped = case.flow_count == 1, case.qdisc == "fifo"
-    model = ThroughputModel.SAWTOOTH if alone else ThroughputModel.SHARED
-    if not dropped:
+    is_single, is_tail_drop = case.flow_count == 1, case.qdisc == "fifo"
+    model = ThroughputModel.SAWTOOTH if is_single else ThroughputModel.SHARED
+    if not is_tail_drop:
         model = ThroughputModel.AQM
-    turns = "" if alone else f", {case.flow_count} flows in turn"
+    turns = "" if is_single else f", {case.flow_count} flows in turn"
     formula = f"{units.rate(room)} × ¾ (1+x)²/(1+x+x²), x = {x:.2g}{turns}"
-    given = sure | {"model": SAWTOOTH_ERROR if dropped else AQM_ERROR}
+    errors = sure | {"model": SAWTOOTH_ERROR if is_tail_drop else AQM_ERROR}
     # At a tail-drop queue several flows may lose at the same time.
     best = case.algorithm == model.algorithm and not (model is ThroughputModel.SHARED and can_simulate(case))
-    made = Candidate.of(case, model, room * used, formula, given, best)
-    return made if dropped else replace(made, label=f"{made.label}, {case.qdisc}")
+    candidate = Candidate.of(case, model, room * used, formula, errors, best)
+    return candidate if is_tail_drop else replace(candidate, label=f"{candidate.label}, {case.qdisc}")
 
 
 def _bbr(case: Case, room: float) -> Candidate:
@@ -232,20 +232,20 @@ def _bbr(case: Case, room: float) -> Candidate:
 
 
 def _windows(case: Case) -> Iterator[Candidate]:
-    window, buffer, size, sent = (
+    window, buffer, size, limit = (
         case.receive_window, case.socket_window, case.experiment.hosts.send_buffer, case.send_buffer_limit,
     )  # fmt: skip
     if window is not None:
         yield _receive_window(case, window)
-    if size is not None and sent is not None:
-        yield _send_buffer(case, size, sent)
+    if size is not None and limit is not None:
+        yield _send_buffer(case, size, limit)
     if buffer is not None:
         yield _by_window(case, ThroughputModel.SOCKET_BUFFER, buffer, BUFFER_ERROR)
     sysctls = case.experiment.hosts.sysctls
-    told = {"tcp_rmem", "tcp_wmem"} & set(sysctls) or sysctls.get("tcp_moderate_rcvbuf") == "0"
-    if (case.rate is None and window is None and buffer is None) or told:
+    is_configured = {"tcp_rmem", "tcp_wmem"} & set(sysctls) or sysctls.get("tcp_moderate_rcvbuf") == "0"
+    if (case.rate is None and window is None and buffer is None) or is_configured:
         error = KERNEL_BUFFER_ERROR
-        if told:
+        if is_configured:
             error = RECEIVE_SHARE_ERROR if case.segment in _USUAL_SEGMENTS else BUFFER_ERROR
         if "tcp_wmem" in sysctls:
             error = UNCHECKED_ERROR
@@ -255,15 +255,15 @@ def _windows(case: Case) -> Iterator[Candidate]:
 def _receive_window(case: Case, window: int) -> Candidate:
     """Return the prediction for a receiver's window; small ones count full segments and delayed ACKs."""
     # Up to one segment of the window stays unused; with an odd number, the last ACK is delayed.
-    error, whole = max(WINDOW_ERROR + case.mss / window, 2 * case.mss / window), window // case.mss
+    error, segments = max(WINDOW_ERROR + case.mss / window, 2 * case.mss / window), window // case.mss
     error = min(0.5, error)
-    if not 1 <= whole < FEW_SEGMENTS:
+    if not 1 <= segments < FEW_SEGMENTS:
         return _by_window(case, ThroughputModel.WINDOW, window, error)
-    waits = min(1.0, ACK_DELAY / case.rtt) if whole % 2 and whole > 1 else 0.0
-    start = f"{whole} × {case.mss} B / "
+    waits = min(1.0, ACK_DELAY / case.rtt) if segments % 2 and segments > 1 else 0.0
+    start = f"{segments} × {case.mss} B / "
     if waits:
-        start = f"({whole} − {waits:.2g}) × {case.mss} B / "
-    return _by_window(case, ThroughputModel.WINDOW, (whole - waits) * case.mss, error, start=start)
+        start = f"({segments} − {waits:.2g}) × {case.mss} B / "
+    return _by_window(case, ThroughputModel.WINDOW, (segments - waits) * case.mss, error, start=start)
 
 
 def _kernel_buffer(case: Case) -> int:
@@ -293,13 +293,13 @@ def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
     # Up to one segment of the buffer stays unused.
     error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
     wait = 4 * (burst or sent) / case.tcp_capacity if case.tcp_capacity else 0.0
-    what = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
+    limit = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
     if wait <= 0.01 * case.rtt:
-        return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ")
-    made = _by_window(
-        case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{what} / ({units.seconds(wait)} + "
+        return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{limit} / ")
+    candidate = _by_window(
+        case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{limit} / ({units.seconds(wait)} + "
     )
-    return replace(made, formula=f"{made.formula})")
+    return replace(candidate, formula=f"{candidate.formula})")
 
 
 def _by_window(

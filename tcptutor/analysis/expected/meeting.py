@@ -56,27 +56,27 @@ _PARTS: dict[LimitedBy, str] = {
 
 def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | None:
     """Return the rate under all limits of `case`; None if unknown or not below the least of them."""
-    finite = [one for one in believed if math.isfinite(one.throughput)]
-    if not finite or not can_simulate(case):
+    bounds = [one for one in believed if math.isfinite(one.throughput)]
+    if not bounds or not can_simulate(case):
         return None
-    least = min(finite, key=lambda one: one.throughput)
-    lossy = [one for one in finite if one.is_lossy]
-    others = [one for one in finite if not one.is_lossy]
-    if not others or (case.loss_rate <= 0 and (case.algorithm == "bbr" or least.limited_by != "bottleneck")):
+    lowest = min(bounds, key=lambda one: one.throughput)
+    lossy = [one for one in bounds if one.is_lossy]
+    others = [one for one in bounds if not one.is_lossy]
+    if not others or (case.loss_rate <= 0 and (case.algorithm == "bbr" or lowest.limited_by != "bottleneck")):
         return None
     if case.loss_rate <= 0 and _never_runs_dry(case):
         return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
-    if not 0 < total < (1 - FELT) * least.throughput:
+    if not 0 < total < (1 - FELT) * lowest.throughput:
         return None
     return Candidate(
         model=ThroughputModel.MEETING,
         label=_label(case, lossy, others),
         throughput=total,
         formula=_formula(lossy, others),
-        errors=_sure(case, total, least, others),
-        limited_by=least.limited_by,
+        errors=_sure(case, total, lowest, others),
+        limited_by=lowest.limited_by,
         per_flow=each,
     )
 
@@ -168,14 +168,14 @@ def _bbr(case: Case) -> tuple[float, ...]:
 
 def _label(case: Case, lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
     """Return a label of at most 24 characters."""
-    who = _NAMES.get(case.algorithm, "flows")
+    sender = _NAMES.get(case.algorithm, "flows")
     nearest = min(others, key=lambda one: one.throughput)
     part = _PARTS.get(nearest.limited_by, "limit")
-    told = f"{who} and {part}"
+    text = f"{sender} and {part}"
     if not lossy:
         part = "short queue" if part == "link" else part
-        told = f"{who}, {part}"
-    label = f"{case.count_prefix}{told}"
+        text = f"{sender}, {part}"
+    label = f"{case.count_prefix}{text}"
     return label if len(label) <= _LABEL else f"{case.count_prefix}{part}"
 
 
@@ -193,23 +193,23 @@ def _formula(lossy: Sequence[Candidate], others: Sequence[Candidate]) -> str:
 def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate]) -> dict[str, float]:
     """Return the errors by source: the laws, chance, and the limits involved."""
     lossy = case.loss_rate > 0
-    errors = [
+    law_errors = [
         law_error(one, case.loss_rate) if lossy else 0.0 for one in case.algorithms if one in theory.LIMITED
     ]
-    sure = {"model": math.hypot(MEETING_ERROR, max(errors, default=0.0))}
+    errors = {"model": math.hypot(MEETING_ERROR, max(law_errors, default=0.0))}
     if not least.is_lossy and least.limited_by != "bottleneck":
-        sure["limit"] = least.errors.get("model", 0.0)
+        errors["limit"] = least.errors.get("model", 0.0)
     if case.bursts_overflow:
-        sure["bursts"] = bursts_error(case)
+        errors["bursts"] = bursts_error(case)
     if not lossy:
-        sure["sawtooth"] = _phase(case, total)
+        errors["sawtooth"] = _phase(case, total)
     if lossy:
         spread = max(spread_of(flow.algorithm, case.loss_rate, flow.rtt) for flow, _ in case.kinds)
         flat = min((one.throughput for one in others), default=math.inf)
         # Below a flat limit the deficit grows with the losses, so chance moves the rate by its share.
         felt = min(1.0, 2 * max(0.0, flat - total) / total)
-        sure["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
-    return sure
+        errors["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
+    return errors
 
 
 class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,10 +226,10 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
 
     Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
     """
-    whole = stretch_cases(experiment)
-    if len(whole) != 1:
+    stretches = stretch_cases(experiment)
+    if len(stretches) != 1:
         return None
-    case = whole[0]
+    case = stretches[0]
     if (
         case.tcp_capacity is None
         or case.bursts_overflow

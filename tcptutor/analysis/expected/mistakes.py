@@ -72,8 +72,8 @@ def known_mistakes(experiment: Experiment) -> tuple[Mistake, ...]:
     case, expectation = case_of(experiment), expect(experiment)
     expected, cause = expectation.binding.throughput_bps, expectation.binding.limited_by
     found = list(_of_link(case, cause))
-    alike = len(case.kinds) == 1 and not experiment.path.changes and not experiment.flows.starts
-    if alike and not experiment.flows.directions:
+    is_uniform = len(case.kinds) == 1 and not experiment.path.changes and not experiment.flows.starts
+    if is_uniform and not experiment.flows.directions:
         laws = list(_laws(case))
         found += [mistake for law in laws for mistake in _of_law(case, law, cause)]
         if cause == "random-loss":
@@ -166,13 +166,18 @@ def _of_law(case: Case, law: _Law, cause: LimitedBy) -> Iterator[Mistake]:
         return
     for kind, factor in (("one way for the round trip", 0.5), ("twice the round trip", 2)):
         other = PATH_RTT + factor * (rtt - PATH_RTT)
-        given = f"what an RTT of {case.rtt_text(other)} would give"
-        yield Mistake(kind, number * law.throughput(loss, other), given, f"here it is {case.rtt_text(rtt)}")
+        description = f"what an RTT of {case.rtt_text(other)} would give"
+        yield Mistake(
+            kind, number * law.throughput(loss, other), description, f"here it is {case.rtt_text(rtt)}"
+        )
     if law.limit == "random-loss":
         for kind, wrong in (("percent for a fraction", 100 * loss), ("fraction for percent", loss / 100)):
             if wrong < 0.5:
-                given, right = f"the formula with p = {wrong:.2g}", f"{units.percent(loss)} is {loss:.2g}"
-                yield Mistake(kind, number * law.throughput(wrong, rtt), given, right)
+                description, right = (
+                    f"the formula with p = {wrong:.2g}",
+                    f"{units.percent(loss)} is {loss:.2g}",
+                )
+                yield Mistake(kind, number * law.throughput(wrong, rtt), description, right)
         if case.loss > loss:
             segments = f"the formula with each lost segment for itself, p = {units.percent(case.loss)}"
             yield Mistake("segments for events", number * law.throughput(case.loss, rtt), segments, _ONE_CUT)

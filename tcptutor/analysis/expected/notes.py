@@ -35,7 +35,7 @@ def note(
     completion: float | None,
 ) -> str:
     """Return the most important note; empty without any."""
-    told = chain(
+    notes = chain(
         _of_time(case, stretches, binding, completion),
         _blind(stretches, binding),
         _unmodelled(stretches, binding),
@@ -44,7 +44,7 @@ def note(
         _of_path(case),
         _shares(case, binding),
     )
-    return next(told, "")
+    return next(notes, "")
 
 
 def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
@@ -66,8 +66,8 @@ def _of_time(
         yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
     if down := math.fsum(one.seconds for one in stretches if one.is_cut and not one.is_reverse):
         cut, last = units.seconds(down), stretches[-1].is_cut
-        told = "to the end" if last else "and the sender notices its return up to as long after it"
-        yield f"the link is cut for {cut}, {told}"
+        until = "to the end" if last else "and the sender notices its return up to as long after it"
+        yield f"the link is cut for {cut}, {until}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
         yield "the path changes while it runs: expected is the mean over the time, no constant"
 

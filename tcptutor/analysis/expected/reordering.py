@@ -73,14 +73,14 @@ def reordering_candidate(case: Case) -> Candidate | None:
     formula = (
         f"{case.mss} B × {units.number(segments)} / {case.rtt_text()}, about a mistaken loss a round trip"
     )
-    made = Candidate.of(
+    candidate = Candidate.of(
         case,
         ThroughputModel.REORDERING,
         theory.window_limited(segments * case.mss, case.rtt),
         formula,
         {"model": reordering_error(case) or UNKNOWN},
     )
-    return replace(made, label="jitter") if case.path.jitter else made
+    return replace(candidate, label="jitter") if case.path.jitter else candidate
 
 
 def reordering_error(case: Case) -> float | None:

@@ -56,19 +56,19 @@ def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[flo
     if math.fsum(limits) <= total * (1 + 1e-9):
         return limits
     weights = _weights(case)
-    got, left, open_ = [0.0] * case.flow_count, total, set(range(case.flow_count))
+    rates, remaining, open_ = [0.0] * case.flow_count, total, set(range(case.flow_count))
     while open_:
-        whole = math.fsum(weights[place] for place in open_)
-        small = {place for place in open_ if limits[place] <= left * weights[place] / whole}
+        total_weight = math.fsum(weights[place] for place in open_)
+        small = {place for place in open_ if limits[place] <= remaining * weights[place] / total_weight}
         if not small and _fights({case.flows[place] for place in open_}, case):
             return _beside_bbr(case, total) if len(open_) == case.flow_count else ()
         for place in small or open_:
-            got[place] = limits[place] if small else left * weights[place] / whole
+            rates[place] = limits[place] if small else remaining * weights[place] / total_weight
         if not small:
             break
-        left -= math.fsum(limits[place] for place in small)
+        remaining -= math.fsum(limits[place] for place in small)
         open_ -= small
-    return tuple(got)
+    return tuple(rates)
 
 
 def _weights(case: Case) -> tuple[float, ...]:
@@ -86,8 +86,8 @@ def bbr_fraction(case: Case) -> float | None:
     """
     bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
     others = case.algorithms - {"bbr"}
-    alike = len({flow.rtt for flow in case.flows}) == 1
-    if not bbr or not others or not others <= _LOSS_BASED or not alike or case.rate is None:
+    has_equal_rtts = len({flow.rtt for flow in case.flows}) == 1
+    if not bbr or not others or not others <= _LOSS_BASED or not has_equal_rtts or case.rate is None:
         return None
     if case.qdisc != "fifo" or case.loss > 0 or case.udp_rate or case.is_cut or not case.queue:
         return None
@@ -122,21 +122,21 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
         return ()
     limits = _lossless_limits(case, believed)
     link = math.inf if case.tcp_capacity is None else case.tcp_capacity / case.flow_count
-    found: dict[tuple[str, float, float, float], float] = {}
+    known: dict[tuple[str, float, float, float], float] = {}
     times = []
     for flow, limit in zip(case.flows, limits, strict=True):
         loss = 0.0 if flow.algorithm == "bbr" else case.loss_rate
         key = (flow.algorithm, flow.rtt, min(limit, link), loss)
-        if key not in found:
+        if key not in known:
             _, rtt, rate, _ = key
-            known = rate if math.isfinite(rate) else None
+            rate_limit = rate if math.isfinite(rate) else None
             timeout = case.measured_rto or None
             if (transfer := _transfer(case, flow, size, limit)) is not None:
-                played = transfer_time(transfer).seconds
-                found[key] = max(played, theory.completion_time(size, case.mss, rtt, known))
+                simulated = transfer_time(transfer).seconds
+                known[key] = max(simulated, theory.completion_time(size, case.mss, rtt, rate_limit))
             else:
-                found[key] = theory.completion_time(size, case.mss, rtt, known, loss=loss, rto=timeout)
-        times.append(found[key])
+                known[key] = theory.completion_time(size, case.mss, rtt, rate_limit, loss=loss, rto=timeout)
+        times.append(known[key])
     return tuple(times)
 
 
@@ -155,7 +155,7 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
         return None
     bits = 8 * case.mss
     share = 1 / case.flow_count
-    made = Transfer(
+    transfer = Transfer(
         algorithm=flow.algorithm,
         segments=max(1, math.ceil(size / case.mss)),
         rtt=flow.rtt,
@@ -165,7 +165,7 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
         queue=math.inf if case.tcp_capacity is None else share * case.buffer / case.frame,
         window=max(1.0, limit * flow.rtt / bits),
     )
-    return made if made.is_short else None
+    return transfer if transfer.is_short else None
 
 
 def _overflow(case: Case, size: int) -> float:
@@ -198,37 +198,37 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     if not times or size is None:
         return None, None
     starts = [flow.start for flow in case.flows]
-    end = max(start + took for start, took in zip(starts, times, strict=True))
+    end = max(start + duration for start, duration in zip(starts, times, strict=True))
     span = end - min(starts)
     total = 8 * size * case.flow_count / span
     limits = _lossless_limits(case, believed)
     transfers = [_transfer(case, flow, size, limit) for flow, limit in zip(case.flows, limits, strict=True)]
-    played = [transfer_time(one) for one in transfers if one is not None]
+    simulated = [transfer_time(one) for one in transfers if one is not None]
     error = COMPLETION_ERROR
-    if len(played) < case.flow_count:
+    if len(simulated) < case.flow_count:
         if case.loss_rate > 0:
             error = math.hypot(error, LOSSY_ERROR)
         error = math.hypot(error, _overflow(case, size))
     if case.experiment.flows.warmup > 0:
         error += 0.2  # the warm-up excludes the slow part
-    sure = {"model": error}
-    if not played and _may_lose_last(case, size):
-        sure["last segment"] = MIN_RTO / span
-    if len(played) == case.flow_count:
-        sure["losses"] = max(one.spread for one in played)
+    errors = {"model": error}
+    if not simulated and _may_lose_last(case, size):
+        errors["last segment"] = MIN_RTO / span
+    if len(simulated) == case.flow_count:
+        errors["losses"] = max(one.spread for one in simulated)
     elif case.loss_rate > 0:
         lost = size / case.mss * case.loss_rate * case.flow_count
-        sure["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
+        errors["losses"] = 2 * _LOSSY_SPREAD / math.sqrt(max(lost, 1e-9))
     steady = min(believed, key=lambda one: one.throughput)
     candidate = Candidate(
         model=ThroughputModel.COMPLETION,
         label=f"{case.count_prefix}{units.size(size)}",
         throughput=total,
         formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
-        errors=sure,
+        errors=errors,
         # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
         is_expected=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
-        per_flow=tuple(8 * size / took for took in times),
+        per_flow=tuple(8 * size / duration for duration in times),
     )
     return candidate, max(times)

@@ -49,8 +49,8 @@ class Stretch:
         found: dict[str, Candidate] = {}
         single = [one for one in self.believed if one.model is not ThroughputModel.MEETING]
         for other in single[1:]:
-            apart = other.limited_by != self.binding.limited_by
-            if apart and single[0].throughput > (1 - NEAR) * other.throughput:
+            has_other_cause = other.limited_by != self.binding.limited_by
+            if has_other_cause and single[0].throughput > (1 - NEAR) * other.throughput:
                 found.setdefault(other.limited_by, other)
         return list(found.values())
 
@@ -101,14 +101,14 @@ def stretch_cases(
 def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
     experiment = whole.experiment
     path, up = _path(experiment, start)
-    there = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
+    active = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
     for backward in (False, True):
-        mine = tuple(
-            flow_case(experiment, flow, path) for flow in there if experiment.reversed(flow) == backward
+        flows = tuple(
+            flow_case(experiment, flow, path) for flow in active if experiment.reversed(flow) == backward
         )
-        if mine:
+        if flows:
             yield replace(
-                whole, path=path, flows=mine, seconds=end - start, is_reverse=backward, is_cut=not up
+                whole, path=path, flows=flows, seconds=end - start, is_reverse=backward, is_cut=not up
             )
 
 
@@ -148,18 +148,18 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
     differ = len({one.model for one in bindings}) > 1
     found = []
     for model in models:
-        given = [next((one for one in part.candidates if one.model is model), None) for part in parts]
-        if differ and not all(given):
+        candidates = [next((one for one in part.candidates if one.model is model), None) for part in parts]
+        if differ and not all(candidates):
             continue  # mixed with a different model's figures it would be neither
-        answers = [one or binding for one, binding in zip(given, bindings, strict=True)]
+        answers = [one or binding for one, binding in zip(candidates, bindings, strict=True)]
         if all(math.isfinite(one.throughput) for one in answers):
-            largest = max((one for one in given if one), key=lambda one: one.throughput)
-            made = _mean(parts, weights, answers, largest)
-            found.append(replace(made, is_expected=all(one.is_expected for one in answers)))
+            largest = max((one for one in candidates if one), key=lambda one: one.throughput)
+            mean = _mean(parts, weights, answers, largest)
+            found.append(replace(mean, is_expected=all(one.is_expected for one in answers)))
     if differ:
         longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
-        own = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
-        found.append(replace(_mean(parts, weights, bindings, own), is_expected=True))
+        combined = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
+        found.append(replace(_mean(parts, weights, bindings, combined), is_expected=True))
     return found
 
 
@@ -168,21 +168,21 @@ def _mean(
 ) -> Candidate:
     weighted = list(zip(weights, answers, strict=True))
     total = math.fsum(weight * one.throughput for weight, one in weighted)
-    sure = {
+    errors = {
         name: math.fsum(weight * one.throughput * one.errors.get(name, 0.0) for weight, one in weighted)
         / total
         for name in dict.fromkeys(name for one in answers for name in one.errors)
     }
-    if "losses" in sure:
+    if "losses" in errors:
         # Losses of all stretches count as one sample.
         events = [part.case.loss_events(one.throughput) for part, one in zip(parts, answers, strict=True)]
         single = max(
             one.errors.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
             for number, one in zip(events, answers, strict=True)
         )
-        sure["losses"] = single / math.sqrt(max(math.fsum(events), 1e-9))
+        errors["losses"] = single / math.sqrt(max(math.fsum(events), 1e-9))
     if (changing := _settling(parts)) > 0:
-        sure["changes"] = changing
+        errors["changes"] = changing
     formula = own.formula
     if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
         # The rate of a cut link is slightly above 0 so that ratios exist.
@@ -190,16 +190,16 @@ def _mean(
             0.0 if part.case.is_cut else one.throughput for part, one in zip(parts, answers, strict=True)
         ]
         formula = _sum_of(list(zip(weights, rates, strict=True)))
-    return replace(own, throughput=total, formula=formula, errors=sure, per_flow=())
+    return replace(own, throughput=total, formula=formula, errors=errors, per_flow=())
 
 
 def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
     """Return shares of the time times rates as text; the longest terms only, without very short stretches."""
-    told = [term for term in terms if term[0] >= _BRIEF] or terms
-    if len(told) > _TERMS:
-        told = sorted(told, key=lambda term: -term[0])[:_TERMS]
-    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in told)
-    return text + (" + …" if len(told) < len(terms) else "")
+    listed = [term for term in terms if term[0] >= _BRIEF] or terms
+    if len(listed) > _TERMS:
+        listed = sorted(listed, key=lambda term: -term[0])[:_TERMS]
+    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in listed)
+    return text + (" + …" if len(listed) < len(terms) else "")
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
@@ -207,14 +207,14 @@ def _settling(parts: Sequence[Stretch]) -> float:
 
     After a cut the sender waits for a timeout that has doubled, so up to the length of the cut again.
     """
-    taken = 0.0
+    seconds = 0.0
     cases = [part.case for part in parts]
     for before, after in pairwise([case for case in cases if not case.is_reverse] or cases):
         if before.is_cut and not after.is_cut:
-            taken += min(after.seconds, before.seconds + before.rto)
+            seconds += min(after.seconds, before.seconds + before.rto)
         elif before.path != after.path:
-            taken += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
-    return min(1.0, taken / _span(parts))
+            seconds += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
+    return min(1.0, seconds / _span(parts))
 
 
 def _missed(before: Case, after: Case) -> float:

@@ -33,8 +33,8 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
         return None
     if binding.is_lossy:
         return binding.throughput * case.rtt / (8 * case.mss * case.flow_count)
-    beside = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)
-    if beside or binding.limited_by != "bottleneck" or case.tcp_capacity is None:
+    is_window_free = any(one.limited_by in _BESIDE_THE_WINDOW for one in near)
+    if is_window_free or binding.limited_by != "bottleneck" or case.tcp_capacity is None:
         return None
     if case.algorithm == "bbr":
         return theory.bbr_window(case.tcp_capacity / case.flow_count, case.rtt, case.mss)
@@ -130,17 +130,17 @@ def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple
     queue represents them. Takes about 50 ms at most.
     """
     case = case_of(experiment, mss)
-    ways = {experiment.reversed(flow.number) for flow in case.flows}
-    if len(ways) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
+    directions = {experiment.reversed(flow.number) for flow in case.flows}
+    if len(directions) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
         return ()
-    case = replace(case, is_reverse=True in ways)
+    case = replace(case, is_reverse=True in directions)
     if case.rate is None and case.max_in_flight is None and case.loss_rate == 0:
         return ()  # slow start without end
     rounds = experiment.seconds / case.rtt
-    alike = len({(flow.algorithm, flow.rtt, flow.start) for flow in case.flows}) == 1
+    is_uniform = len({(flow.algorithm, flow.rtt, flow.start) for flow in case.flows}) == 1
     if rounds * case.flow_count <= MAX_ROUNDS:
         found = _play(case, case.flow_count, 1)
-    elif alike and rounds <= MAX_ROUNDS:
+    elif is_uniform and rounds <= MAX_ROUNDS:
         found = _play(case, 1, case.flow_count) * case.flow_count
     else:
         return ()
@@ -167,8 +167,8 @@ def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]]
         )
         for flow in case.flows[:flows]
     ]
-    made = theory.trajectories(path, sources, case.experiment.seconds)
-    return tuple(_points(one, case) for one in made)
+    results = theory.trajectories(path, sources, case.experiment.seconds)
+    return tuple(_points(one, case) for one in results)
 
 
 def _in_slow_start(trajectory: theory.Trajectory, place: int) -> float:
@@ -218,16 +218,16 @@ def thin(points: list[tuple[float, float]], most: int = MOST_POINTS) -> WindowTr
     start, span = points[0][0], points[-1][0] - points[0][0]
     columns = (most - 2) // 2
     last, scale = columns - 1, columns / span
-    kept = {0, len(points) - 1}
+    indexes = {0, len(points) - 1}
     column, lowest, highest = -1, 0, 0
     low = high = 0.0
     for index, (t, value) in enumerate(points):
         here = int((t - start) * scale)
         if here > column and column < last:
-            kept |= {lowest, highest}
+            indexes |= {lowest, highest}
             column, lowest, highest, low, high = here, index, index, value, value
         elif value < low:
             lowest, low = index, value
         elif value > high:
             highest, high = index, value
-    return tuple(points[index] for index in sorted(kept | {lowest, highest}))
+    return tuple(points[index] for index in sorted(indexes | {lowest, highest}))

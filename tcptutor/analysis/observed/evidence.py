@@ -129,52 +129,54 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
         return None
     throughput, flow_bps = measured.throughput, _mean(flow.throughput_bps for flow in flows)
     start, end = measured.span
-    ways = [links[reverse] for reverse in sorted({experiment.reversed(flow.flow) for flow in flows})]
-    carried = [goodput for link in ways if (goodput := link.goodput(start, end)) is not None]
-    goodput = math.fsum(carried) if len(carried) == len(ways) else None
+    used_links = [links[reverse] for reverse in sorted({experiment.reversed(flow.flow) for flow in flows})]
+    carried = [goodput for link in used_links if (goodput := link.goodput(start, end)) is not None]
+    goodput = math.fsum(carried) if len(carried) == len(used_links) else None
     arrived = math.fsum(each.growth(ARRIVED) for each in measured.intervals)
     carried_bps = 8 * arrived / (end - start) if measured.intervals and end > start else throughput
-    used = carried_bps / goodput if goodput else None
-    if len(ways) == 1:
-        used = _used(ways[0], start, end, used)
+    utilization = carried_bps / goodput if goodput else None
+    if len(used_links) == 1:
+        utilization = _used(used_links[0], start, end, utilization)
     if is_imported(measured.run) and goodput:
         # Use the receivers' counts: the samples show bytes written, not bytes received.
-        carried_rates = [link.rate(start, end) or math.inf for link in ways]
-        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(ways) > 1 else 0.0
-        used = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
-    waits = [wait for link in ways if (wait := link.queueing_delay(start, end)) is not None]
+        carried_rates = [link.rate(start, end) or math.inf for link in used_links]
+        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(used_links) > 1 else 0.0
+        utilization = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
+    waits = [wait for link in used_links if (wait := link.queueing_delay(start, end)) is not None]
     known = Evidence(
         throughput_bps=throughput,
-        link_used=used,
+        link_used=utilization,
         loss_events=measured.losses,
         mark_cuts=measured.mark_cuts,
         retransmits=measured.retransmits,
         loss_rate=measured.loss_rate,
         mean_rtt_s=mean_of_known(flow.mean_rtt_s for flow in flows),
-        queue_drops=sum(link.drops(start, end) for link in ways),
+        queue_drops=sum(link.drops(start, end) for link in used_links),
         flow_bps=flow_bps,
-        queue_s=max(waits) if len(waits) == len(ways) else None,
+        queue_s=max(waits) if len(waits) == len(used_links) else None,
         sender_queue_s=_sender_wait(measured.run, start, end, throughput),
-        link_share=flow_bps * len(ways) / goodput if goodput else None,
+        link_share=flow_bps * len(used_links) / goodput if goodput else None,
     )
     if not measured.intervals:
         return known
     found = _sampled(known, measured.intervals, experiment)
-    if opposite and len(ways) == 1:
+    if opposite and len(used_links) == 1:
         mine, backward = measured.intervals, experiment.reversed(flows[0].flow)
         return _Opposite(links[not backward], opposite).added_to(found, mine, links[backward], experiment)
-    return _with_return(found, measured.intervals, links, experiment) if len(ways) > 1 else found
+    return _with_return(found, measured.intervals, links, experiment) if len(used_links) > 1 else found
 
 
 def _with_return(
     known: Evidence, intervals: Sequence[Interval], links: Directions, experiment: Experiment
 ) -> Evidence:
-    both = [[each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)]
-    carried = [math.fsum(each.growth(ARRIVED) for each in way) for way in both]
+    by_direction = [
+        [each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)
+    ]
+    carried = [math.fsum(each.growth(ARRIVED) for each in way) for way in by_direction]
     backward = carried[1] > carried[0]
-    mine = both[backward]
+    own_intervals = by_direction[backward]
     load = _Opposite(links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals))
-    return load.added_to(known, mine, links[backward], experiment)
+    return load.added_to(known, own_intervals, links[backward], experiment)
 
 
 @dataclass(frozen=True)
@@ -254,17 +256,19 @@ def flow_evidence(
     link = links[backward]
     start, end = interval.start, interval.until
     goodput, throughput = link.goodput(start, end), interval.throughput
-    share = used = throughput / goodput if goodput else None
+    share = utilization = throughput / goodput if goodput else None
     if goodput and together is not None:
         acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
-        used = _used(link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput)
-    if used is not None and is_imported(run):
+        utilization = _used(
+            link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput
+        )
+    if utilization is not None and is_imported(run):
         # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
-        used = None if path_doubt(run) or not _is_whole(interval) else min(1.0, used)
+        utilization = None if path_doubt(run) or not _is_whole(interval) else min(1.0, utilization)
     segments, events = interval.growth("segs_out"), interval.loss_events
     known = Evidence(
         throughput_bps=throughput,
-        link_used=used,
+        link_used=utilization,
         loss_events=events,
         mark_cuts=interval.mark_cuts,
         retransmits=interval.retransmits,

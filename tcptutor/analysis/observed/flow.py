@@ -83,9 +83,9 @@ class Trace:
             fields = ("bytes_acked", "delivered", "mss", "ca_state")
             self._columns[name] = arrived_bytes(*map(self.column, fields))
         elif name not in self._columns:
-            whole: array[Any] = self._samples.column(name)
+            values: array[Any] = self._samples.column(name)
             # itemgetter with a single index returns no tuple, but one row is always a slice.
-            self._columns[name] = whole[self._slice] if self._slice else itemgetter(*self._rows)(whole)
+            self._columns[name] = values[self._slice] if self._slice else itemgetter(*self._rows)(values)
         return self._columns[name]
 
     @cached_property
@@ -108,8 +108,8 @@ class Trace:
         for at, following in pairwise((*losses, len(times))):
             over = next((row for row in range(at, following) if states[row] < RECOVERY), following - 1)
             later = min(bisect_right(times, times[over] + 2 * rtts[over]), following) - 1
-            again, in_vain, timeouts = (counter[later] - counter[at - 1] for counter in counters)
-            if in_vain >= again and not timeouts:
+            retransmits, spurious, timeouts = (counter[later] - counter[at - 1] for counter in counters)
+            if spurious >= retransmits and not timeouts:
                 found.append(at)
         return tuple(found)
 
@@ -168,21 +168,21 @@ class Trace:
         times, acked, states, busy = (self.column(name) for name in ("t", "bytes_acked", "ca_state", "busy"))
         rtts, last = self.column("rtt"), len(times) - 1
         patience = max(_STALL, 2 * math.fsum(rtts) / len(rtts))
-        moves = [at for at, (before, now) in enumerate(pairwise(acked), start=1) if now > before]
+        progress = [at for at, (before, now) in enumerate(pairwise(acked), start=1) if now > before]
         spans = [
             (before, now - 1)
-            for before, now in pairwise([0, *moves, last + 1])
+            for before, now in pairwise([0, *progress, last + 1])
             if now > before + 1  # most often an ACK arrives with every sample
         ]
         # A counter that grows with each timeout; retransmissions if the kernel does not count timeouts.
-        tells = self.column("delivered")[-1] > 0 or LOSS in states
-        counter = self.column("total_rto" if tells else "retransmits")
+        is_counted = self.column("delivered")[-1] > 0 or LOSS in states
+        counter = self.column("total_rto" if is_counted else "retransmits")
         found: list[tuple[float, float]] = []
         for start, end in spans:
-            took = times[end] - times[start]
+            length = times[end] - times[start]
             connecting = times[end] <= self.connected_at
-            idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * took
-            if took <= patience or idle:
+            idle = not connecting and busy[last] > 0 and busy[end] - busy[start] <= 0.5 * length
+            if length <= patience or idle:
                 continue
             lost = LOSS in states[start : min(end, last - 1) + 2]
             if lost or counter[min(end + 1, last)] > counter[start]:
@@ -302,10 +302,12 @@ def traces(run: Run) -> list[Trace]:
         rows[flow].append(row)
     acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
     if size is not None:
-        rows = {flow: _until_done(mine, acked, size) for flow, mine in rows.items()}
+        rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
     unknown = unknown_figures(run)
     none: frozenset[str] | None = frozenset() if is_imported(run) else None
-    return [Trace(flow, run.samples, mine, unknown.get(flow, none)) for flow, mine in sorted(rows.items())]
+    return [
+        Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
+    ]
 
 
 def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:

@@ -101,8 +101,8 @@ def _missing_rate(rates: Mapping[bool, float | None]) -> str:
             return "its flows run from server to client: import it with --set reverse_rate=... to compare it"
         return _NO_RATE
     missing = [name for reverse, name in ((False, "rate"), (True, "reverse_rate")) if rates[reverse] is None]
-    asked = " ".join(f"--set {name}=..." for name in missing)
-    return f"its flows run both ways: import it with {asked}{' as well' if len(missing) == 1 else ''} to compare it"
+    options = " ".join(f"--set {name}=..." for name in missing)
+    return f"its flows run both ways: import it with {options}{' as well' if len(missing) == 1 else ''} to compare it"
 
 
 def _directions(run: Run) -> set[bool]:

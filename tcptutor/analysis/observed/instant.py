@@ -144,7 +144,7 @@ class Instants:
         if (single := self._single(trace.flow, sampled, t)) is not None:
             sampled, cwnd, ssthresh, rtt = single
         arrived, resent = trace.column(ARRIVED), trace.column("retransmits")
-        apart = times[last] - times[first]
+        interval = times[last] - times[first]
         return FlowInstant(
             flow=trace.flow,
             t=sampled,
@@ -152,7 +152,7 @@ class Instants:
             ssthresh_segments=ssthresh if 0 < ssthresh < SSTHRESH_INFINITE else None,
             rtt_s=rtt or None,
             min_rtt_s=trace.column("min_rtt")[at] or None,
-            throughput_bps=8 * max(0, arrived[last] - arrived[first]) / apart if apart > 0 else None,
+            throughput_bps=8 * max(0, arrived[last] - arrived[first]) / interval if interval > 0 else None,
             retransmits=max(0, resent[last] - resent[first]),
         )
 
@@ -195,7 +195,7 @@ class Instants:
 def snapshot(run: Run) -> Run:
     """Return an unchanging view of `run` while a second thread may still append to it."""
     # Rows are appended column by column: the last column's length is the number of complete rows.
-    whole = {
+    tables = {
         name: table[: len(table.column(table.row.__struct_fields__[-1]))]
         for name, table in (
             ("samples", run.samples),
@@ -206,7 +206,7 @@ def snapshot(run: Run) -> Run:
             ("resent", run.resent),
         )
     }
-    return replace(run, **whole)
+    return replace(run, **tables)
 
 
 def _by_flow(acks: AckTable) -> dict[int, tuple[list[int], list[float]]]:

@@ -74,15 +74,21 @@ class Measured:
             return math.fsum(
                 flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in self.udp
             )
-        plain = math.fsum(flow.throughput_bps for flow in self.flows)
-        spans, fixed = self.spans, self.run.experiment.flows.bytes is not None
-        if not spans or (len(spans) < 2 and not fixed) or any(one.flow not in spans for one in self.flows):
-            return plain
+        sum_of_means = math.fsum(flow.throughput_bps for flow in self.flows)
+        spans, is_fixed_size = self.spans, self.run.experiment.flows.bytes is not None
+        if (
+            not spans
+            or (len(spans) < 2 and not is_fixed_size)
+            or any(one.flow not in spans for one in self.flows)
+        ):
+            return sum_of_means
         start, end = self.span
         slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
-        alike = all(first - start <= slack and end - last <= slack for first, last in spans.values())
-        if (alike and not fixed) or end <= start:
-            return plain
+        is_simultaneous = all(
+            first - start <= slack and end - last <= slack for first, last in spans.values()
+        )
+        if (is_simultaneous and not is_fixed_size) or end <= start:
+            return sum_of_means
         return 8 * math.fsum(each.growth(ARRIVED) for each in self.intervals) / (end - start)
 
     @property
@@ -135,12 +141,12 @@ def between(measured: Measured, start: float, end: float) -> Measured:
 
 def restrict_to_direction(measured: Measured, backward: bool) -> Measured:
     """Return the part of `measured` with the flows of a direction."""
-    goes = measured.run.experiment.reversed
+    is_reversed = measured.run.experiment.reversed
     return Measured(
         measured.run,
-        tuple(one for one in measured.flows if goes(one.flow) == backward),
-        tuple(one for one in measured.intervals if goes(one.flow) == backward),
-        tuple(one for one in measured.traces if goes(one.flow) == backward),
+        tuple(each for each in measured.flows if is_reversed(each.flow) == backward),
+        tuple(each for each in measured.intervals if is_reversed(each.flow) == backward),
+        tuple(each for each in measured.traces if is_reversed(each.flow) == backward),
     )
 
 

@@ -150,7 +150,7 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
     times, cwnds = trace.column("t"), trace.column("cwnd")
     marks, retransmits = trace.column("delivered_ce"), trace.column("retransmits")
     reorderings, dsacks = trace.column("reord_seen"), trace.column("dsack_dups")
-    known = experiment.path.rate is not None
+    is_shaped = experiment.path.rate is not None
 
     def kind(at: int) -> LossKind | None:
         now, since = loss_time_range(trace, at)
@@ -158,25 +158,29 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
             return "bottleneck"
         later = min(len(times), bisect_right(times, 2 * now - since)) - 1
         overtaken = reorderings[later] > reorderings[at - 1]
-        again, in_vain = (column[later] - column[at - 1] for column in (retransmits, dsacks))
-        if (shuffles or overtaken) and not experiment.path.duplicate and 2 * in_vain >= max(1, again):
+        retransmitted, needless = (column[later] - column[at - 1] for column in (retransmits, dsacks))
+        if (
+            (shuffles or overtaken)
+            and not experiment.path.duplicate
+            and 2 * needless >= max(1, retransmitted)
+        ):
             return "reordering"
         if link.drops(since, now) > 0:
             return "bottleneck"
         if any(link.has_random_loss(t) for t in (since, now)):
             return "random-loss"
-        if shuffles or overtaken or in_vain:
+        if shuffles or overtaken or needless:
             return "reordering"
-        return None if link.has_samples or not known else "bottleneck"
+        return None if link.has_samples or not is_shaped else "bottleneck"
 
     found = {
         at: LossEvent(times[at], kind(at), cwnds[at - 1])
         for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
     }
-    taken_back = (
+    spurious = (
         set(trace.spurious_events) if any(one.kind == "random-loss" for one in found.values()) else set()
     )
-    return [one for at, one in found.items() if at not in taken_back]
+    return [one for at, one in found.items() if at not in spurious]
 
 
 def loss_time_range(trace: Trace, at: int) -> tuple[float, float]:

@@ -34,16 +34,16 @@ def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[Ro
     """Return the round trips that overlap `start` to `end`, numbered from `zero`; empty if no RTT is known."""
     times, rtts = trace.column("t"), trace.column("rtt")
 
-    def took(t: float) -> float:
+    def rtt_at(t: float) -> float:
         at = max(0, bisect_right(times, t) - 1)
         return float(rtts[at])
 
     edges = [zero]
-    while edges[-1] < min(end, times[-1]) and len(edges) <= MOST and (rtt := took(edges[-1])) > 0:
+    while edges[-1] < min(end, times[-1]) and len(edges) <= MOST and (rtt := rtt_at(edges[-1])) > 0:
         edges.append(edges[-1] + rtt)
     before = 0
     # Backwards, use the RTT sampled at the end: it describes the round trip that has just ended.
-    while edges[0] > max(start, times[0]) and before < MOST and (rtt := took(edges[0])) > 0:
+    while edges[0] > max(start, times[0]) and before < MOST and (rtt := rtt_at(edges[0])) > 0:
         edges.insert(0, edges[0] - rtt)
         before += 1
     return tuple(

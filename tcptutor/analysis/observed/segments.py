@@ -47,10 +47,10 @@ def segment(t: float, packet: CapturedPacket) -> TcpSegment | None:
     at = _ETHERNET + header
     if len(frame) < at + 20:
         return None
-    whole = struct.unpack_from(">H", frame, _ETHERNET + 2)[0]
+    total = struct.unpack_from(">H", frame, _ETHERNET + 2)[0]
     source, target, number, acknowledges, offset, flags, window = struct.unpack_from(">HHIIBBH", frame, at)
     ends = at + 4 * (offset >> 4)
-    payload = whole - header - 4 * (offset >> 4)
+    payload = total - header - 4 * (offset >> 4)
     way = (socket.inet_ntoa(frame[26:30]), source, socket.inet_ntoa(frame[30:34]), target)
     sacked = tuple(_sacked(frame[at + 20 : ends]))
     return TcpSegment(t, way, number, max(0, payload), acknowledges, bool(flags & _SYN), window, sacked)
@@ -84,7 +84,7 @@ def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) ->
     """
     streams = experiment.flows.streams
     first = flow // streams * streams
-    alike = [
+    same_direction = [
         one for one in range(first, first + streams) if experiment.reversed(one) == experiment.reversed(flow)
     ]
     host = sender_interface(experiment, flow).removesuffix("-eth0")
@@ -93,11 +93,13 @@ def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) ->
     for each in segments:
         if each.way[0] == address:
             sent[each.way] += each.payload
-    most = [way for way, payload in sent.most_common(len(alike)) if payload]
-    if len(most) < len(alike):
+    busiest = [way for way, payload in sent.most_common(len(same_direction)) if payload]
+    if len(busiest) < len(same_direction):
         return None
     # Sort by the client's port: the sender's own, or the destination of a reversed flow.
-    return sorted(most, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[alike.index(flow)]
+    return sorted(busiest, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[
+        same_direction.index(flow)
+    ]
 
 
 def segments(packets: Iterable[tuple[float, str, CapturedPacket]], interface: str) -> list[TcpSegment]:

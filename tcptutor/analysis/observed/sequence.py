@@ -107,11 +107,11 @@ def sequence_of_packets(
     """Return the graph from packets captured at the sender's interface; None without such a capture."""
     if flow >= run.experiment.total_streams:
         return None
-    there = segments(packets, sender_interface(run.experiment, flow))
-    way = way_of(run.experiment, flow, there)
-    if way is None:
+    captured = segments(packets, sender_interface(run.experiment, flow))
+    connection = way_of(run.experiment, flow, captured)
+    if connection is None:
         return None
-    return _of_segments(flow, way, there)
+    return _of_segments(flow, connection, captured)
 
 
 class _Known:
@@ -123,10 +123,10 @@ class _Known:
     def add(self, span: ByteSpan) -> list[ByteSpan]:
         """Add `span` and return its new parts."""
         new, at = list[ByteSpan](), span.first
-        kept, first, last = [], span.first, span.last
+        spans, first, last = [], span.first, span.last
         for left, right in self._spans:
             if right < span.first or left > span.last:
-                kept.append((left, right))
+                spans.append((left, right))
                 continue
             if left > at:
                 new.append(ByteSpan(span.t, at, left))
@@ -134,28 +134,30 @@ class _Known:
             first, last = min(first, left), max(last, right)
         if at < span.last:
             new.append(ByteSpan(span.t, at, span.last))
-        self._spans = sorted([*kept, (first, last)])
+        self._spans = sorted([*spans, (first, last)])
         return new
 
 
-def _of_segments(flow: int, way: tuple[str, int, str, int], there: list[TcpSegment]) -> SequenceGraph:
-    source, port, target, other = way
-    back = (target, other, source, port)
-    mine = [each for each in there if each.way == way]
-    begin = next((each.number + 1 for each in mine if each.syn), mine[0].number)
+def _of_segments(
+    flow: int, connection: tuple[str, int, str, int], captured: list[TcpSegment]
+) -> SequenceGraph:
+    source, port, target, other = connection
+    reverse_connection = (target, other, source, port)
+    own = [each for each in captured if each.way == connection]
+    begin = next((each.number + 1 for each in own if each.syn), own[0].number)
     ours, theirs = FlowBytes(begin), FlowBytes(begin)
     sent: list[ByteSpan] = []
     resent: list[ByteSpan] = []
     sacked: list[ByteSpan] = []
     acked: list[tuple[float, int]] = []
     reached, known = 0, _Known()
-    for each in there:
-        if each.way == way and each.payload:
+    for each in captured:
+        if each.way == connection and each.payload:
             first = ours.at(each.number)
             span = ByteSpan(each.t, first, first + each.payload)
             (sent if span.last > reached else resent).append(span)
             reached = max(reached, span.last)
-        elif each.way == back and not each.syn:
+        elif each.way == reverse_connection and not each.syn:
             until = theirs.at(each.acknowledges)
             if until >= 0 and (not acked or until > acked[-1][1]):
                 acked.append((each.t, until))
