@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor.run import Run, load
 from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench.chart import LEAST
+from tcptutor.ui.widgets.bench.chart import MIN_HEIGHT
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tests.ui.screen import text, until, until_text
 
@@ -116,7 +116,8 @@ async def test_the_chart_keeps_its_lines_beside_many_models() -> None:
             await pilot.resize_terminal(*size)
             panel = app.screen.query_one(RunPanel)
             await until(
-                pilot, lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= LEAST
+                pilot,
+                lambda panel=panel: sum(line[10:11] in ("┤", "│") for line in panel.lines) >= MIN_HEIGHT,
             )
             await until_text(pilot, "the bottleneck is full")
             await until_text(pilot, "measured 9.35 Mbit/s")

@@ -22,7 +22,12 @@ class ClassScreen(TutorScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "left", "turn(-1)", "table before", priority=True, id="class.before", tooltip="the previous table"
+            "left",
+            "turn(-1)",
+            "previous table",
+            priority=True,
+            id="class.before",
+            tooltip="the previous table",
         ),
         Binding(
             "right,tab", "turn(1)", "next table", priority=True, id="class.next", tooltip="the next table"

@@ -22,8 +22,8 @@ from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WELCOME = (
-    "Each page asks you something, runs a real TCP experiment on a Linux kernel, and shows the models' "
-    "prediction beside it. Commit to a number first; being wrong is how you learn here. Press Enter to begin."
+    "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares it with the "
+    "models. Commit to a number first: being wrong is how you learn here. Press Enter to begin."
 )
 
 

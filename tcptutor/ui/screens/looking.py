@@ -47,7 +47,7 @@ BINDINGS: list[BindingType] = [
     _key("full_stop", "step(1)", "on", "look.on", "the cursor: on by a column"),
     _key("less_than_sign", f"step({-FAST})", "far back", "look.far-back", f"the cursor: back by {FAST}"),
     _key("greater_than_sign", f"step({FAST})", "far on", "look.far-on", f"the cursor: on by {FAST}"),
-    _key("j", "to_loss(-1)", "loss before", "look.loss-before", "the cursor: to the loss before"),
+    _key("j", "to_loss(-1)", "previous loss", "look.loss-before", "the cursor: to the loss before"),
     _key("l", "to_loss(1)", "next loss", "look.next-loss", "the cursor: to the next loss"),
     _key("z", "zoom", "zoom in", "look.zoom", "closer: to a loss at the cursor and its round trips"),
     _key("Z", "zoom_out", "zoom out", "look.out", "back to what was shown before"),

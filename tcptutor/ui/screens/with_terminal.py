@@ -23,7 +23,7 @@ _IN_PANE_FOOTER = (
     ("lesson.host-before lesson.host-after", "host"),
     ("lesson.type-command", "types the next command"),
 )
-_OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "ends it"))
+_OPEN_FOOTER = (("lesson.pane", "terminal"), ("lesson.end-terminal", "closes it"))
 _HIDDEN_WITH_TERMINAL = ("lesson.terminal", "lesson.run", "lesson.repeat")
 
 _IN_PANE = ("switch_pane", "turn_host", "type_command")
@@ -37,7 +37,7 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
     return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
 
 
-OTHER_TERMINAL_FOOTER = ("lesson.end-terminal", "ends the terminal")
+OTHER_TERMINAL_FOOTER = ("lesson.end-terminal", "closes the terminal")
 """Footer entry while a session of another page prevents any run."""
 
 
@@ -52,7 +52,7 @@ class ScreenWithTerminal(TutorScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
         _key("f6", "switch_pane", "terminal", "lesson.pane", "from the page to its terminal, and back"),
-        _key("f7", "turn_host(-1)", "host before", "lesson.host-before", "the shell of the previous host"),
+        _key("f7", "turn_host(-1)", "previous host", "lesson.host-before", "the shell of the previous host"),
         _key("f8", "turn_host(1)", "next host", "lesson.host-after", "the shell of the next host"),
         _key(
             "f9",
@@ -65,7 +65,7 @@ class ScreenWithTerminal(TutorScreen):
         _key(
             "T",
             "end_terminal",
-            "end terminal",
+            "close terminal",
             "lesson.end-terminal",
             "close the terminal; its runs are saved",
         ),

@@ -33,7 +33,7 @@ from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
 
 _TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
-_TYPED = ("move", "turn", "group", "type", "beside", "keep", "begin", "command", "back")
+_TYPED = ("move", "turn", "group", "type", "compare", "keep", "begin", "command", "back")
 """Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
@@ -42,21 +42,21 @@ def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
 
 
 _BINDINGS: list[BindingType] = [
-    _key("up", "move(-1)", "knob before", "up", "the knob before"),
+    _key("up", "move(-1)", "previous knob", "up", "the previous knob"),
     _key("down", "move(1)", "next knob", "down", "the next knob"),
     *ARROWS,
     _key("left,minus", "turn(-1)", "turn back", "less", "turn the knob back by a step"),
     _key("right,plus,equals_sign", "turn(1)", "turn on", "more", "turn the knob on by a step"),
-    _key("tab", "group(1)", "next group", "group", "to the next group of knobs; Shift+Tab back"),
+    _key("tab", "group(1)", "next group", "group", "go to the next group of knobs; Shift+Tab goes back"),
     Binding("shift+tab", "group(-1)", show=False, priority=True, id="workbench.group-before"),
     _key("enter", "type", "type", "type", "type a value with its unit; empty resets it"),
-    _key("d", "own", "own value", "own", "reset the knob to the experiment's file"),
-    _key("D", "own_all", "own values", "own-all", "reset all knobs to the experiment's file"),
+    _key("d", "own", "reset", "own", "reset the knob to the experiment's file"),
+    _key("D", "own_all", "reset all", "own-all", "reset all knobs to the experiment's file"),
     _key("r", "run", "run", "run", "run these settings with this seed"),
     _key("s", "stop", "stop", "stop", "stop the run, keeping its data"),
     _key("v", "view", "view", "view", "cycle through forecast, chart, all models, each flow"),
-    _key("c", "beside", "beside", "beside", "choose up to five earlier runs to compare"),
-    _key("k", "keep", "keep", "keep", "save these settings and their run under a name"),
+    _key("c", "compare", "compare", "beside", "choose up to five earlier runs to compare"),
+    _key("k", "keep", "save", "keep", "save these settings and their run under a name"),
     _key("f", "begin", "from", "from", "start from saved settings or an experiment of the course"),
     _key("a", "command", "as a command", "command", "the shell command that runs the same"),
     _key("escape,e", "back", "back", "back", "back; the knobs stay as they are"),
@@ -68,8 +68,8 @@ _FOOTER = (
     ("workbench.run", "run"),
     ("workbench.stop", "stop"),
     ("workbench.view", "view"),
-    ("workbench.beside", "beside"),
-    ("workbench.keep", "keep"),
+    ("workbench.beside", "compare"),
+    ("workbench.keep", "save"),
     ("app.keys", "keys"),
     ("workbench.back", "back"),
     ("workbench.command", "command"),
@@ -252,7 +252,7 @@ class WorkbenchScreen(LookingScreen):
             CommandLineScreen(self._workbench.command, f"✗ {problem.reason}" if problem else "")
         )
 
-    def action_beside(self) -> None:
+    def action_compare(self) -> None:
         ComparisonList(self, self._workbench, self._benches, self.comparisons_changed).open()
 
     def action_begin(self) -> None:
