@@ -22,7 +22,7 @@ from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 WELCOME = (
-    "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares it with the "
+    "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares the result with the "
     "models. Commit to a number first: being wrong is how you learn here. Press Enter to begin."
 )
 
