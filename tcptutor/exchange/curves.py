@@ -11,7 +11,7 @@ from tcptutor.analysis import Expectation, Throughput, expect, is_path_known, wi
 from tcptutor.run import SSTHRESH_INFINITE, Run, UdpSample
 
 POINTS = 1200
-"""Points of one curve: a column of a printed page has about as many dots."""
+"""Points of a curve: a column of a printed page has about as many dots."""
 FEW = 4
 """Flows up to which each one's ssthresh can be distinguished."""
 
@@ -49,7 +49,7 @@ def columns(run: Run) -> dict[int, dict[str, Sequence[Any]]]:
 
 
 def cwnd(run: Run, overlaid: bool) -> list[Curve]:
-    """Return the congestion windows, segments; with ssthresh for few flows, else with the mean."""
+    """Return the congestion windows, segments; with ssthresh for few flows, otherwise with the mean."""
     flows = columns(run)
     curves = _flow_curves(flows, "cwnd", overlaid)
     if overlaid or len(flows) > FEW:
@@ -166,7 +166,7 @@ QUANTITIES: dict[str, Callable[[Run, bool], list[Curve]]] = {
 
 
 def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Curve]:
-    """Return the binding model's value as a line over the measured time; nothing for an unknown path."""
+    """Return the binding model's value as a line over the measured time; empty for an unknown path."""
     expectation = expect(run.experiment) if is_path_known(run) else None
     level = value(expectation) if expectation else None
     if expectation is None or level is None:
@@ -178,7 +178,7 @@ def _expected(run: Run, value: Callable[[Expectation], float | None]) -> list[Cu
 
 
 def _trajectory(run: Run) -> list[Curve]:
-    """Return the expected trajectory of cwnd: one curve per kind of flow, the mean of its flows."""
+    """Return the expected trajectory of cwnd: the mean of the flows of each kind."""
     experiment = run.experiment
     expected = window_trajectories(experiment) if is_path_known(run) else ()
     kinds: dict[object, list[list[Point]]] = {}
@@ -193,7 +193,7 @@ def _trajectory(run: Run) -> list[Curve]:
 def _flow_curves(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid: bool) -> list[Curve]:
     """Return a curve per flow, and the mean of many; only the mean in a plot of several runs.
 
-    A flow whose values are all 0 was not measured.
+    A flow with only zeros was not measured.
     """
     known = {flow: values for flow, values in flows.items() if any(values[name])}
     pairs = {

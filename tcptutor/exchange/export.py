@@ -67,9 +67,9 @@ def tables(run: Run) -> dict[str, Table[Any]]:
 
 
 def as_csv(table: Table[Any], run: Run | None = None) -> str:
-    """Return one row per instant (and flow); the header has each column's unit, as in "rtt (s)".
+    """Return a row per instant (and flow); the header has each column's unit, as in "rtt (s)".
 
-    Flows are counted from 1. A cell is empty where another program measured `run` and does not report the value.
+    Flows are counted from 1. A cell is empty for a value that an imported run lacks.
     """
     names = table.row.__struct_fields__
     text = io.StringIO()

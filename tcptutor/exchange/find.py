@@ -27,7 +27,7 @@ def open_run(name: str, report: Callable[[str], None] = _ignore) -> tuple[Run, P
 
     Args:
         name: A file, an id, or `last`.
-        report: Called with one line about each damaged run of a killed program.
+        report: Called with a message about each damaged run of a killed program.
 
     Raises:
         UsageError: No run or several runs have the name.
@@ -45,10 +45,10 @@ def open_run(name: str, report: Callable[[str], None] = _ignore) -> tuple[Run, P
 
 
 def saved_runs(report: Callable[[str], None] = _ignore) -> list[Path]:
-    """Return the files of the user's runs, newest first, including those recovered from killed programs.
+    """Return the files of the user's runs, newest first, including runs recovered from killed programs.
 
     Args:
-        report: Called with one line about each damaged run.
+        report: Called with a message about each damaged run.
     """
     recover(places.runs(), report)
     return sorted(places.runs().glob("*.tcprun"), reverse=True)
@@ -60,9 +60,9 @@ def short_id(file: Path) -> str:
 
 
 def find_run(name: str, report: Callable[[str], None] = _ignore) -> Path:
-    """Return the file called `name`, or the one run whose id or short id begins with it.
+    """Return the file called `name`, or the only run with an id or short id that begins with it.
 
-    `last` is the newest run, `last-1` the one before it and so on. Raises UsageError.
+    `last` is the newest run, `last-1` the run before it and so on. Raises UsageError.
     """
     if not name:
         raise UsageError("an empty name means no run: give a file, an id of `tcptutor runs`, or last")

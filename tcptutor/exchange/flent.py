@@ -31,12 +31,12 @@ _SUFFIX = ".flent"
 _ROUNDING = 5e3
 """Half of netperf's last decimal, bit/s."""
 _SAME_FLOW = 0.5
-"""Relative difference below which netperf's total and its reports belong to one flow: sending lags writing."""
+"""Relative difference up to which netperf's total and reports belong to the same flow: sending lags writing."""
 _NUMBERED = re.compile(r"(\D+)(\d*)")
 
 
 class _Point(msgspec.Struct, frozen=True):
-    """A tool's report at one moment."""
+    """A tool's report at an instant."""
 
     t: float
     val: float | None = None
@@ -49,7 +49,7 @@ class _Point(msgspec.Struct, frozen=True):
 
 
 class _Series(msgspec.Struct, frozen=True, rename="upper"):
-    """Metadata of one series."""
+    """Metadata of a series."""
 
     units: str = ""
     tcp_mss: float | None = None
@@ -175,7 +175,7 @@ def _file(text: str, file: str) -> _File:
 
 
 def _flows(data: _File) -> list[_Flow]:
-    """Return the measured TCP series, not the computed ones, in natural order."""
+    """Return the measured TCP series, without computed series, in natural order."""
     found = []
     for name in sorted(data.results, key=_natural):
         words = name.split()
@@ -244,7 +244,7 @@ class _Bytes:
 
 
 def _samples(number: int, flow: _Flow, zero: float) -> list[Sample]:
-    """Return a sample at the start, and one per report; unreported values keep their last value."""
+    """Return a sample at the start, and a sample per report; unreported values keep their last value."""
     acked = _Bytes(flow.rates)
     state = _Point(t=flow.begin, tcp_cwnd=_earliest(flow, "tcp_cwnd"), tcp_rtt=_earliest(flow, "tcp_rtt"))
     samples = []
@@ -270,7 +270,7 @@ def _earliest(flow: _Flow, name: str) -> float | None:
 
 
 def _result(number: int, flow: _Flow) -> FlowResult:
-    """Return the flow's result, with netperf's own total where the file has it, else the mean rate while it sent.
+    """Return the flow's result, with netperf's own total if known, otherwise the mean rate while it sent.
 
     netperf counts downloads at the receiver, uploads at the sender; newer versions also report the receiver's count.
     """
@@ -297,7 +297,7 @@ def _result(number: int, flow: _Flow) -> FlowResult:
 
 
 def _receiver_rate(meta: _Series, own: float) -> float | None:
-    """Return the receiver's rate, bit/s; None where the file has none, or one of another flow."""
+    """Return the receiver's rate, bit/s; None if it is missing, or belongs to a different flow."""
     received, seconds = _number(meta.bytes_recvd), _number(meta.elapsed_time)
     if not received or not seconds or seconds < 0:
         return None
@@ -306,7 +306,7 @@ def _receiver_rate(meta: _Series, own: float) -> float | None:
 
 
 def _netperf_total(meta: _Series, own: float) -> float:
-    """Return netperf's total, bit/s, unless it is the rounded mean `own`, or of another flow."""
+    """Return netperf's total, bit/s, unless it is the rounded mean `own`, or of a different flow."""
     mean = _number(meta.mean_value)
     if mean is None or not meta.units.startswith("Mbit"):
         return own
@@ -323,7 +323,7 @@ def _number(value: float | str | None) -> float | None:
 
 
 def _count(text: float | str | None) -> int | None:
-    """Parse a count of netperf; None for -1 and for a missing one."""
+    """Parse a count of netperf; None for -1 and for a missing count."""
     try:
         number = int(float("nan" if text is None else text))
     except (ValueError, OverflowError):

@@ -51,7 +51,7 @@ def new_run(
 
 
 def shown(text: str, most: int = 160) -> str:
-    """Return text of a file on one line, escaped and truncated."""
+    """Return text of a file without line breaks, escaped and truncated."""
     return escaped(" ".join(text.split()))[:most]
 
 

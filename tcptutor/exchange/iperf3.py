@@ -29,7 +29,7 @@ _SHORTEST = 1e-3
 
 @dataclass(frozen=True)
 class _Stream:
-    """One TCP stream, by its sender's figures if the file has them."""
+    """A TCP stream, by its sender's figures if the file has them."""
 
     rows: list[StreamRow]
     summary: StreamSummary
@@ -42,16 +42,16 @@ class _Stream:
     by_sender: bool
     """True if the rows are the sender's."""
     written_bps: float | None
-    """The sender's own total; None for an interrupted test, whose total has a wrong time."""
+    """The sender's own total; None for an interrupted test, which has a wrong duration."""
 
 
 def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
     """Return a run for each test in `text`, the content of `file`.
 
-    The notes number several tests; the first run's note lists the tests that measured nothing, and why.
+    The notes number several tests; the first run's note lists the tests without measurements, and why.
 
     Raises:
-        TutorError: No test measured anything.
+        TutorError: No test has measurements.
     """
     documents = _documents(text, file)
     wrong = {number: _unmeasured(each) for number, each in enumerate(documents, 1)}
@@ -67,7 +67,6 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
 
 
 def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
-    """Return the run of one test."""
     test, when = document.start.test_start, foreign.moment(document.start.timestamp.timesecs)
     udp = test.protocol == "UDP"
     streams = [] if udp else _streams(document)
@@ -129,7 +128,7 @@ def _all_rows(document: Document) -> Iterator[StreamRow]:
 
 
 def _unmeasured(document: Document) -> str:
-    """Return why the document measured nothing; empty when it did."""
+    """Return why the document has no measurements; empty if it has."""
     if not any(interval.streams for interval in document.intervals) and not document.end.streams:
         if document.only_sums:
             return "it has only the sums of the test, not its streams"
@@ -196,7 +195,7 @@ def _received(
 def _mss(document: Document, rows: Sequence[StreamRow]) -> int:
     """Return the payload bytes of a segment: a size that divides every snd_cwnd.
 
-    iperf3 reports segments × MSS without that MSS; its tcp_mss is of another socket, or includes options.
+    iperf3 reports segments × MSS without that MSS; its tcp_mss is of a different socket, or includes options.
     """
     start, windows = document.start, {round(row.snd_cwnd) for row in rows if row.snd_cwnd}
     pmtu = max((row.pmtu or 0 for row in rows), default=0)
@@ -209,7 +208,7 @@ def _mss(document: Document, rows: Sequence[StreamRow]) -> int:
 
 
 def _samples(flow: int, stream: _Stream, warmup: float) -> list[Sample]:
-    """Return a sample at the end of each interval, and one at the start with the state of the first."""
+    """Return a sample at the end of each interval, and an initial sample with the state of the first."""
     sent = retransmits = 0.0
     samples: list[Sample] = []
     for row in stream.rows:
@@ -310,7 +309,7 @@ def _notes(
 
 
 def _only_filled_its_buffer(stream: _Stream) -> bool:
-    """Return whether only the sender counted, and wrote everything in less than one round trip."""
+    """Return whether only the sender counted, and wrote everything in less than a round trip."""
     if stream.received_bps is not None or not stream.by_sender or not stream.rows:
         return False
     rtt = mean_of_known(row.rtt for row in stream.rows if row.rtt)

@@ -1,4 +1,4 @@
-"""One test of iperf3 in its JSON format, and which of its streams the file's writer sent."""
+"""A test of iperf3 in its JSON format, and which of its streams the file's writer sent."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class End(EndOfTest, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True, dict=True):
-    """One test, as one of its two ends wrote it."""
+    """A test, as written by its client or its server."""
 
     start: TestStart = TestStart()
     intervals: list[StreamInterval] = []
@@ -92,7 +92,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         return (self.start.test_start.reverse == 1) == self.at_server if row.sender is None else row.sender
 
     def rows(self, socket: int) -> list[StreamRow]:
-        """Return the intervals of one stream, without those that lack its bytes."""
+        """Return the intervals of a stream; intervals without its bytes are left out."""
         return self._by_socket.get(socket, [])
 
     @cached_property

@@ -9,7 +9,7 @@ _FORWARD, _REVERSE = 1, 2
 
 
 def with_streams(test: dict[str, Any]) -> dict[str, Any]:
-    """Convert the sums of a test of one stream into that stream, and set `only_sums`.
+    """Convert the sums of a test of a single stream into that stream, and set `only_sums`.
 
     A test that has streams, or no sums, is returned unchanged.
     """
@@ -70,5 +70,5 @@ def _udp(known: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _without_sender(row: dict[str, Any], socket: int) -> dict[str, Any]:
-    """Return a sum without `sender`, which marks whose sum it is, not who wrote the file."""
+    """Return a sum without `sender`, which marks the counting end, not the file's writer."""
     return {name: value for name, value in row.items() if name != "sender"} | {"socket": socket}

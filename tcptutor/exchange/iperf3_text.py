@@ -17,7 +17,7 @@ _INTERVALS = re.compile(r'"intervals"\s*:\s*\[\s*')
 _NEXT = re.compile(r"[\s,]*")
 _PARTS = frozenset({"start", "intervals", "end", "error"})
 _SIGNS = ("version", "test_start", "connected", "cookie")
-"""Members of iperf3's `start`, at least one of which every version writes."""
+"""Members of iperf3's `start`; every version writes some of them."""
 _decoder = json.JSONDecoder(parse_constant=lambda _: None)
 _NO_NUMBER = re.compile(r"(?<=[:\[,\s])[-+]?(?:nan|inf(?:inity)?)(?:\([^)]*\))?(?=\s*[,}\]])", re.IGNORECASE)
 """C's printf output for values that are not numbers, which JSON cannot express."""
@@ -41,7 +41,7 @@ _PRINTED = re.compile(r"\s*\{\s*\"start\"\s*:")
 _DEEPEST = 8
 """Nesting depth to which a test is searched."""
 _MOST_WITHIN = 513
-"""Tests that are searched in one object: more than are read."""
+"""Tests that are searched in an object: more than are read."""
 
 _OTHER_FORMATS = (
     (re.compile(r"\A\s*\Z"), "it is empty"),
@@ -63,12 +63,12 @@ _ERROR = re.compile(r"^iperf3: error - (.+)$", re.MULTILINE)
 
 
 def parse(text: str) -> list[dict[str, Any]]:
-    """Return the tests in the text, each as one document: start, intervals, end, error.
+    """Return the tests in the text, each as a document: start, intervals, end, error.
 
     A damaged test gives its intact part.
 
     Raises:
-        ValueError: The text has no test; the message says what it is.
+        ValueError: The text has no test; the message describes the text.
     """
     text = _without_log(text)
     tests: list[dict[str, Any]] = []
@@ -112,7 +112,7 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _tests_within(value: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]:
-    """Yield the tests inside another program's JSON, as objects or as iperf3's printed text."""
+    """Yield the tests inside other programs' JSON, as objects or as iperf3's printed text."""
     if isinstance(value, str):
         if _PRINTED.match(value):
             yield from _documents(value)
@@ -128,7 +128,7 @@ def _tests_within(value: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]
 
 
 def _is_test(value: dict[str, Any]) -> bool:
-    """Return whether the object has the members of an iperf3 document, not only one of the same name."""
+    """Return whether the object has the members of an iperf3 document, not only a member of the same name."""
     failed = isinstance(value.get("error"), str) and value.keys() <= _PARTS
     return _has_measured(value) or (failed and value.get("start") in (None, {}))
 
@@ -181,7 +181,7 @@ def _stored_output(text: str, begin: int) -> str:
 
 
 def _next(text: str, begin: int) -> tuple[Any, int]:
-    """Return the object at `begin` and its end; of a damaged one the intact part, up to the next test."""
+    """Return the object at `begin` and its end; of a damaged object the intact part, up to the next test."""
     try:
         return _decoder.raw_decode(text, begin)
     except ValueError:
@@ -201,7 +201,7 @@ def _cookie(document: dict[str, Any]) -> Any:
 
 
 def _description(text: str) -> str:
-    """Return what a text without a test is."""
+    """Return a description of a text without a test."""
     if error_line := _ERROR.search(text):
         return f"iperf3 says {error_line[1].strip()!r}"
     for known, what in _OTHER_FORMATS:

@@ -1,7 +1,7 @@
 """The UDP flows of an iperf3 test, each by the figures that its two ends can know.
 
-The sender knows the sent datagrams, and after the test the receiver's number of lost ones. The receiver knows the
-received datagrams of each interval. A sending server (`-R`) never learns the receiver's count.
+The sender knows the sent datagrams, and after the test the receiver's number of lost datagrams. The receiver knows
+the received datagrams of each interval. A sending server (`-R`) never learns the receiver's count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAME_BYTES = 0.01
 
 @dataclass(frozen=True)
 class ImportedUdpFlow:
-    """One flow, with its receiver's intervals if the file has them."""
+    """A UDP flow, with its receiver's intervals if the file has them."""
 
     result: UdpResult
     samples: tuple[UdpSample, ...]

@@ -26,7 +26,7 @@ _NAMES = {
 
 
 def find_result(result: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the throughput result in a JSON object, also as pScheduler's API nests it; None without one."""
+    """Return the throughput result in a JSON object, also as pScheduler's API nests it; None if it has none."""
     for each in (result, result.get("result-merged"), result.get("result")):
         summary = each.get("summary") if isinstance(each, dict) else None
         inner = summary.get("summary") if isinstance(summary, dict) else None
@@ -52,7 +52,7 @@ def to_iperf3(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _received(summary: dict[str, Any], row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the receiver's count for the only stream; newer versions report it for all streams together."""
+    """Return the receiver's count for the only stream; newer versions report it as a sum of all streams."""
     rate, seconds = summary.get("receiver-throughput-bits"), row.get("seconds")
     if not isinstance(rate, int | float) or not isinstance(seconds, int | float) or rate <= 0:
         return None
@@ -60,7 +60,7 @@ def _received(summary: dict[str, Any], row: dict[str, Any]) -> dict[str, Any] | 
 
 
 def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the streams, or the row of their sum where no stream has one."""
+    """Return the rows of the streams, or the row of their sum if no stream has a row."""
     listed = part.get("streams")
     rows = [_row(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     summary = part.get("summary")

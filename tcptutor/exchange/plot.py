@@ -34,7 +34,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _FAINT = "#8C96A0"
 _MOST_RUNS = 8
-"""Runs in one plot; more cannot be distinguished."""
+"""Runs in a plot; more cannot be distinguished."""
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 13,
@@ -231,7 +231,7 @@ def _limit_overshoot(
 
 
 def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, Any]:
-    """Return color, dashes and label of a curve: color alone never distinguishes two."""
+    """Return color, dashes and label of a curve: dashes distinguish curves without color."""
     flows = experiment.total_streams
     if run is not None:
         color, dashes = COLORS[run % len(COLORS)], _DASHES[run % len(_DASHES)]
@@ -260,7 +260,7 @@ def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, An
 
 
 def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
-    """Return the style of one flow's curve; many flows are faint, next to their mean or sum."""
+    """Return the style of a flow's curve; many flows are faint, next to their mean or sum."""
     flows = experiment.total_streams
     mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
     colored = len(COLORS) - 1
@@ -282,7 +282,7 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
 
 
 def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    """Return handles and labels, one per name; several runs are labeled by their differences."""
+    """Return handles and labels, without repeated labels; several runs are labeled by their differences."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -302,7 +302,7 @@ def _title(runs: Sequence[Run]) -> str:
 
 
 def _description(experiment: Experiment) -> str:
-    """Return the experiment's title, with the algorithms if they differ from those it names."""
+    """Return the experiment's title, with the algorithms if its words do not name them."""
     controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
     named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
     is_named = set(controls) <= named if named else len(controls) < 2
@@ -325,7 +325,7 @@ def _rate(run: Run) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Return a label for each run: differing experiment, settings, seed and lab, else the id."""
+    """Return a label for each run: differing experiment, settings, seed and lab, or the id."""
     texts = [
         {
             "": run.experiment.name,

@@ -27,7 +27,7 @@ _SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _EXAMPLE = "write it like --span 0.4s..0.7s"
 _LETTERS = 40
-"""Largest number of strokes of one kind with a letter."""
+"""Largest number of lettered strokes of a kind."""
 _WIDE = 4.0
 """Width of the strokes of retransmissions, points."""
 
@@ -45,7 +45,7 @@ def parse_span(text: str) -> tuple[float, float]:
 
 
 def sequence_graph(run: Run, path: Path, flow: int) -> SequenceGraph:
-    """Return the sequence graph of a flow, from its sender's packets if captured, else from its ACKs.
+    """Return the sequence graph of a flow, from its sender's packets if captured, or from its ACKs.
 
     Raises:
         UsageError: The run has no such flow.

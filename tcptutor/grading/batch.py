@@ -1,4 +1,4 @@
-"""Grading of many hand-ins in parallel, in separate processes, so that a bad one cannot hurt the others."""
+"""Grading of many hand-ins in parallel, in separate processes, so that a bad hand-in cannot hurt the others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class GradingBasis(NamedTuple):
 
     @property
     def is_shipped(self) -> bool:
-        """Return whether the lessons are those that ship with tcptutor."""
         return self.lessons == places.lessons()
 
     @property
@@ -56,7 +55,7 @@ class GradingBasis(NamedTuple):
 
 
 Result = tuple[Grade | None, str]
-"""A grade, or why there is none, one line."""
+"""A grade, or the reason for its absence."""
 _MIN_PARALLEL = 4
 """Hand-ins from which processes are worth starting: a start takes longer than grading some."""
 
@@ -91,7 +90,7 @@ def grade_files(
 
 
 def display_names(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each path, with enough folders to distinguish files of one name."""
+    """Return a name for each path, with enough folders to distinguish equal file names."""
     if len({path.name for path in paths}) == len(paths):
         return [path.name for path in paths]
     absolute = [path.absolute() for path in paths]
@@ -100,14 +99,14 @@ def display_names(paths: Sequence[Path]) -> list[str]:
 
 
 class _Grader:
-    """Grades hand-ins one by one, and stores the grades in the cache."""
+    """Grades hand-ins, and stores the grades in the cache."""
 
     def __init__(self, basis: GradingBasis) -> None:
         self._course, self._code = basis.course, basis.code
         self.cache = GradeCache(self._course, self._code)
 
     def result(self, path: Path) -> Result:
-        """Return the grade, or why there is none. Never raises TutorError."""
+        """Return the grade, or the reason for its absence. Never raises TutorError."""
         try:
             key = self.cache.key(path)
             found = self.cache.get(key)

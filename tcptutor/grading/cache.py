@@ -28,10 +28,9 @@ _decoder = msgspec.json.Decoder(Grade)
 
 
 class GradeCache:
-    """The grades of one course, in a folder."""
+    """The grades of a course, in a folder."""
 
     def __init__(self, course: Course, code: str, folder: Path | None = None) -> None:
-        """Open the cache; `code` restricts grading to one course's students, empty for all."""
         basis = msgspec.json.encode(
             [_program(), code, lesson_hashes(course), [each.id for each in course.modules], course.marks],
             order="deterministic",
@@ -73,7 +72,7 @@ class GradeCache:
 
 @cache
 def _program() -> str:
-    """Return a digest of tcptutor's source: another version may mark differently."""
+    """Return a digest of tcptutor's source: other versions may mark differently."""
     found = hashlib.sha256()
     root = Path(tcptutor.__file__).parent
     for file in sorted(root.rglob("*.py")):

@@ -41,7 +41,7 @@ def format_grades(graded: Sequence[GradedFile], kind: str) -> str:
     """Return the grades in a format of FORMATS.
 
     Raises:
-        UsageError: Several hand-ins were given for a format that holds one.
+        UsageError: Several hand-ins were given for a format of a single hand-in.
         TutorError: The only hand-in could not be graded.
     """
     # Bytes of a file's name that are not UTF-8 become escapes, which JSON can read too.
@@ -142,7 +142,7 @@ def _classroom50(grade: Grade) -> str:
 
 
 def _lti(graded: Sequence[GradedFile]) -> str:
-    """Return the scores; one with remarks for the teacher is not final."""
+    """Return the scores; a score with remarks for the teacher is not final."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return _to_json(
         [
@@ -236,7 +236,7 @@ def _junit(graded: Sequence[GradedFile]) -> str:
 
 
 def _suites(root: ET.Element, grade: Grade, within: str) -> None:
-    """Add a suite for each module of a hand-in; `within` is the hand-in's name where there are several."""
+    """Add a suite for each module of a hand-in; `within` is the hand-in's name among several."""
     suites: dict[str, list[ActivityMark]] = {}
     for mark in grade.marks:
         suites.setdefault(mark.module, []).append(mark)
@@ -282,7 +282,7 @@ def _outcome_text(mark: ActivityMark) -> str:
 
 
 def _failure_reason(grade: Grade, mark: ActivityMark) -> str:
-    """Return the reason of a lost mark, or why the whole hand-in does not count."""
+    """Return the reason of a lost mark, or why the hand-in does not count."""
     return grade.refused or _outcome_text(mark)
 
 

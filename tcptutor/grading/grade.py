@@ -11,7 +11,7 @@ import msgspec
 from tcptutor.course.page_record import moment
 
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
-"""How an activity was done.
+"""Result of an activity.
 
 none: done, but wrong. missing: not done. refused: done, but its evidence does not hold. inconclusive: the lab doubts
 the run; it costs no marks.
@@ -36,7 +36,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
-    """The mark of one activity."""
+    """The mark of an activity."""
 
     module: str
     page: str
@@ -50,7 +50,7 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     of: float
     outcome: Outcome
     reason: str = ""
-    """One sentence; empty for full marks."""
+    """A sentence; empty for full marks."""
     events: tuple[int, ...] = ()
     """Serials of the journal's events that the mark is based on."""
     runs: tuple[str, ...] = ()
@@ -100,13 +100,13 @@ class GradedFile(NamedTuple):
     """Its name, without its folder."""
     grade: Grade | None
     problem: str = ""
-    """Why there is no grade, one line."""
+    """Reason for a missing grade."""
     superseded_by: str = ""
-    """Name of the student's later hand-in, which counts; empty where this one counts."""
+    """Name of the student's later hand-in, which counts; empty if this hand-in counts."""
 
 
 def mark_superseded(graded: Sequence[GradedFile]) -> list[GradedFile]:
-    """Set `superseded_by` on all but the latest hand-in of each student; of equal times the last one counts."""
+    """Set `superseded_by` on all but the latest hand-in of each student; of equal times the last counts."""
     latest: dict[tuple[str, str], tuple[datetime, str]] = {}
     for each in graded:
         if each.grade is not None and (student := _student_key(each.grade)):
@@ -123,7 +123,7 @@ def mark_superseded(graded: Sequence[GradedFile]) -> list[GradedFile]:
 
 
 def superseded_lines(graded: Sequence[GradedFile]) -> Iterator[str]:
-    """Yield a line for each hand-in that does not count because of a later one."""
+    """Yield a line for each hand-in that a later hand-in supersedes."""
     for each in graded:
         if each.superseded_by and each.grade is not None:
             yield f"{each.file} does not count: {each.superseded_by}, also of {each.grade.student}, is later"

@@ -39,7 +39,7 @@ def format_number(value: float) -> str:
 
 
 def table(graded: Sequence[GradedFile]) -> str:
-    """Return all hand-ins, including those without a grade."""
+    """Return all hand-ins, graded or not."""
     names = list(dict.fromkeys(name for each in graded if each.grade for name in modules(each.grade)))
     rows = [["student", "file", "score", "max_score", "percent", *names, "remarks"]]
     for file, grade, problem, superseded_by in graded:
@@ -126,7 +126,7 @@ def _feedback(grade: Grade) -> str:
 
 
 def _time(text: str) -> str:
-    """Return the time as nbgrader writes it: UTC without a zone; empty for an invalid one."""
+    """Return the time as nbgrader writes it: UTC without a zone; empty for an invalid time."""
     with suppress(ValueError, OverflowError):
         return str(datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None))
     return ""

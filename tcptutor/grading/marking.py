@@ -64,7 +64,7 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
 
 
 class _Finding(NamedTuple):
-    """The result of one activity."""
+    """The result of an activity."""
 
     outcome: Outcome
     share: float = 0.0
@@ -78,7 +78,7 @@ _MISSING = _Finding("missing", reason="nothing was done")
 
 
 class _PageMarker:
-    """Marks the activities of one page."""
+    """Marks the activities of a page."""
 
     def __init__(
         self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
@@ -128,7 +128,7 @@ class _PageMarker:
     def _score_response(
         self, activity: Activity, given: TimedResponse, found: _Finding, wrong: Sequence[int] = ()
     ) -> _Finding:
-        """Score a right response after the `wrong` ones (event serials) and after hints."""
+        """Score a right response after the `wrong` responses (event serials) and after hints."""
         hints = self._page.hints_before(activity.id, given.serial)
         taken = max((hint.level for hint in hints), default=0)
         return self._score(found, moment(given.at), tuple(wrong), taken, tuple(hint.serial for hint in hints))
@@ -165,7 +165,7 @@ class _PageMarker:
         )
 
     def _distrust(self, timed: TimedRun, events: tuple[int, ...]) -> _Finding | None:
-        """Return the finding for a run that is not trusted; None for a trusted one."""
+        """Return the finding for a run that is not trusted; None for a trusted run."""
         checked = self._checks.check(timed)
         wrong = next(iter(checked.problems), "")
         if checked.run is not None and not wrong:
@@ -217,7 +217,7 @@ class _PageMarker:
         return last
 
     def _mark_answer(self, question: Question, given: TimedResponse) -> tuple[_Finding, bool | None]:
-        """Return the finding for one answer, and whether it is right; None for one that does not count."""
+        """Return the finding for an answer, and whether it is right; None for an answer that does not count."""
         events = (given.serial,)
         not_own = honesty.draw_problem(
             self._line, self._module.id, self._step.id, question, self._page, given

@@ -1,4 +1,4 @@
-"""Grading of hand-ins on the workers of a Dask cluster. A worker writes nothing about them to disk."""
+"""Grading of hand-ins on the workers of a Dask cluster. A worker never writes them to disk."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
 
     grade: Grade | None = None
     problem: str = ""
-    """Why there is no grade, one line."""
+    """Reason for a missing grade."""
 
 
 async def grade_on_cluster(
     paths: Sequence[Path], basis: GradingBasis, address: str
 ) -> AsyncGenerator[tuple[int, Result], None]:
-    """Yield the number of each hand-in with its grade, or why there is none, in order of completion.
+    """Yield the number of each hand-in with its grade, or the reason for its absence, in order of completion.
 
     Raises:
         ContentError: A page cannot be read.

@@ -1,7 +1,7 @@
 """Comparison of a hand-in's run with repetitions on the virtual clock of this machine's guest.
 
-In a lab of the same parts an honest run comes out equal to the byte. In another lab, or in real time, a run is one
-draw of many: it has to lie within the range of runs with other seeds.
+In a lab of the same parts an honest run comes out equal to the byte. In a different lab, or in real time, a run is a
+random draw: it has to lie within the range of runs with other seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tcptutor.spec import Experiment, check
 from tcptutor.sweep.confidence import t_quantile
 
 DRAWS = 4
-"""Runs with other seeds to compare a run of another lab with."""
+"""Runs with other seeds to compare a run of a different lab with."""
 _LEVEL = 0.9999
 """Share of honest runs that lie within chance."""
 _MIN_DIFFERENCE = 0.02
@@ -62,10 +62,10 @@ def experiments(run: Run, exactly: bool) -> list[Experiment]:
 
 
 def refusal(run: Run, grade: Grade, course: Course) -> str:
-    """Return why the hand-in's run is not repeated; empty where it may be.
+    """Return why the hand-in's run is not repeated; empty if it may be.
 
-    The author of the hand-in chose the experiment in it. Only a page's own experiment is repeated, with the seed of
-    the run, and only one that takes no longer than a course's experiments do.
+    The author of the hand-in chose the experiment in it. Only a page's own experiment is repeated, with the seed of the
+    run, and only if it takes no longer than a course's experiments do.
     """
     pages = {(mark.module, mark.page) for mark in grade.marks if run.id in mark.runs}
     steps = [

@@ -67,7 +67,7 @@ def _failed(grade: Grade) -> list[str]:
 
 
 class _Plan(NamedTuple):
-    """Plan for repeating one run of a hand-in."""
+    """Plan for repeating a run of a hand-in."""
 
     exactly: bool
     """True where the repetition has to come out equal to the byte."""

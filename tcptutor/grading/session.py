@@ -1,4 +1,4 @@
-"""Grades the hand-ins of a class together, on this machine's cores or on a Dask cluster."""
+"""Grades the hand-ins of a class, on this machine's cores or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def grade_all(
     cluster: str | None,
     on_graded: Callable[[str], None],
 ) -> list[GradedFile]:
-    """Grade every hand-in and keep the latest of each student.
+    """Grade every hand-in and mark the superseded ones.
 
     Args:
         paths: The hand-ins.
         basis: The lessons, course code and modules to grade by.
-        jobs: Processes at a time; None for one a core.
-        cluster: Address of the Dask scheduler whose workers grade; None for this machine.
+        jobs: Processes at a time; None for a process per core.
+        cluster: Address of the Dask scheduler for remote grading; None for this machine.
         on_graded: Called with the name of each hand-in when it is graded.
 
     Returns:
-        One entry a path, in their order; `problem` says why one has no grade.
+        An entry per path, in order; `problem` is the reason for a missing grade.
 
     Raises:
         UsageError: Both `jobs` and `cluster` are given, or a module does not exist.
@@ -59,7 +59,7 @@ def grade_all(
 
 
 def none_counts(graded: Sequence[GradedFile]) -> bool:
-    """Return whether all of several hand-ins are of another course, which suggests a wrong key."""
+    """Return whether all of several hand-ins are of a different course, which suggests a wrong key."""
     read = [each.grade for each in graded if each.grade is not None]
     return len(read) > 1 and all(grade.refused for grade in read)
 

@@ -5,7 +5,7 @@ And wrong answers: the number of questions that both students first answered wro
 probability that at least as many agree when each student picks a wrong answer as often as the class does. A pair
 reports this probability, and how many pairs of the class would be as alike by chance.
 
-This is a fact about two files, not a verdict: friends who learned together share their mistakes as well.
+This is a fact about two files, not a verdict: friends who study in a group share their mistakes as well.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class SimilarPair(msgspec.Struct, frozen=True, kw_only=True):
     other: str
     """The two students, or their files without an enrolment."""
     runs: tuple[str, ...] = ()
-    """Ids of the first one's runs whose samples equal those of a run of the second."""
+    """Ids of the first student's runs with the same samples as a run of the second student."""
     both_wrong: int = 0
     """Questions that both first answered wrongly."""
     same_wrong: int = 0
     """Questions with the same wrong answer from both."""
     probability: float = 1.0
-    """Probability that at least `same_wrong` answers of one pair agree by chance."""
+    """Probability that at least `same_wrong` answers of a pair agree by chance."""
     pairs: float = 0.0
     """Expected number of pairs in this class that are as alike by chance."""
     together: int = 0
@@ -141,7 +141,7 @@ def _compare(one: _Student, other: _Student, agree: int, chances: Mapping[_Quest
 def _agreement(given: Counter[str]) -> float:
     """Return the probability that two wrong students gave the same answer, by the class's frequencies.
 
-    Each count is increased by one (Laplace smoothing): a few students prove nothing.
+    Each count is increased by 1 (Laplace smoothing): a few students prove little.
     """
     smoothed = [number + 1 for number in given.values()] + [1]
     return sum(number**2 for number in smoothed) / sum(smoothed) ** 2

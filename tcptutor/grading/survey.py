@@ -46,12 +46,12 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     total: float
     of: float
     done: int
-    """Activities with marks, and inconclusive ones."""
+    """Activities with marks, and inconclusive activities."""
     activities: int
     refused: str = ""
     """Why the hand-in does not count; empty when it does."""
     doubts: int = 0
-    """Number of marks whose evidence does not hold."""
+    """Number of marks with invalid evidence."""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class PageRow(msgspec.Struct, frozen=True, kw_only=True):
     page: str
     title: str
     done: int
-    """Number of students who did at least one activity."""
+    """Number of students with any work on the page."""
     students: int
     mean: float
     """Mean share of its marks, 0 to 1."""
@@ -93,7 +93,7 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     """Number of students."""
     right_first: int
-    """Number of students whose first answer was right."""
+    """Number of students with a right first answer."""
     wrong: tuple[WrongAnswer, ...]
     """The most common first."""
     discrimination: float | None
@@ -111,7 +111,7 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_weak(self) -> bool:
-        """Return whether the question certainly fails to separate strong students from weak ones."""
+        """Return whether the question certainly fails to separate strong from weak students."""
         most = self.discrimination_at_most
         return most is not None and most < _WEAK
 
@@ -141,14 +141,14 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     students: tuple[StudentRow, ...]
     """By name."""
     pages: tuple[PageRow, ...]
-    """Pages at least one student worked on."""
+    """Pages with work of any student."""
     questions: tuple[QuestionRow, ...]
     predictions: tuple[PredictionRow, ...]
     similar: tuple[SimilarPair, ...]
     problems: tuple[str, ...]
     """A line per hand-in that could not be graded."""
     replaced: tuple[str, ...] = ()
-    """A line per hand-in that does not count because the student has a later one."""
+    """A line per hand-in that does not count because the student has a later hand-in."""
 
     @property
     def weak(self) -> tuple[QuestionRow, ...]:

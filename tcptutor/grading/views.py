@@ -36,7 +36,7 @@ class TableView(NamedTuple):
     details: tuple[tuple[str, ...], ...]
     """Further text of each row, line by line."""
     notes: tuple[str, ...] = ()
-    """Sentences about the table; in an empty one, why it is empty."""
+    """Sentences about the table; for an empty table, the reason."""
 
 
 def table_views(found: Survey) -> tuple[TableView, ...]:
@@ -246,7 +246,7 @@ def ratio_bars(row: PredictionRow) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return the beginning of the text, on one line."""
+    """Return the beginning of the text, without line breaks."""
     words = " ".join(text.split())
     return words if len(words) <= _TEXT_WIDTH else f"{words[: _TEXT_WIDTH - 1].rstrip()}…"
 

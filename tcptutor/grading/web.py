@@ -1,4 +1,4 @@
-"""A survey as one page of HTML, without other files, scripts or network."""
+"""A survey as a single page of HTML, without other files, scripts or network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A student's actions, as one append-only list of events in one SQLite file.
+"""A student's actions, as an append-only list of events in a single SQLite file.
 
     page on screen, response, hint, run     Journal    the owner: visit, respond, hint, begin_run, finish_run
       -> an event with the time             events     JSON, each with a hash over the hash before it

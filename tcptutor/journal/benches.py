@@ -1,4 +1,4 @@
-"""Workbench settings that the student has saved by name, in one file next to the journal."""
+"""Workbench settings that the student has saved by name, in a file next to the journal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_sound(bench: SavedBench) -> bool:
 
 
 class Benches:
-    """The saved benches, read on each call: another tcptutor may have saved one. `folder` None stores none."""
+    """The saved benches, read on each call because other programs may save some. `folder` None stores none."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "benches.json" if folder else None
@@ -93,7 +93,7 @@ class Benches:
         )
 
     def save(self, bench: SavedBench) -> None:
-        """Save a bench in place of another one with its name.
+        """Save a bench, replacing a bench of the same name.
 
         Raises:
             UsageError: The name is invalid.

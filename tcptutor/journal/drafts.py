@@ -1,4 +1,4 @@
-"""Text and choices that the student has entered on pages but not submitted, in one file next to the journal."""
+"""Text and choices that the student has entered on pages but not submitted, in a file next to the journal."""
 
 from __future__ import annotations
 

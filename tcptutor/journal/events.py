@@ -1,7 +1,7 @@
-"""The kinds of event in a journal, one struct each, and the chain of hashes that binds the events.
+"""The kinds of event in a journal, a struct per kind, and the chain of hashes that binds the events.
 
-An event is stored as the JSON that `encode` returns, and the hash covers those bytes: readers never serialize it
-again. The hash is SHA-256 over the 32 bytes of the previous hash (START for the first event) and the event's own
+An event is stored as the JSON that `encode` returns, and the hash covers exactly these bytes: readers never serialize
+it again. The hash is SHA-256 over the 32 bytes of the previous hash (START for the first event) and the event's own
 bytes, so that changing, removing or moving an event breaks the chain, and `read_events` names the place.
 """
 
@@ -93,7 +93,7 @@ class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
     experiment: str
     """Full name, `module/experiment`."""
     file: str
-    """Name of its run file, in the folder `runs` next to the journal; empty when nothing is stored."""
+    """Name of its run file, in the folder `runs` next to the journal; empty if the run is not stored."""
     seed: int = 1
     """Seed of its random numbers; events from before the field existed belong to runs with seed 1."""
     changed_from: str = ""
@@ -133,7 +133,7 @@ def encode(event: JournalEvent) -> bytes:
 
 
 def decode(data: bytes) -> JournalEvent | None:
-    """Return the event in `data`, or None for an unreadable one, such as a kind of a newer version.
+    """Return the event in `data`, or None if it is unreadable, such as a kind of a newer version.
 
     Unprintable characters in its texts become escapes: the app shows these texts later.
     """
@@ -173,7 +173,7 @@ def chain(events: Iterable[JournalEvent], serial: int = 0, hash: bytes = START) 
 
 
 class _Line(msgspec.Struct):
-    """One event of an exported record."""
+    """An event of an exported record."""
 
     serial: int
     hash: str
@@ -217,7 +217,7 @@ def read_events(lines: Iterable[bytes]) -> Iterator[StoredEvent]:
 
 
 def _check_end(line: bytes, last: StoredEvent) -> bool:
-    """Return whether the line is the last of a record that ends with `last`; raise JournalError for another count."""
+    """Return whether the line is the last of a record that ends with `last`; raise JournalError for a wrong count."""
     try:
         end = msgspec.json.decode(line, type=_End)
     except UNREADABLE:

@@ -32,7 +32,7 @@ from tcptutor.journal.events import (
 )
 
 VERSION = 6
-"""Version of the fold: raise it when the same events give another record, so that saved folds are computed again."""
+"""Version of the fold: raise it when equal events give a different record, so that saved folds are computed again."""
 
 
 FEW = 3
@@ -40,7 +40,7 @@ FEW = 3
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """One run, with the fields that may still be needed."""
+    """A run, with the fields that may still be needed."""
 
     module: str
     step: str
@@ -66,7 +66,7 @@ class Enrolment(msgspec.Struct, frozen=True):
 
 
 class JournalRecord(msgspec.Struct, frozen=True):
-    """All actions of one student."""
+    """All actions of a student."""
 
     position: tuple[str, str] | None = None
     """Module and step of the latest visit; None for a student who has just begun."""
@@ -81,7 +81,7 @@ class JournalRecord(msgspec.Struct, frozen=True):
     """
 
     def page(self, module: str, step: str) -> PageRecord:
-        """Return the record of a page; an empty one for an untouched page."""
+        """Return the record of a page; empty for an untouched page."""
         return self.pages.get(module, {}).get(step) or PageRecord()
 
     def has_visited(self, module: str) -> bool:

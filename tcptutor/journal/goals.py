@@ -92,7 +92,7 @@ class PartialSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_session(module: str, step: str) -> PartialSession:
-    """Return the saved session of a page; an empty one where the file is missing or damaged."""
+    """Return the saved session of a page; empty if the file is missing or damaged."""
     try:
         return msgspec.json.decode(
             files.read_plain(_session_file(module, step), _MOST_SESSION_BYTES), type=PartialSession
@@ -121,7 +121,7 @@ def _session_file(module: str, step: str) -> Path:
 
 
 def _printable(page: OpenPage) -> OpenPage:
-    """Escape unprintable characters: another program wrote the texts."""
+    """Escape unprintable characters: other programs write the texts."""
     return msgspec.convert(printable.escape_tree(msgspec.to_builtins(page)), OpenPage)
 
 

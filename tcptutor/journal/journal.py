@@ -39,7 +39,7 @@ from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable, text_digest
 
 SAVE_FOLD_EVERY = 1000
-"""Events between two saves of the fold: a start reads at most as many, plus those of other programs."""
+"""Events between two saves of the fold: a start reads at most as many, plus other programs' events."""
 
 
 class Journal:
@@ -60,15 +60,15 @@ class Journal:
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None
         self.notice = notice
-        """One line to show at the start: a damaged journal was moved aside, or nothing is stored."""
+        """Message for the start: a damaged journal was set aside, or events are not stored."""
 
     @classmethod
     def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Journal:
         """Open the journal at `path`, by default the user's own, with the run files in `runs/` next to it.
 
         Args:
-            path: The database file. A damaged one is set aside, and `notice` says so.
-            patience: Seconds to wait for another program that is writing.
+            path: The database file. A damaged file is set aside, which `notice` reports.
+            patience: Seconds to wait for other writers.
 
         Raises:
             JournalError: The journal cannot be opened.
@@ -94,12 +94,12 @@ class Journal:
 
     @classmethod
     def in_memory_until(cls, path: Path, problem: str, *, patience: float = store.PATIENCE) -> Journal:
-        """Create a journal in memory that moves to `path` once that can be opened; run files go there at once.
+        """Create a journal in memory that moves to `path` when possible; run files go to the disk at once.
 
         Args:
             path: The database file.
-            problem: Why it cannot be opened now, one line.
-            patience: Seconds to wait for another program that is writing.
+            problem: Reason why it cannot be opened now.
+            patience: Seconds to wait for other writers.
         """
         journal = cls(store.open_memory(), Path(":memory:"), path.parent / "runs", problem)
         journal._deferred = DeferredFile(path, patience, problem)
@@ -112,12 +112,12 @@ class Journal:
 
     @property
     def event_count(self) -> int:
-        """Return the number of events, which grows with each one written."""
+        """Return the number of events so far."""
         return self._fold.serial
 
     @property
     def unsaved(self) -> str:
-        """Return why an event is not on the disk yet, one line; empty when all are."""
+        """Return why an event is not on the disk yet; empty when all are."""
         return self._deferred.problem if self._deferred else self._waiting.problem
 
     def save_waiting(self, *, at_once: bool = False) -> bool:
@@ -129,7 +129,7 @@ class Journal:
         return self._move_to_file() and self._waiting.retry(at_once=at_once)
 
     def save_later(self, save: Callable[[], object], problem: str) -> None:
-        """Call `save` once saving works again; until then it raises JournalError. `problem` is one line."""
+        """Call `save` once saving works again; until then it raises JournalError for `problem`."""
         self._waiting.add(save, problem)
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class Journal:
     def identity(self) -> str:
         """Return the key from which this student's numbers are drawn, in hexadecimal.
 
-        In a graded course it comes from course and student, else from the journal's first event; empty before that.
+        It comes from course and student in a graded course, otherwise from the first event; empty before that.
         """
         if enrolment := self.record.enrolment:
             return enrolment.identity
@@ -210,7 +210,7 @@ class Journal:
         return fold.progress(self.record, course)
 
     def calibration(self) -> Calibration | None:
-        """Return the accuracy of the predictions; None while there are few."""
+        """Return the accuracy of the predictions; None for few predictions."""
         return fold.calibration(self.record)
 
     def events(self) -> Iterator[StoredEvent]:
@@ -244,7 +244,7 @@ class Journal:
 
         Args:
             run: The ended run.
-            problem: Why its file cannot be written now, one line.
+            problem: Reason why its file cannot be written now.
             saved: Called when file and event are on the disk.
         """
 
@@ -256,7 +256,7 @@ class Journal:
         self.save_later(save, problem)
 
     def _recover_runs(self) -> None:
-        """End the runs whose program was killed, with the data that had arrived."""
+        """End the runs of killed programs, with the data that had arrived."""
         messages: list[str] = []
         self.runs.recover(messages.append)
         if messages:
@@ -270,7 +270,7 @@ class Journal:
                 self._append(_end_event(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
 
     def run_files(self, module: str, step: str) -> Iterator[str]:
-        """Yield the files of the page's runs, the latest first; older ones need a search, and some may be missing."""
+        """Yield the files of the page's runs, the latest first; older runs need a search, and files may be missing."""
         record, page = self.record, (module, step)
         runs = [
             run for run in record.runs.values() if (run.module, run.step) == page and not run.changed_from
@@ -346,7 +346,7 @@ class Journal:
         return True
 
     def _append(self, event: JournalEvent) -> None:
-        """Record the event after the waiting ones, or queue it and raise JournalError."""
+        """Record the event after the waiting events, or queue it and raise JournalError."""
         if not self._waiting.retry():
             self._waiting.add(lambda: self._write(event), self._waiting.problem)
             raise JournalError(self._waiting.problem)
@@ -373,7 +373,7 @@ class Journal:
             self._save_fold(SAVE_FOLD_EVERY)
 
     def _save_fold(self, least: int) -> None:
-        """Save the fold if at least that many events are not in the saved one."""
+        """Save the fold if it has at least that many unsaved events."""
         if self._fold.serial - self._saved_serial < least:
             return
         with store.errors(self._path), transaction(self._connection):

@@ -1,4 +1,4 @@
-"""Recovery of readable events from a damaged journal into a new one.
+"""Recovery of readable events from a damaged journal.
 
 Events keep their serials and hashes: a lost event leaves a gap in the chain of hashes, which each start reports.
 """

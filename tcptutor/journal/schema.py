@@ -195,10 +195,10 @@ def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) ->
 
 
 def repair(connection: sqlite3.Connection) -> str:
-    """Check that the tables match those of `migrate`, and recreate the saved fold where it does not.
+    """Check that the tables are as `migrate` creates them, and recreate a damaged table of the saved fold.
 
     Returns:
-        One line about the repair; empty when the tables were intact.
+        A message about the repair; empty when the tables were intact.
 
     Raises:
         sqlite3.DatabaseError: The damage cannot be repaired here.

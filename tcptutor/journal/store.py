@@ -1,4 +1,4 @@
-"""The journal's SQLite file: opening, checking, replacing a damaged one, its rows, and one-line errors."""
+"""The journal's SQLite file: opening, checking, replacing a damaged file, its rows and its errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tcptutor.journal.events import LONGEST, UNREADABLE, StoredEvent, link
 from tcptutor.journal.fold import JournalFold
 
 PATIENCE = 5.0
-"""Seconds that a command waits for another program that is writing."""
+"""Seconds that a command waits for other writers."""
 _ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:u|b|f|r)")
 """A JSON escape of an unprintable character; msgspec writes printable characters, tabs and newlines otherwise."""
 _MOST_FOLD_BYTES = 64 << 20
@@ -37,7 +37,7 @@ def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connecti
 
     Args:
         path: The journal file.
-        patience: Seconds that each statement waits for another program that is writing.
+        patience: Seconds that each statement waits for other writers.
 
     Returns:
         The connection, and a notice about a damaged file (empty if all is well).
@@ -130,7 +130,7 @@ def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[Stored
 def run_events(connection: sqlite3.Connection) -> list[bytes]:
     """Return the data of all events about runs, the latest first.
 
-    The list is read at once: an open statement would block later writes after another program has written.
+    The list is read at once: an open statement would block our writes after other programs' writes.
     """
     rows = connection.execute(
         "SELECT data FROM events WHERE substr(data, 1, 12) = ? AND length(data) <= ? ORDER BY serial DESC",
@@ -150,7 +150,7 @@ def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
 
 
 def load_fold(connection: sqlite3.Connection) -> JournalFold:
-    """Return the saved fold of the events, or an empty one where it is missing, damaged or of other events."""
+    """Return the saved fold of the events; empty if it is missing, damaged or of other events."""
     row = connection.execute(
         "SELECT data, seal FROM folded WHERE version = ? AND length(data) <= ?",
         (fold.VERSION, _MOST_FOLD_BYTES),
@@ -170,7 +170,7 @@ def load_fold(connection: sqlite3.Connection) -> JournalFold:
 
 
 def save_fold(connection: sqlite3.Connection, folded: JournalFold) -> None:
-    """Save the fold next to the events, in place of an earlier one."""
+    """Save the fold next to the events, and replace the earlier fold."""
     data = msgspec.json.encode(folded)
     connection.execute(
         "INSERT OR REPLACE INTO folded VALUES (1, ?, ?, ?)", (fold.VERSION, data, link(folded.hash, data))
@@ -210,7 +210,7 @@ def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
 
 
 def _text(data: bytes) -> str:
-    """Decode text with replacement characters: one corrupted letter is no reason to lose the others."""
+    """Decode text with replacement characters: a corrupted letter is no reason to lose the others."""
     return data.decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Queue of saves that failed because the disk was full or another program held the journal."""
+"""Queue of saves that failed because the disk was full or the journal was locked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class DeferredFile(NamedTuple):
 
     path: Path
     patience: float
-    """Seconds to wait for another program that is writing."""
+    """Seconds to wait for other writers."""
     problem: str
-    """Why it cannot be opened, one line."""
+    """Reason why it cannot be opened."""
 
 
 _LONG_ATTEMPT = 0.25
@@ -34,7 +34,7 @@ class WaitingSaves:
         self._saves: deque[Callable[[], object]] = deque()
         self._paused_until = 0.0
         self.problem = ""
-        """Why the first save failed, one line; empty for an empty queue."""
+        """Reason why the first save failed; empty for an empty queue."""
 
     def add(self, save: Callable[[], object], problem: str) -> None:
         """Queue `save`, which raises JournalError until it succeeds."""

@@ -19,7 +19,7 @@ from tcptutor.wire.protocol import Event, Failed
 
 
 class WatchedGoals:
-    """The goals of one page during its session. Owns the watch and the file; call `close`."""
+    """The goals of a page during its session. Owns the watch and the file; call `close`."""
 
     def __init__(
         self,

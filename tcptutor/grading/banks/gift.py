@@ -1,7 +1,7 @@
 """GIFT, the text format of Moodle's question banks.
 
 https://docs.moodle.org/en/GIFT_format; escapes and the order of parsing follow Moodle's own importer
-(question/format/format_gift/format.php). A text is one line: an empty line would end the question.
+(question/format/gift/format.php). A text is a single line: an empty line would end the question.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LEADING = {"[": "&#91;", "%": "&#37;"}
 def format_gift(bank: Bank) -> str:
     """Return a bank in GIFT, charts included.
 
-    A category holds the questions of a page; a subcategory holds the draws of one question, from which a quiz can pick
-    one at random.
+    A category holds the questions of a page; a subcategory holds the draws of a question, for a quiz to pick from at
+    random.
     """
     return "\n".join(_blocks(bank))
 
@@ -73,7 +73,7 @@ def _question(item: BankItem, address: Callable[[str], str]) -> str:
 
 
 def _choices(found: BankChoices) -> Iterator[str]:
-    """Yield the choices with their shares: right ones share 100 %, wrong ones -100 %, so that ticking all gains 0."""
+    """Yield the choices with their shares: right 100 % in total, wrong -100 %, so that ticking everything gains 0."""
     right = sum(choice.right for choice in found.choices)
     wrong = len(found.choices) - right
     for choice in found.choices:

@@ -1,6 +1,6 @@
 """The course's questions as plain items, the common source of all bank formats.
 
-A question that draws numbers becomes a group of several items, one per draw: a quiz asks one item of a group.
+A question that draws numbers becomes a group of several items, an item per draw: a quiz asks a single item of a group.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankChoices(msgspec.Struct, frozen=True, kw_only=True):
-    """Options with one right answer, or with several that are right together."""
+    """Options with a single right answer, or with several right answers."""
 
     is_multiple: bool
     choices: tuple[BankChoice, ...]
@@ -78,7 +78,7 @@ class BankEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Events to be put in order, listed in a wrong one."""
+    """Events to be put in order, listed out of order."""
 
     events: tuple[BankEvent, ...]
 
@@ -90,7 +90,7 @@ class BankItem(msgspec.Struct, frozen=True, kw_only=True):
     """A question as a course system asks it. All texts are HTML."""
 
     id: str
-    """MODULE/PAGE/QUESTION, and the number of the draw where there are several."""
+    """MODULE/PAGE/QUESTION, and the number of the draw if there is more than a single draw."""
     title: str
     """Plain text."""
     stem: str
@@ -100,7 +100,7 @@ class BankItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A question: one item, or one per draw."""
+    """A question: a single item, or an item per draw."""
 
     id: str
     """MODULE/PAGE/QUESTION"""
@@ -217,7 +217,7 @@ def _omission_reason(step: Step, question: Question, shown: PageContext | None) 
 
 
 def draw_variants(id_: str, question: Question, count: int) -> Iterator[Activity]:
-    """Yield the question with `count` different draws, or all there are; equal ids give equal draws."""
+    """Yield the question with up to `count` different draws; equal ids give equal draws."""
     draws: list[dict[str, str]] = []
     for number in range(1, count * DRAWS_AGAIN + 1):
         draw = question.draw_numbers(f"bank/{id_}/{number}")

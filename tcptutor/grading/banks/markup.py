@@ -18,7 +18,7 @@ _CHART = re.compile(r'(?<=<img src=")chart:([^"]+)(?=")')
 
 
 def inline(text: str) -> str:
-    """Render inline marks on one line."""
+    """Render inline marks and collapse white space."""
     parts, end = [], 0
     for match in _MARKS.finditer(text):
         assert match.lastindex is not None
@@ -32,7 +32,7 @@ def inline(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Render text whose paragraphs are separated by empty lines; a single line break is a space."""
+    """Render paragraphs separated by empty lines; a single line break is a space."""
     return "".join(f"<p>{inline(block)}</p>" for block in re.split(r"\n\s*\n", text.strip()) if block)
 
 

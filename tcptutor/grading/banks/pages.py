@@ -24,7 +24,7 @@ from tcptutor.sweep.page_sweep import models, page_cell, summaries
 PANELS = ("cwnd", "rtt", "throughput", "queue")
 """Quantities in the chart of a run."""
 _MOST_LISTED = 8
-"""Flows up to which each one is listed; of more flows only totals are."""
+"""Flows up to which each is listed; more flows are only summed."""
 
 
 class PageContext(NamedTuple):
@@ -54,7 +54,7 @@ class RecordedPages:
         self._runs = runs
 
     def page(self, module: Module, step: Step) -> PageContext | None:
-        """Return the context of a page; None if one of its runs is not recorded."""
+        """Return the context of a page; None if a run of the page is not recorded."""
         charts: dict[str, bytes] = {}
         if step.sweep is not None:
             measured = self._sweep_table(step.sweep)

@@ -37,9 +37,9 @@ _RESPONSE = "response1"
 
 
 def write_qti(bank: Bank, to: IO[bytes]) -> None:
-    """Write the whole package. Raises OSError.
+    """Write the package. Raises OSError.
 
-    Canvas makes a quiz of each module. A quiz asks each question once; one that draws numbers uses one of its draws.
+    Canvas makes a quiz of each module. A quiz asks each question once, with a single draw of its numbers.
     """
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
 
@@ -122,7 +122,7 @@ def _assessment(module: BankModule) -> ET.Element:
 
 
 def _group(root: ET.Element, group: BankGroup) -> None:
-    """Add a section from which one item is asked."""
+    """Add a section from which a single item is asked."""
     if len(group.items) == 1:
         _item(root, group.items[0])
         return
@@ -194,7 +194,7 @@ def _add_test(parent: ET.Element, what: str, value: object, response: str = _RES
 
 
 class _Kind:
-    """XML of one kind of question."""
+    """XML of a kind of question."""
 
     name: str
     """Canvas' name."""
@@ -247,7 +247,7 @@ class _ChoiceKind(_Kind):
 
 
 class _NumberKind(_Kind):
-    """A number. Canvas counts every range as correct, so feedback on slips goes into the general one."""
+    """A number. Canvas counts every range as correct, so feedback on slips joins the general feedback."""
 
     name = "numerical_question"
 

@@ -56,7 +56,7 @@ def collect(journal: Journal, course: Course) -> HandInContents:
 
 
 class _RunCollector:
-    """The required run files, and a line about each missing one."""
+    """The required run files, and a line about each missing file."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder or Path()

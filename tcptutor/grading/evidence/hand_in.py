@@ -35,15 +35,15 @@ SUFFIX = ".tcphandin"
 _MANIFEST, _JOURNAL, _RUNS = "hand-in.json", "journal.jsonl.gz", "runs/"
 _RUN = re.compile(r"runs/([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})\.json\.xz")
 MOST_BYTES = 64 << 20
-"""Size limit of a whole file. A hand-in of the whole course takes a tenth of it."""
+"""Size limit of the file. A hand-in of the complete course takes a tenth of it."""
 _MOST_MEMBER = 32 << 20
 _MOST_RUNS = 4096
 _MOST_TEXT, _MOST_TEXTS = 96 << 20, 1 << 30
 """Unpacked bytes of a run, and of all reads together: ten times the size of the whole course."""
 _PRESET = 4
-"""Preset of xz: higher ones save a few percent more for twice the time."""
+"""Preset of xz: higher presets save a few percent more for twice the time."""
 _UNPACKER_MEMORY = 32 << 20
-"""Bytes of memory for unpacking: six times what the preset needs."""
+"""Memory for unpacking, bytes: six times the need of the preset."""
 _LONGEST_LINE = 2 << 20
 """Bytes of an event's line."""
 _WRITE_AGAIN = "ask for another one: `tcptutor submit` writes it"
@@ -99,7 +99,7 @@ class HandIn:
         return frozenset(self._runs)
 
     def run(self, id: str) -> tuple[Run, str]:
-        """Return a run and the SHA-256 of its file's text. Raises TutorError for a missing or damaged one."""
+        """Return a run and the SHA-256 of its file's text. Raises TutorError for a missing or damaged run."""
         member = self._runs.get(id)
         if member is None:
             raise TutorError(f"the run {id} is not in {self.path}")

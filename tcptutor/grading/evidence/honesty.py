@@ -32,7 +32,7 @@ _CLOCK_STEP = 120.0
 _WINDOWS = 3
 _MOST_MISSING, _LONGEST_REMARK = 50, 200
 _MOST_NAMED = 5
-"""Items of one kind that a remark names."""
+"""Items of a kind that a remark names."""
 _WALL_SLACK = timedelta(seconds=2)
 
 
@@ -57,7 +57,7 @@ class CheckedRun:
 
 
 class RunChecks:
-    """Checks the runs of one hand-in, and remembers the latest results."""
+    """Checks the runs of a hand-in, and remembers the latest results."""
 
     def __init__(self, hand_in: HandIn) -> None:
         self._hand_in = hand_in
@@ -129,9 +129,9 @@ def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
 
 
 def seed_problem(line: Timeline, module: str, step: str, timed: TimedRun) -> str:
-    """Return why a page's run has a seed of another student; empty for a right seed.
+    """Return why a page's run has a seed that is not this student's; empty for a right seed.
 
-    Only enrolled students have seeds of their own: other runs begin with the experiment's seed.
+    Only enrolled students have their own seeds: other runs begin with the experiment's seed.
     """
     enrolled = line.enrolled_at(timed.begun)
     if enrolled is None:
@@ -146,7 +146,7 @@ def seed_problem(line: Timeline, module: str, step: str, timed: TimedRun) -> str
 def draw_problem(
     line: Timeline, module: str, step: str, activity: Activity, page: PageTimeline, response: TimedResponse
 ) -> str:
-    """Return why a response answers numbers of another student; empty for its own numbers, and without any."""
+    """Return why a response answers numbers that are not this student's; empty for its own numbers."""
     enrolled = line.enrolled_at(response.serial)
     if enrolled is None or not activity.draw_numbers(""):
         return ""
@@ -168,9 +168,9 @@ def draw_problem(
 
 
 def settings_problem(step: Step, experiment: Experiment) -> str:
-    """Return why no activity of the page gives these settings; empty where one does.
+    """Return why no activity of the page gives these settings; empty if an activity does.
 
-    Seeds are ignored. A page without an experiment of its own has no settings to compare with.
+    Seeds are ignored. A page without its own experiment has no settings to compare with.
     """
     if step.experiment is not None:
         known = same_but_for_seed(experiment, step.experiment.experiment)
@@ -192,7 +192,7 @@ def _knobs_problem(challenge: ExploreActivity, experiment: Experiment) -> str:
 
 
 def session_problem(shell: ShellActivity, session: TimedSession, checks: RunChecks) -> str:
-    """Return why the session does not show the goals, one sentence; empty where it does, or was truncated.
+    """Return why the session does not show the goals; empty if it does, or was truncated.
 
     The goals are judged again from the recorded kernel state.
     """
@@ -237,7 +237,7 @@ def _check_settings(record: SessionRecord) -> None:
 
 
 def remarks(hand_in: HandIn, line: Timeline) -> Iterator[str]:
-    """Yield remarks for the grader on the whole hand-in, a sentence each."""
+    """Yield remarks for the grader on the hand-in, a sentence each."""
     if hand_in.broken:
         yield f"the journal is broken: {hand_in.broken}"
     if hand_in.manifest.events != len(hand_in.events):

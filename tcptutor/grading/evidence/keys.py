@@ -1,7 +1,7 @@
 """The key of a graded course, and the code with which its students enrol.
 
-The key is secret to the teacher: it draws the runs to repeat. The code is derived from it and public; together with
-the student's name it determines the student's numbers and seeds.
+The key is secret to the teacher: it draws the runs to repeat. The code is derived from it and public; code and
+student name determine the student's numbers and seeds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_STUDENT = 100
 """Characters of a student's name."""
 _CODE = re.compile(r"[A-Z2-7]{16}")
 _CHECK_LENGTH = 2
-"""Check characters at the end of a code: one in a thousand typing errors goes unnoticed."""
+"""Check characters at the end of a code: they miss 1 in 1,000 typing errors."""
 _KIND = files.FileKind(
     name="course key",
     most=64 << 10,
@@ -78,7 +78,7 @@ def read_key(path: Path) -> CourseKey:
 
 
 def parse_course_code(text: str) -> str:
-    """Parse a course's code as typed. Raises UsageError for an invalid one."""
+    """Parse a course's code as typed. Raises UsageError for an invalid code."""
     plain = re.sub(r"[\s-]", "", text).upper()
     if not _CODE.fullmatch(plain):
         raise UsageError(f"{quoted(text)} is not a course code: it looks like ABCD-EFGH-2345-WXQG")
@@ -98,7 +98,7 @@ def _grouped(code: str) -> str:
 
 
 def parse_student_name(text: str) -> str:
-    """Parse a student's name as typed. Raises UsageError for an invalid one."""
+    """Parse a student's name as typed. Raises UsageError for an invalid name."""
     name = " ".join(text.split())
     if not name or len(name) > LONGEST_STUDENT or not is_printable(name):
         raise UsageError(

@@ -26,7 +26,7 @@ _COUNTERS = (
 _ROUNDING = 1e-6
 """Relative difference of figures computed twice from the same samples."""
 _EXTRA_SEGMENTS = 4
-"""Segments that TCP may have in flight beyond cwnd: two by limited transmit, a probe, a partial one."""
+"""Segments that TCP may have in flight beyond cwnd: two by limited transmit, a probe, a partial segment."""
 _MOST_DOUBLINGS = 20
 _CHANCE_SPREADS = 6
 """Standard deviations beyond which a difference is not chance."""
@@ -40,7 +40,7 @@ _MOST_LATE = 1.0
 
 
 def impossibilities(run: Run) -> Iterator[str]:
-    """Yield a sentence for each impossible property of a complete run; none for an honest one."""
+    """Yield a sentence for each impossible property of a complete run; an honest run has none."""
     flows = _flows(run)
     if stands := next(_for_each_flow(flows, _frozen_clock), ""):
         yield stands
@@ -102,7 +102,7 @@ def _first_difference(reported: FlowResult, computed: FlowResult) -> str:
 
 
 class _Flow:
-    """The samples of one flow."""
+    """The samples of a flow."""
 
     def __init__(self, samples: SampleTable, number: int, rows: list[int]) -> None:
         """Select the flow's `rows` of the table, in order."""

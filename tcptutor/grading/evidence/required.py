@@ -19,7 +19,7 @@ MOST_SWEPT = 60
 """Latest run files of a page that are searched for runs of its sweep, as on the page itself."""
 
 MOST_BY_HAND = 20
-"""Latest runs of one session that its goals are judged by."""
+"""Latest runs of a session that its goals are judged by."""
 
 
 def required_runs(
@@ -98,7 +98,7 @@ def _sweep_runs(
 def _challenge_runs(
     challenge: ExploreActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
-    """Yield the runs of the best right response and of the latest one, and their unchanged start runs."""
+    """Yield the runs of the best right response and of the latest response, and their unchanged start runs."""
     given = page.responses_to(challenge.id)
     right = [each for each in given if each.response.correct]
     best = min(right, key=lambda each: each.response.value or 0.0, default=None)

@@ -26,7 +26,7 @@ from tcptutor.journal.events import (
 from tcptutor.journal.fold import Enrolment
 
 MOST_TRIES = 50
-"""Responses to one activity that are marked; a right one after as many attempts is worth nothing."""
+"""Marked responses to an activity; a right response after as many attempts earns no marks."""
 
 
 class TimedResponse(NamedTuple):
@@ -94,7 +94,7 @@ class TimedSession(NamedTuple):
 
 @dataclass
 class PageTimeline:
-    """The actions on one page. Read it only when all events are added."""
+    """The actions on a page. Read it only when all events are added."""
 
     responses: list[TimedResponse] = field(default_factory=list)
     hints: list[TimedHint] = field(default_factory=list)
@@ -159,7 +159,7 @@ class Timeline:
     """Events of kinds that this version does not know."""
 
     def page(self, module: str, step: str) -> PageTimeline:
-        """Return a page's timeline; an empty one for an untouched page."""
+        """Return a page's timeline; empty for an untouched page."""
         return self.pages.get((module, step)) or PageTimeline()
 
     @property
