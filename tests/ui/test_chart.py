@@ -104,7 +104,7 @@ def test_a_mean_ends_at_the_right_edge_beside_its_name_and_value() -> None:
                 at = [row for row, text in enumerate(beside) if text.endswith(word)]
                 if found is None:
                     continue
-                row = height - 1 - chart._row(found.value, shown, height)
+                row = height - 1 - chart._row_from_bottom(found.value, shown, height)
                 if shown.flows > 1:
                     assert at in ([row], [])
                     assert found.name in chart.title(shown, width).text

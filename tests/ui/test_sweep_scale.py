@@ -62,7 +62,7 @@ def test_throughput_over_the_rate_of_the_link_is_a_straight_line() -> None:
 
 def test_points_of_different_rates_have_rows_of_their_own() -> None:
     scene = recorded("tcp-basics", "the-rate-of-the-link")
-    rows = [plot._row(each[1], scene, 12) for each in scene.measured if each]
+    rows = [plot._row_from_bottom(each[1], scene, 12) for each in scene.measured if each]
     assert rows == sorted(set(rows))
     lines = [line.text for line in plot.render(scene, 78, 12)]
     assert sum("●" in line for line in lines) == 6

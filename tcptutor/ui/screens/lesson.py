@@ -522,7 +522,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
 
     def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
         if self._answers.respond(activity, given, sure):
-            if activity.locked or (self._typing and self.query_one(Page).box(activity).final):
+            if activity.locked or (self._typing and self.query_one(Page).box(activity).is_locked):
                 self.to_page()
             for side in self._sides.values():
                 side.update_after_response()

@@ -76,7 +76,7 @@ class Answers:
         except UsageError as error:
             box = self._page.box(activity)
             # A final response is its own explanation.
-            self._show(activity, just_now=False) if box.final else box.show_error(str(error))
+            self._show(activity, just_now=False) if box.is_locked else box.show_error(str(error))
             return False
         self._last = activity
         self._show(activity, just_now=True)
@@ -216,7 +216,7 @@ class Answers:
     def _box_at_hand(self) -> ActivityBox[Activity] | None:
         """Return the unfinished focused box, or the first due box, preferably on screen."""
         at_hand = self._page.active_box() or self._last_focused_box()
-        if at_hand is not None and not at_hand.final:
+        if at_hand is not None and not at_hand.is_locked:
             return at_hand
         due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)

@@ -15,10 +15,9 @@ from pyte import modes
 from pyte.screens import Char, Margins, StaticDefaultDict
 from wcwidth import wcwidth
 
-HISTORY = 1000
-"""Lines of scrollback."""
+SCROLLBACK_LINES = 1000
 
-_MOST_MARKS = 4
+_MAX_COMBINING_MARKS = 4
 """Combining characters accepted per cell."""
 
 _NO_CHARACTERS = ("Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn")
@@ -46,8 +45,7 @@ class CellGrid(pyte.Screen):
     """Visible cells and scrollback."""
 
     def __init__(self, columns: int, lines: int) -> None:
-        self.history: deque[Row] = deque(maxlen=HISTORY)
-        """Scrollback, oldest line first."""
+        self.history: deque[Row] = deque(maxlen=SCROLLBACK_LINES)
         self.scrolled = 0
         """Lines scrolled off since the start, including lines already dropped from `history`."""
         self._last = ""
@@ -99,12 +97,10 @@ class CellGrid(pyte.Screen):
             self._last = character
 
     def _blank_left_half(self, row: Row, x: int) -> None:
-        """Blank the left half of a double-width character after overwriting its right half."""
         if row[x].data and row[x + 1].data == "":
             row[x] = row[x]._replace(data=" ")
 
     def _blank_right_half(self, row: Row, x: int) -> None:
-        """Blank the right half of a double-width character after overwriting its left half."""
         right = row.get(x + 1)
         if right is not None and right.data == "" and row[x].data != "":
             row[x + 1] = right._replace(data=" ")
@@ -114,7 +110,7 @@ class CellGrid(pyte.Screen):
         row = self.buffer[self.cursor.y]
         if x > 0 and row[x].data == "":
             x -= 1
-        if x >= 0 and 0 < len(row[x].data) <= _MOST_MARKS:
+        if x >= 0 and 0 < len(row[x].data) <= _MAX_COMBINING_MARKS:
             row[x] = row[x]._replace(data=row[x].data + character)
 
     def index(self) -> None:
@@ -265,10 +261,9 @@ class CellGrid(pyte.Screen):
         self.cursor.x = min((column or 1) - 1, self.columns - 1)
 
     def tab(self) -> None:
-        self._tab(1)
+        self._move_by_tabs(1)
 
-    def _tab(self, count: int) -> None:
-        """Move to the tab stop `count` stops ahead, or behind if negative."""
+    def _move_by_tabs(self, count: int) -> None:
         stops = sorted(self.tabstops)
         x = self.cursor.x
         after = [stop for stop in stops if stop > x] + [self.columns - 1] * count

@@ -202,7 +202,7 @@ class TerminalScreen(DualScreen):
 
     def tab_stops(self, count: int) -> None:
         """Move by `count` tab stops, backward if negative (CHT, CBT)."""
-        self._tab(max(-self.columns, min(count, self.columns)))
+        self._move_by_tabs(max(-self.columns, min(count, self.columns)))
 
     def select_graphic_rendition(self, *attrs: int, private: bool = False) -> None:  # noqa: ARG002
         """Set attributes (SGR), ignoring sequences with color numbers above 255."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcswidth
 
-from tcptutor.ui.terminal.cells import HISTORY
+from tcptutor.ui.terminal.cells import SCROLLBACK_LINES
 from tcptutor.ui.terminal.parser import MAX_SEQUENCE
 from tcptutor.ui.terminal.screen import TerminalScreen
 
@@ -71,8 +71,8 @@ def test_what_scrolled_off_is_kept() -> None:
     assert len(screen.history) == 8, "of a program that has the screen for itself nothing is kept"
     screen.feed(b"\x1b[3J")
     assert len(screen.history) == 0
-    screen.feed(b"\n" * (2 * HISTORY))
-    assert len(screen.history) == HISTORY
+    screen.feed(b"\n" * (2 * SCROLLBACK_LINES))
+    assert len(screen.history) == SCROLLBACK_LINES
 
 
 def test_a_smaller_screen_keeps_the_cursors_line_and_what_is_above_it() -> None:

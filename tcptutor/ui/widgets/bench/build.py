@@ -43,7 +43,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
     curves = [
         FlowCurve(name, each.low, each.high, each.last, figure)
         for each, name, figure in zip(
-            tcp, flow_names(experiment, history.flows), _shares(live, history), strict=True
+            tcp, flow_names(experiment, history.flows), _share_texts(live, history), strict=True
         )
     ]
     drawn_flow = sorted(history.flows).index(flow) if flow in history.flows else 0
@@ -97,8 +97,7 @@ def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
     return names
 
 
-def _shares(live: Live, history: History) -> list[str]:
-    """Return each flow's share of the throughput as text; empty before the run has ended."""
+def _share_texts(live: Live, history: History) -> list[str]:
     figures = {flow.flow: flow.share for flow in live.report.flows} if live.report else {}
     if len(figures) < 2:
         return [""] * len(history.flows)

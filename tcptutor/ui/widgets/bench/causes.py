@@ -75,7 +75,9 @@ def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
     line = _line(
         "limited by", [(word, _RULE, *stretch) for word, stretch in zip(words, stretches, strict=True)]
     )
-    return line.append_at(axes.GUTTER + axes.columns(width), Line.of((" ", TEXT), (_share(live), STRONG)))
+    return line.append_at(
+        axes.GUTTER + axes.columns(width), Line.of((" ", TEXT), (_share_text(live), STRONG))
+    )
 
 
 def phases(live: Live, width: int, span: TimeSpan | None = None, flow: int | None = None) -> Line:
@@ -112,8 +114,7 @@ def _longest_name(stretches: list[_Stretch]) -> str:
     return max(stretches, key=lambda stretch: stretch[1])[0][0]
 
 
-def _share(live: Live) -> str:
-    """Return the share of the measured time of the verdict's cause, as text."""
+def _share_text(live: Live) -> str:
     assert live.report is not None
     shares = [flow.shares.get(live.report.verdict.limited_by, 0.0) for flow in _flows(live)]
     return f"{100 * sum(shares) / len(shares):.0f} % of time"
@@ -124,7 +125,6 @@ def _unnamed_kinds(stretches: list[_Stretch]) -> list[_Kind]:
 
 
 def _explain_marks(kinds: Iterable[_Kind]) -> str:
-    """Return the explanation of marks, e.g. "g: growing, t: timeout"."""
     return ", ".join(f"{mark}: {word}" for word, mark in dict.fromkeys(kinds))
 
 

@@ -223,22 +223,21 @@ def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tupl
             yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
 
 
-def _row(value: float, scene: Scene, height: int) -> int:
-    """Return the line of a value, counted from the bottom."""
+def _row_from_bottom(value: float, scene: Scene, height: int) -> int:
     dots = canvas.DOWN * height
     return min(height - 1, round(value * ((dots - 1) / scene.top)) // canvas.DOWN)
 
 
 def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
     values = axes.ticks(scene.top, max(2, height // 3))
-    return [(_row(value, scene, height), f"{value:g}") for value in values]
+    return [(_row_from_bottom(value, scene, height), f"{value:g}") for value in values]
 
 
 def _left_labels(scene: Scene, height: int) -> axes.Ticks:
     """Return labels of limits at their lines, and numbers where lines are free."""
     limits = [
         (
-            _row(each.value, scene, height),
+            _row_from_bottom(each.value, scene, height),
             f"{each.name} {_short_figure(each.value)}" if len(each.name) < 6 else each.name,
         )
         for each in scene.references
@@ -277,7 +276,7 @@ def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
     ]
     for reference in sorted(labels, key=lambda each: -each.value):
         valued = scene.flows < 2 and reference.kind in _EDGE_KINDS
-        row = _row(reference.value, scene, height)
+        row = _row_from_bottom(reference.value, scene, height)
         rows = (row, row - 1, row + 1) if valued or reference.kind not in _EDGE_KINDS else (row,)
         free = next((at for at in rows if 0 <= at < height and at not in taken), None)
         if free is not None:
@@ -309,7 +308,7 @@ def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
         figure = f" {curve.figure}" if curve.figure and len(f"{name} {curve.figure}") <= axes.MARGIN else ""
         shares = shares or bool(figure)
         # During a run, labels that follow their lines would be rewritten all the time.
-        row = _row(value, scene, height) if scene.ended else height - 1 - number
+        row = _row_from_bottom(value, scene, height) if scene.ended else height - 1 - number
         labels.append((row, [(name, _curve_style(curve, number)), (figure, TEXT)]))
     if shares and len(labels) < height:
         # In order of rows, the heading lands right above the highest label.

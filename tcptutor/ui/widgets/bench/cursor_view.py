@@ -71,7 +71,7 @@ def render(inspection: Inspection, cursor: Cursor, width: int, lines: int) -> li
         insight=inspection.insight,
         cursor=cursor,
         names=dict(zip(instants.flows, flow_names(live.run.experiment, instants.flows), strict=True)),
-        round_trip=_round_trip(inspection, cursor),
+        round_trip=_round_trip_at_cursor(inspection, cursor),
         until=instants.until,
         in_progress=live.in_progress,
     )
@@ -95,8 +95,7 @@ def render(inspection: Inspection, cursor: Cursor, width: int, lines: int) -> li
     return [*lines_with_cursor, *readout(facts, width, has_table)][:lines]
 
 
-def _round_trip(inspection: Inspection, cursor: Cursor) -> RoundTrip | None:
-    """Return the round trip that contains the cursor; None unless a zoom counts round trips."""
+def _round_trip_at_cursor(inspection: Inspection, cursor: Cursor) -> RoundTrip | None:
     return next(
         (each for each in _round_trips(inspection, cursor) if each.start <= cursor.t < each.end), None
     )

@@ -28,7 +28,7 @@ def table(live: Live, history: History, width: int, room: int) -> list[Line]:
     figures = {each.flow: each for each in live.report.flows} if live.report else {}
     highest = max(
         [each.throughput_bps for each in figures.values()]
-        or [_current_throughput(history, flow) for flow in flows]
+        or [_last_second_bps(history, flow) for flow in flows]
         or [1.0]
     )
     scale, unit = rate_unit(highest)
@@ -47,7 +47,7 @@ def table(live: Live, history: History, width: int, room: int) -> list[Line]:
     full = rounded_up(max([1.0, *measured])) if measured else full
     for number, flow in enumerate(visible):
         cells = _figure_cells(figures.get(flow), scale) or (
-            figure(_current_throughput(history, flow) / scale),
+            figure(_last_second_bps(history, flow) / scale),
             "",
             f"{history.flows[flow].total_retransmits}",
             "",
@@ -90,8 +90,7 @@ def _figure_cells(flow: FlowFigures | None, scale: float) -> tuple[str, ...]:
     )
 
 
-def _current_throughput(history: History, flow: int) -> float:
-    """Return the throughput of the last second, bit/s."""
+def _last_second_bps(history: History, flow: int) -> float:
     known = [rate for rate in history.throughput(flow) if not isnan(rate)]
     last = known[-max(1, math.ceil(1 / history.step)) :]
     return sum(last) / len(last) if last else 0.0

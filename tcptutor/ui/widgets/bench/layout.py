@@ -32,7 +32,6 @@ _ORDER = (
     "losses", "resent", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
     "beside",
 )  # fmt: skip
-"""From top to bottom."""
 
 
 @dataclass
@@ -117,7 +116,7 @@ def _with_chart(
         space.fit(name, [Line()], tall)
     phases = causes.phases(live, width)
     space.fit("phases", [phases] if phases.text else [], tall)
-    space.fit("key", _key(live, scene, space, width), tall)
+    space.fit("key", _explain_marks(live, scene, space, width), tall)
     for number in (2, 3):
         for name in ("throughput", "rtt", "queue"):
             _fit_strip(space, scene, name, width, number, tall + 2 * number)
@@ -132,7 +131,6 @@ def _with_chart(
 
 
 def _warmup_lines(scene: Scene, width: int) -> list[Line]:
-    """Return as much of the summary of the warm-up as fits; empty without summary."""
     if not scene.warmup_events:
         return []
     parts = scene.warmup_events.split(", ")
@@ -180,8 +178,7 @@ def _fit_ruler(
         space.parts["ruler"] = ruler_lines
 
 
-def _key(live: Live, scene: Scene, space: _Space, width: int) -> list[Line]:
-    """Explain full strips and marks."""
+def _explain_marks(live: Live, scene: Scene, space: _Space, width: int) -> list[Line]:
     marks = causes.key(live, width, full="phases" in space.parts)
     scales = strips.key([each for name, each in scene.series.items() if name in space.parts])
     texts = [text for text in (marks, scales) if text]

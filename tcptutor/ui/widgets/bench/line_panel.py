@@ -190,6 +190,5 @@ class Slice(Widget):
 
 
 def _slice_borders(width: int) -> list[int]:
-    """Return the slice borders: equal distances on the time axis, and its end."""
     across = axes.columns(width)
     return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]

@@ -15,7 +15,6 @@ LINK_COLUMNS = 18
 """Columns of the link between the switches."""
 
 _QUEUE_COLUMNS = 12
-"""Columns of the queue gauge."""
 
 _SILENCE_S = 0.6
 """Seconds without progress after which a host counts as silent."""
@@ -108,7 +107,6 @@ def live_line(live: Live, history: History, width: int) -> Line:
 
 
 def _senders(experiment: Experiment, history: History) -> Iterator[Piece]:
-    """Yield each sending host, with an arrow while it sends."""
     flows_per_pair = max(1, experiment.total_streams // max(1, experiment.pairs))
     for pair in range(experiment.pairs):
         flows = (

@@ -272,7 +272,6 @@ class RunPanel(LinePanel):
 
 
 def _capture_sentence(experiment: Experiment) -> tuple[str, ...]:
-    """Return the expected size of the packet capture as a sentence, if any."""
     if not experiment.flows.capture:
         return ()
     from tcptutor.analysis import capture_size  # noqa: PLC0415  # takes a tenth of a second to import

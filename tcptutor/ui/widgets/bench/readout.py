@@ -156,7 +156,7 @@ def flow(facts: InstantFacts) -> Sentence:
     if facts.has_no_flow:
         return "", TEXT, ""
     subject = f"{facts.name}: "
-    style = _style(facts, list(facts.names).index(facts.cursor.flow))
+    style = _flow_style(facts, list(facts.names).index(facts.cursor.flow))
     if state is None:
         return subject, style, "nothing is known of it at this instant"
     parts = [
@@ -171,8 +171,7 @@ def flow(facts: InstantFacts) -> Sentence:
     return subject, style, ", ".join(parts)
 
 
-def _style(facts: InstantFacts, number: int) -> str:
-    """Return the style of the flow in the chart, where a band leaves a single flow."""
+def _flow_style(facts: InstantFacts, number: int) -> str:
     return flow_style(number if len(facts.names) <= MAX_CURVES else 0)
 
 
@@ -231,7 +230,7 @@ def _round_trip(facts: InstantFacts, trip: RoundTrip, origin: float) -> Sentence
 
 def _others(facts: InstantFacts) -> Sentence:
     """Return the causes of all flows, e.g. "limited by loss: 1, 3; bottleneck: 2"."""
-    by_cause = _by_cause(facts)
+    by_cause = _flows_by_cause(facts)
     if not by_cause:
         return "", TEXT, ""
     if len(by_cause) == 1:
@@ -240,8 +239,7 @@ def _others(facts: InstantFacts) -> Sentence:
     return "each flow: ", MUTED, "; ".join(parts)
 
 
-def _by_cause(facts: InstantFacts) -> dict[LimitedBy, list[str]]:
-    """Group flows by the cause that limited them, most frequent cause first."""
+def _flows_by_cause(facts: InstantFacts) -> dict[LimitedBy, list[str]]:
     if facts.insight is None:
         return {}
     limits = {flow: facts.insight.limit(flow, facts.cursor.t) for flow in facts.names}
@@ -263,7 +261,7 @@ def _table(facts: InstantFacts, width: int) -> list[Line]:
         interval = facts.insight.limit(flow, facts.cursor.t) if facts.insight else None
         cause = CAUSES[interval.limited_by][0] if interval else "not known"
         figures = _cells(_figures(states.get(flow), scale)) + cause
-        style = _style(facts, number) if flow == facts.cursor.flow else MUTED
+        style = _flow_style(facts, number) if flow == facts.cursor.flow else MUTED
         line = Line.of((f"{mark}{flow_name}".ljust(name), style), (figures, TEXT))
         lines.append(line.fit(min(width, line.width)))
     return lines

@@ -41,7 +41,7 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
 def render(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> list[Line]:
     """Return `height` lines of graph, then the time axis; `graph` covers just the visible span."""
     across = axes.columns(width)
-    low, high = _bounds(graph)
+    low, high = _byte_range(graph)
     scale, _ = _scale(graph)
     up = _ticks(low / scale, high / scale, height)
     frame = axes.frame(across, height, axes.time_ticks(span.seconds, across, span.start), up, False)
@@ -67,8 +67,7 @@ def _scale(graph: SequenceGraph) -> tuple[float, str]:
     return next((step for step in _SCALES if graph.end >= step[0]), _SCALES[-1])
 
 
-def _bounds(graph: SequenceGraph) -> tuple[float, float]:
-    """Return the lowest and highest byte drawn."""
+def _byte_range(graph: SequenceGraph) -> tuple[float, float]:
     lowest = [span.first for span in (*graph.sent, *graph.retransmitted)] + [
         value for _, value in graph.acked[:1]
     ]

@@ -29,7 +29,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         known = [value for value in values if not isnan(value)]
         summary = f"now {known[-1] / scale:.3g}"
         if has_ended:
-            maximum = _maximum(history.queue[history.warm_steps(experiment.flows.warmup) :])
+            maximum = _known_maximum(history.queue[history.warm_steps(experiment.flows.warmup) :])
             summary = "" if isnan(maximum) else f"most {maximum / scale:.3g}"
         yield (
             "queue",
@@ -97,7 +97,7 @@ def warmup_events(live: Live, history: History) -> str:
     events = [f"{resent} sent again"] if resent > 0 else []
     queue = []
     if path.rate and path.queue:
-        maximum, later_maximum = _maximum(history.queue[:start]), _maximum(history.queue[start:])
+        maximum, later_maximum = _known_maximum(history.queue[:start]), _known_maximum(history.queue[start:])
         if dropped := sum(history.dropped[:start]):
             queue.append(f"{dropped:.0f} dropped")
         # A packet being transmitted does not wait.
@@ -109,8 +109,7 @@ def warmup_events(live: Live, history: History) -> str:
     return ", ".join(events)
 
 
-def _maximum(values: Sequence[float]) -> float:
-    """Return the maximum of the known values; NaN without any."""
+def _known_maximum(values: Sequence[float]) -> float:
     return max((value for value in values if not isnan(value)), default=math.nan)
 
 

@@ -50,8 +50,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.activity = activity
         self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
-        self.final = False
-        """Whether the response is locked."""
+        self.is_locked = False
         self.number = ""
         """Number of the question, from 1; empty if the page has few."""
         self._hint = 0
@@ -89,7 +88,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Choose the entry of a digit key, from 1."""
 
     def show_answer(self, given: Given) -> None:
-        """Show a response, just entered or from the journal; `final` says whether it is locked."""
+        """Show a response, just entered or from the journal; `is_locked` says whether it can still change."""
 
     def clear(self) -> None:
         """Open the box for another response."""
@@ -125,7 +124,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def replace_activity(self, activity: A) -> None:
         """Replace the activity by a variant with other numbers, unanswered."""
-        self.activity, self.final, self._can_redraw = activity, False, False
+        self.activity, self.is_locked, self._can_redraw = activity, False, False
         self.query_one(".ask", Static).update(self._heading)
         hints = self.query_one(Hints)
         hints.texts = activity.hints
@@ -136,7 +135,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def reopen(self, given: Given) -> None:
         """Reopen a withdrawn response for editing."""
-        self.final = False
+        self.is_locked = False
         self.show_feedback(Content(""), scroll=False)
         self.show_answer(given)
         self.focus_entry()
@@ -162,7 +161,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """Show a response and its feedback."""
-        self.final, self._can_redraw = response.final, response.can_redraw
+        self.is_locked, self._can_redraw = response.final, response.can_redraw
         self.show_answer(response.given)
         self.show_feedback(self.feedback(response), scroll=just_now)
         self._offer()
@@ -218,10 +217,10 @@ class ActivityBox(Vertical, Generic[A]):
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.is_active else ""
-        again = "a: once more, with other numbers" if self.final and self._can_redraw else ""
+        again = "a: once more, with other numbers" if self.is_locked and self._can_redraw else ""
         # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
-            offers.show("" if self.final else answer, "" if self.final else hint, again)
+            offers.show("" if self.is_locked else answer, "" if self.is_locked else hint, again)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()

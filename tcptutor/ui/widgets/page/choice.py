@@ -47,10 +47,10 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
 
     @property
     def draft(self) -> Draft | None:
-        return sorted(self._chosen) if self._chosen and not self.final else None
+        return sorted(self._chosen) if self._chosen and not self.is_locked else None
 
     def restore_draft(self, draft: Draft) -> None:
-        if isinstance(draft, list) and not self.final:
+        if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:

@@ -42,12 +42,12 @@ class EntryBox(ActivityBox[A]):
             self.restore_draft(given)
 
     def focus_entry(self) -> None:
-        if not self.final:
+        if not self.is_locked:
             self.screen.set_focus(self.query_one(Entry))
 
     def start_typing(self, text: str) -> bool:
         """Put a digit or number into the field."""
-        if self.final:
+        if self.is_locked:
             return False
         entry = self.query_one(Entry)
         self.screen.set_focus(entry)
@@ -58,15 +58,15 @@ class EntryBox(ActivityBox[A]):
         self.query_one(Entry).enter()
 
     def show_answer(self, given: Given) -> None:  # noqa: ARG002  # the feedback repeats it
-        self.query_one(".entry").display = not self.final
+        self.query_one(".entry").display = not self.is_locked
 
     @property
     def draft(self) -> Draft | None:
         typed = self.query_one(Entry).value.strip()
-        return typed if typed and not self.final else None
+        return typed if typed and not self.is_locked else None
 
     def restore_draft(self, draft: Draft) -> None:
-        if isinstance(draft, str) and not self.final:
+        if isinstance(draft, str) and not self.is_locked:
             entry = self.query_one(Entry)
             entry.value, entry.cursor_position = draft, len(draft)
 
@@ -83,7 +83,7 @@ class EntryBox(ActivityBox[A]):
         self.screen.set_focus(next(around, None), scroll_visible=False)
 
     def _enter_pressed(self) -> None:
-        if not self.final:
+        if not self.is_locked:
             self.submit(self.query_one(Entry).value.strip())
 
     def submit(self, text: str) -> None:

@@ -93,7 +93,7 @@ class ExploreBox(ListBox[ExploreActivity]):
         self.draw()
 
     def show_answer(self, given: Given) -> None:  # noqa: ARG002  # the knobs show the latest run
-        self.final = False  # the score can still improve
+        self.is_locked = False  # the score can still improve
 
     def feedback(self, response: MarkedResponse) -> Content:
         if response.mark is None:

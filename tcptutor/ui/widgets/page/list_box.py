@@ -81,7 +81,7 @@ class ListBox(ActivityBox[A], can_focus=True):
         if number < 1:
             return
         self.demand_response()
-        if not self.final and number <= len(self.lines()):
+        if not self.is_locked and number <= len(self.lines()):
             self.move(number - 1)
             self.take()
             self.draw()
@@ -89,7 +89,7 @@ class ListBox(ActivityBox[A], can_focus=True):
 
     def action_move(self, by: int) -> None:
         target = self.cursor + by
-        if self.final or not 0 <= target < len(self.lines()):
+        if self.is_locked or not 0 <= target < len(self.lines()):
             raise SkipAction  # the page scrolls instead
         self.move(target)
         self.draw()
@@ -99,12 +99,12 @@ class ListBox(ActivityBox[A], can_focus=True):
         self.pick(self.cursor + 1)
 
     def action_submit(self) -> None:
-        if not self.final:
+        if not self.is_locked:
             self.submit()
 
     def draw(self) -> None:
         for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
-            line.show(self.has_focus and not self.final and index == self.cursor, index + 1, *entry)
+            line.show(self.has_focus and not self.is_locked and index == self.cursor, index + 1, *entry)
 
 
 class EntryLine(Horizontal):

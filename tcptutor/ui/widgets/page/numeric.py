@@ -51,4 +51,4 @@ class ReadOffBox(EntryBox[ReadOff]):
 
     def show_answer(self, given: Given) -> None:
         super().show_answer(given)
-        self._against.display = not self.final
+        self._against.display = not self.is_locked

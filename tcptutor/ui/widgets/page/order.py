@@ -64,10 +64,10 @@ class OrderBox(ListBox[Order]):
     @property
     def draft(self) -> Draft | None:
         mixed = self._order == list(self.activity.mixed)
-        return None if self.final or mixed else list(self._order)
+        return None if self.is_locked or mixed else list(self._order)
 
     def restore_draft(self, draft: Draft) -> None:
-        if isinstance(draft, list) and not self.final:
+        if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:

@@ -21,7 +21,6 @@ from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 RIGHT = "✓"
 GAP = 3
-"""Columns between drawings."""
 
 
 class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
@@ -51,7 +50,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         return CHOSEN if at == self._chosen else FREE
 
     def draw(self) -> None:
-        at_cursor = self.cursor if self.has_focus and not self.final else None
+        at_cursor = self.cursor if self.has_focus and not self.is_locked else None
         self.query_one(Drawings).show([sign for sign, *_ in self.lines()], self._chosen, at_cursor)
         caption = self.query_one(".caption", Static)
         caption.display = at_cursor is not None
@@ -66,11 +65,11 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
     def demand_response(self) -> None:
         """Demand a prediction before the run."""
         super().demand_response()
-        if not self.final:
+        if not self.is_locked:
             self.show_feedback(Content("First your prediction. (x runs without one.)"))
 
     def pick(self, number: int) -> None:
-        if not self.final and 1 <= number <= len(self.activity.shapes):
+        if not self.is_locked and 1 <= number <= len(self.activity.shapes):
             self.screen.set_focus(self)
             self.move(number - 1)
             self.take()
@@ -92,10 +91,10 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
 
     @property
     def draft(self) -> Draft | None:
-        return None if self.final or self._chosen is None else [self._chosen]
+        return None if self.is_locked or self._chosen is None else [self._chosen]
 
     def restore_draft(self, draft: Draft) -> None:
-        if isinstance(draft, list) and not self.final:
+        if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:

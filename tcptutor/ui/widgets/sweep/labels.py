@@ -43,7 +43,6 @@ class Tick(NamedTuple):
     at: int
     name: str
     start: int
-    """First column of the label."""
 
     @property
     def centered_label(self) -> str:

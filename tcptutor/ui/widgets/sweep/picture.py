@@ -27,7 +27,7 @@ def render(
     status = [Line.of((message, TEXT))] if message else list(_status(live, width))
     knee = list(_knee_lines(live, scene, predict, width))
     notes = [*_published(live, width), *_doubts(live, width)]
-    setup = [_setup(live, width)]
+    setup = [_shared_settings(live, width)]
     least = plot.MIN_HEIGHT + 3
     left = height - 1 - len(status)
     below: list[Line] = []
@@ -52,8 +52,7 @@ def render(
     ][:height]  # fmt: skip
 
 
-def _setup(live: LiveSweep, width: int) -> Line:
-    """Return the settings that all experiments share."""
+def _shared_settings(live: LiveSweep, width: int) -> Line:
     first, *others = (words.experiment_line(each).split(" · ") for each in live.activity.experiments)
     common = [part for part in first if all(part in other for other in others)]
     while len(" · ".join(common)) > width and common:

@@ -116,11 +116,14 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
         _draw_own(cells, scene, across, height)
     for at, value in scene.published:
         if value <= scene.top:
-            cells[height - 1 - _row(value, scene, height)][_column(at, across)] = (PUBLISHED, "published")
+            cells[height - 1 - _row_from_bottom(value, scene, height)][_column(at, across)] = (
+                PUBLISHED,
+                "published",
+            )
     for index, (at, figures) in enumerate(zip(scene.places, scene.measured, strict=True)):
         column = _column(at, across)
         if figures is not None:
-            low, mean, high = (_row(min(value, scene.top), scene, height) for value in figures)
+            low, mean, high = (_row_from_bottom(min(value, scene.top), scene, height) for value in figures)
             mark, style = (SUSPECT, MUTED) if index in scene.suspect else (POINT, "point")
             for row in range(low, high + 1):
                 cells[height - 1 - row][column] = (SPREAD, style)
@@ -138,7 +141,7 @@ def _draw_own(cells: Cells, scene: CurveScene, across: int, height: int) -> None
     if own.at is not None:
         if own.value > scene.top:
             return
-        row = height - 1 - _row(own.value, scene, height)
+        row = height - 1 - _row_from_bottom(own.value, scene, height)
         middle, reach = _column(own.at, across), max(3, across // 10)
         for column in range(max(0, middle - reach), min(across, middle + reach + 1)):
             cells[row][column] = ("━", "you")
@@ -182,13 +185,17 @@ def _right_labels(scene: CurveScene, cells: Cells, height: int) -> dict[int, tup
     if scene.own is not None and scene.own.at is not None:
         own = scene.own.text
         labels_wanted.append(
-            (_row(min(scene.own.value, scene.top), scene, height), (f"you {own}", own, "you"), "you")
+            (
+                _row_from_bottom(min(scene.own.value, scene.top), scene, height),
+                (f"you {own}", own, "you"),
+                "you",
+            )
         )
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
             name = labels.shorten(line.name, axes.MARGIN - 1)
-            labels_wanted.append((_row(line.values[-1], scene, height), (name,), style))
+            labels_wanted.append((_row_from_bottom(line.values[-1], scene, height), (name,), style))
     taken: dict[int, tuple[int, Line]] = {}
     for row, names, style in labels_wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
@@ -244,14 +251,13 @@ def _vertical_ticks(scene: CurveScene, height: int) -> axes.Ticks:
     values = (
         axes.ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
     )
-    return tuple((_row(value, scene, height), f"{value:g}") for value in values)
+    return tuple((_row_from_bottom(value, scene, height), f"{value:g}") for value in values)
 
 
 def _column(at: float, across: int) -> int:
     return min(across - 1, max(0, round(at * (canvas.ACROSS * across - 1)) // canvas.ACROSS))
 
 
-def _row(value: float, scene: CurveScene, height: int) -> int:
-    """Return the line of a value, counted from the bottom."""
+def _row_from_bottom(value: float, scene: CurveScene, height: int) -> int:
     dots = canvas.DOWN * height
     return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // canvas.DOWN))

@@ -81,7 +81,6 @@ class CurveScene:
     places: tuple[float, ...]
     """Places of the axis' values, 0 to 1."""
     ticks: tuple[str, ...]
-    """Label of each value."""
     measured: tuple[tuple[float, float, float] | None, ...]
     """Minimum, mean and maximum at each value; None without measurements."""
     working: frozenset[int]
@@ -190,7 +189,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         ),
         published=tuple((at, y / scale) for at, y in published),
         own=_guess(live, predict, guess, place, scale),
-        knee=_knee([each.mean if each else None for each in by_value], live)
+        knee=_knee_without_suspects([each.mean if each else None for each in by_value], live)
         if is_complete and asks_knee
         else None,
         expected_knee=_expected_knee(lines, live),
@@ -207,8 +206,7 @@ def _bottom(spacing: str, values: Sequence[float], top: float) -> float:
     return rounded_down(least / 1.04)
 
 
-def _knee(values: Sequence[float | None], live: LiveSweep) -> int | None:
-    """Return the index of the knee among the values without suspect runs."""
+def _knee_without_suspects(values: Sequence[float | None], live: LiveSweep) -> int | None:
     sweep, suspect = live.activity, live.suspect
     trusted = [(at, value) for at, value in enumerate(values) if value is not None and at not in suspect]
     if sweep.spacing == "names" or None in values or not trusted:
@@ -267,7 +265,6 @@ def _axis(name: str, unit: str) -> str:
 
 
 def _common_unit(values: Sequence[str]) -> str:
-    """Return the unit shared by all values; empty if they differ or have none."""
     units_used = {_split(value)[1] for value in values if _split(value)[0] != "0"}
     return units_used.pop() if len(units_used) == 1 else ""
 

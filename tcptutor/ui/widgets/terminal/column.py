@@ -86,7 +86,6 @@ class TerminalColumn(Vertical):
     """Chart, goals, tabs and shell; the screen sets classes for the parts that fit."""
 
     def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
-        """Build the column; `type_ahead` is called with keys typed before a shell is open."""
         super().__init__(classes="side terminal")
         self.chart, self.goals, self.tabs = RunPanel(), GoalLines(), HostTabs()
         self.pane = TerminalPane(type_ahead)

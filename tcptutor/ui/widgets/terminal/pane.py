@@ -51,7 +51,6 @@ class TerminalPane(Widget, can_focus=True):
         self._shell: Shell | None = None
         self._text = ""
         self._rows: list[Row] = []
-        """Rows as last drawn."""
         self._scroll_offset = 0
         """Lines that the view is scrolled into the history."""
         self._scrolled = 0
@@ -231,7 +230,6 @@ def _rich_style(char: Char, inverse: bool) -> Style:
 
 
 def _rich_color(name: str) -> str | None:
-    """Return Rich's name of a pyte color."""
     if name == "default":
         return None
     if len(name) == 6 and set(name) <= set("0123456789abcdef"):

@@ -26,7 +26,7 @@ class KnobLine(NamedTuple):
 
 def lay_out_wide(bench: Workbench, width: int) -> list[KnobLine]:
     """Lay out for a wide and low panel: groups in a line, list below, help at its right."""
-    tabs = _tabs(bench, width)
+    tabs = _group_names(bench, width)
     height = max(len(GROUPS[group]) for group in GROUPS)
     knobs = bench.knobs(bench.group)
     end = max(height, knobs.index(bench.selected) + 1 if bench.selected in knobs else 0)
@@ -60,14 +60,13 @@ def lay_out_narrow(bench: Workbench, width: int, height: int) -> list[KnobLine]:
             lines += [KnobLine(_row(bench, knob, "  "), knob) for knob in knobs]
     if len(lines) + 1 + len(help_lines) > height:
         lines = [
-            *(KnobLine(line) for line in _tabs(bench, width)),
+            *(KnobLine(line) for line in _group_names(bench, width)),
             *(KnobLine(_row(bench, knob), knob) for knob in bench.knobs(bench.group)),
         ]
     return [*lines, KnobLine(Line()), *map(KnobLine, help_lines)][:height]
 
 
-def _tabs(bench: Workbench, width: int) -> list[Line]:
-    """Return the names of the groups, the current name in brackets."""
+def _group_names(bench: Workbench, width: int) -> list[Line]:
     lines: list[list[Piece]] = [[]]
     for group in GROUPS:
         changed = CHANGED if any(bench.is_changed(knob) for knob in bench.knobs(group)) else ""

@@ -48,7 +48,7 @@ def render(
     head = paragraph("✗ ", BAD, _STALE_TEXT, width) if is_stale else []
     binding = list(_binding(forecast, width))
     foot = paragraph("", TEXT, message or ("" if is_stale else _duration(forecast)), width)
-    others = [*_others(forecast, width)]
+    others = [*_other_models(forecast, width)]
     comparisons_text = comparison_lines(comparisons, forecast.experiment, len(scene.curves), width)
     note = paragraph("", TEXT, forecast.expectation.note, width) if forecast.expectation.note else []
     left = height - len(head) - 1 - chart.MIN_HEIGHT - 1
@@ -140,8 +140,7 @@ def _binding(forecast: Forecast, width: int) -> Iterator[Line]:
         yield Line.of(("  no model here gives the window's course over time", MUTED))
 
 
-def _others(forecast: Forecast, width: int) -> Iterator[Line]:
-    """Yield the other models, which allow more or do not apply."""
+def _other_models(forecast: Forecast, width: int) -> Iterator[Line]:
     others = forecast.expectation.predictions[1:]
     if not others:
         return
@@ -154,7 +153,6 @@ def _others(forecast: Forecast, width: int) -> Iterator[Line]:
 
 
 def _duration(forecast: Forecast) -> str:
-    """Return how long the run is, and how long it takes here."""
     seconds = f"{forecast.experiment.seconds:g} s of lab time"
     if forecast.seconds is None:
         return f"r runs it: {seconds}."
