@@ -37,12 +37,12 @@ def lint(folder: Path | None = None) -> list[str]:
     problems = [str(error) for error in (*damage, *damaged())]
     say = _speaker(LessonFile(root / "course.toml", root))
     if not damage and not course.modules:
-        problems.append(say("the course has none", "modules"))
+        problems.append(say("is empty: list at least one module", "modules"))
     folders, catalogue = module_folders(root), Catalogue(root)
     listed = {module.id for module in course.modules}
     for id_, path in folders.items():
         if id_ not in listed and not any(path.name in line for line in problems):
-            problems.append(say(f"does not list the module {id_!r}, which has a folder", "modules"))
+            problems.append(say(f"does not list the module {id_!r}, although its folder exists", "modules"))
     steps = [step for module in course.modules for step in module.steps]
     used = {
         ran.name for step in steps for ran in (step.experiment or step.sweep, step.shell, step.explore) if ran
@@ -67,14 +67,16 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         if not getattr(module, key):
             yield say("is empty", key)
     if module.minutes <= 0:
-        yield say(f"{module.minutes} is not a time that a student can plan with", "minutes")
+        yield say(f"{module.minutes} is out of bounds: give the minutes a student needs, above 0", "minutes")
     files = step_files(folder)
     for path in sorted(set(folder.glob("*.md")) - set(files)):
-        yield _speaker(LessonFile(path, root))("is not read: a step is named like 02-one-lossy-flow.md")
+        yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")
     numbers = Counter(path.name[:2] for path in files)
     for path in files:
         if numbers[path.name[:2]] > 1:
-            yield _speaker(LessonFile(path, root))("shares its number with another step: their order is open")
+            yield _speaker(LessonFile(path, root))(
+                "has the same number as another step: renumber one of them"
+            )
     by_id = files_by_step(folder)
     for number, step in enumerate(module.steps):
         say = _speaker(LessonFile(by_id[step.id], root))
@@ -83,7 +85,8 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         before = {each.id for each in module.steps[:number] if each.experiment}
         if step.experiment and step.experiment.compare_with and step.experiment.compare_with not in before:
             yield say(
-                f"no page before this one runs as {step.experiment.compare_with!r}", "experiment.beside"
+                f"no earlier page of this module runs an experiment as {step.experiment.compare_with!r}",
+                "experiment.beside",
             )
         yield from _drawn(step, module.steps[:number], say)
         for asked in step.activities_of(Question):
@@ -97,11 +100,13 @@ def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
     earlier = {each.id: each for each in before}
     first = earlier.get(step.own_as)
     if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
-        yield say("names an earlier page with as many variants, drawn by itself", "own_as")
-    beside = earlier.get(step.experiment.compare_with) if step.experiment else None
-    if beside and beside.variants and beside.variant_page != step.variant_page:
         yield say(
-            f"who has the n-th variant here is to have the n-th of {beside.id!r}: give {beside.variant_page!r}",
+            "must name an earlier page with the same number of variants and no own_as of its own", "own_as"
+        )
+    compared = earlier.get(step.experiment.compare_with) if step.experiment else None
+    if compared and compared.variants and compared.variant_page != step.variant_page:
+        yield say(
+            f"variants must match those of {compared.id!r}: set own_as = {compared.variant_page!r}",
             "own_as",
         )
 
@@ -122,7 +127,7 @@ def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
     if not experiment.title.strip():
         yield say("is empty", "title")
     if not experiment.sources:
-        yield say("names no published result that it corresponds to", "sources")
+        yield say("is empty: name the published result it corresponds to", "sources")
     for source in experiment.sources:
         reason = unresolved(source)
         if reason:
@@ -149,7 +154,7 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
     for key, text in later:
         if key.endswith(STATES):
             for written in claims.unclaimed(text, step.claims, settings):
-                yield say(f"{written!r} needs a [[claim]] that says what it is of", key)
+                yield say(f"{written!r} has no [[claim]]: add one", key)
 
 
 STATES = ("after", "explanation", "feedback")
@@ -172,12 +177,12 @@ def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
         if step.sweep is not None:
             yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))
         elif predict.of:
-            yield "predict.of", "there is no sweep on this page: leave it out"
+            yield "predict.of", "has no effect without a sweep on this page: remove it"
     if step.sweep is not None:
         for asked in step.activities_of(ReadOff):
             yield (
                 f"question {asked.id}: kind",
-                "a sweep has no one run to read off: ask for a value of the curve",
+                "a sweep has no single run to read off: ask for a value of the curve",
             )
 
 
@@ -190,7 +195,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
         for reason in readability.problems(step.after, step.title, readability.MAX_WORDS_AFTER):
             yield say(reason, "after")
     elif step.after:
-        yield say("there is no experiment on this page, so it is never used", "after")
+        yield say("is never shown without an experiment on this page: remove it", "after")
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))

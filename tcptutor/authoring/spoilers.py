@@ -25,7 +25,7 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
         answer = quantities(asked.answer)
         for key, text in texts(asked):
             if key.startswith("hints") and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
-                reason = f"prints the answer, {asked.answer}: leave the last step to the student"
+                reason = f"contains the answer, {asked.answer}: leave the last step to the student"
                 yield f"question {asked.id}: {key}", reason
     yield from _faults(step)
     experiment = _asked_about(step)
@@ -34,7 +34,7 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
     result = least_limit(experiment)
     for key, text in texts_before(step):
         if _prints(text, result, "rate", NEAR):
-            yield key, f"stands there before the run, and prints what it gives: {units.rate(result)}"
+            yield key, f"is shown before the run and contains its result, {units.rate(result)}"
 
 
 def _faults(step: Step) -> Iterator[tuple[str, str]]:
@@ -57,7 +57,7 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
     seen += [(f"question {asked.id}: ask", asked.ask) for asked in step.activities_of(Question)]
     for key, text in seen:
         if word := telltale(shell.broken, text):
-            yield key, f"says {word!r}, and what is wrong is for the student to find"
+            yield key, f"contains {word!r}, which reveals the fault the student should find"
 
 
 def _asked_about(step: Step) -> Experiment | None:

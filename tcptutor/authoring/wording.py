@@ -58,8 +58,8 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
     texts = [PageText(file, key, text) for step, file in pages.values() for key, text in texts_by_key(step)]
     texts += [PageText(own, f"term {term.word!r}", term.text) for term in terms]
     for file, key, text in texts:
-        for said in _TWICE.finditer(text):
-            yield str(file.problem(f"has a word twice: {said[0]!r}", key))
+        for repeated in _TWICE.finditer(text):
+            yield str(file.problem(f"repeats a word: {repeated[0]!r}", key))
         for written, right in spelling.misspelt(text):
             yield str(file.problem(f"{written!r} is spelled {right!r} in {NAME}", key))
 
@@ -72,12 +72,12 @@ def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[
         for form in term.forms:
             other = first.setdefault(form.casefold(), term)
             if other is not term:
-                yield key, f"{form!r} is a term already, {other.word!r}: leave one of them out"
+                yield key, f"{form!r} already belongs to the term {other.word!r}: remove it from one of them"
         sentences = len(_SENTENCE_END.findall(term.text))
         if not readability.is_sentence(term.text) or not 1 <= sentences <= MOST_SENTENCES:
             yield f"{key}.text", f"has {sentences} sentences: write one to {MOST_SENTENCES}"
         if term.read not in pages:
-            yield f"{key}.read", f"there is no page {term.read!r}: give MODULE/PAGE"
+            yield f"{key}.read", f"no page {term.read!r}: write MODULE/PAGE"
 
 
 def _explained(
@@ -90,20 +90,24 @@ def _explained(
         for word in bold(step.prose):
             term = by_form.get(word.casefold())
             if term is None:
-                reason = f"**{word}** is no term of {NAME}: bold is for terms where they are first used"
+                reason = f"**{word}** is not a term of {NAME}: use bold only for terms at their first use"
                 yield str(file.problem(reason, "prose"))
             elif term.word in where:
-                reason = f"**{word}** is explained on {where[term.word]!r} already: bold is for its first use"
+                reason = (
+                    f"**{word}** is already explained on {where[term.word]!r}: use bold only at the first use"
+                )
                 yield str(file.problem(reason, "prose"))
             else:
                 where[term.word] = page
     for term in terms:
-        there = where.get(term.word)
-        if there is None and term.read in pages:
-            reason = f"does not stand in **bold** in the prose of {term.read!r}"
+        bold_on = where.get(term.word)
+        if bold_on is None and term.read in pages:
+            reason = f"is not in **bold** in the prose of {term.read!r}"
             yield str(own.problem(reason, f"term {term.word!r}.read"))
-        elif there is not None and there != term.read:
-            yield str(own.problem(f"is {there!r}, where it stands in bold", f"term {term.word!r}.read"))
+        elif bold_on is not None and bold_on != term.read:
+            yield str(
+                own.problem(f"must be {bold_on!r}, where the term is in bold", f"term {term.word!r}.read")
+            )
 
 
 def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]]) -> Iterator[str]:
@@ -114,7 +118,7 @@ def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]
         found = {word.removesuffix("s") for word in _WORD.findall(_CODE.sub(" ", step.prose))}
         for short in sorted(found & first.keys()):
             if number < first[short]:
-                reason = f"{short!r} is explained later, on {order[first[short]]!r}: write it out, or explain it here"
+                reason = f"{short!r} is explained only later, on {order[first[short]]!r}: spell it out"
                 yield str(file.problem(reason, "prose"))
 
 

@@ -227,9 +227,9 @@ class Question(Activity, frozen=True, kw_only=True):
                 yield key, "is empty"
         yield from hint_problems(self.hints)
         if self.about_run and experiment is None:
-            yield "about_run", "there is no experiment on this page to ask about"
+            yield "about_run", "needs an experiment on this page"
         if self.about_run is None and experiment is not None:
-            reason = "say true (asked after the run) or false (it gives nothing of the run away)"
+            reason = "is missing: set true (asked after the run) or false (independent of the run)"
             yield "about_run", reason
         right = self.reference().right
         if right is not None and not self.mark(right).correct:
@@ -255,7 +255,7 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
         if not text.strip():
             yield f"{key}[{number}].text", "is empty"
         if not readability.is_sentence(feedback):
-            yield f"{key}[{number}].feedback", "needs a sentence that says why it is right or wrong"
+            yield f"{key}[{number}].feedback", "needs a sentence on why it is right or wrong"
 
 
 def chosen_indexes(given: Given, wanted: str) -> tuple[int, ...]:
@@ -265,7 +265,7 @@ def chosen_indexes(given: Given, wanted: str) -> tuple[int, ...]:
         UsageError: The response is a text.
     """
     if isinstance(given, str):
-        raise UsageError(f"this question asks for {wanted}, not a text: choose with Space or the numbers")
+        raise UsageError(f"this question asks for {wanted}: choose with Space or the number keys")
     return given
 
 
@@ -276,5 +276,5 @@ def typed_text(given: Given, example: str) -> str:
         UsageError: The response is a list of choices.
     """
     if not isinstance(given, str):
-        raise UsageError(f"this question asks for a number: write it like {example!r}")
+        raise UsageError(f"this question asks for a number: write {example!r}")
     return given

@@ -88,29 +88,29 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
             tolerance: Relative difference that counts as right.
         """
         if at and at not in self.values:
-            return f"The lab doubts its own run at {at}: press r to run it again."
+            return f"The run at {at} is not reliable: press r to run it again."
         if len(self.values) < _LEAST:
-            return "The lab doubts most of these runs: press r to run them again."
+            return "Most of these runs are not reliable: press r to run them again."
         return self._answer_at(value, at, tolerance) if at else self._answer_knee(value)
 
     def _answer_knee(self, value: float) -> str:
         at, by_model = self.knee, self.expected_knee
         said = f"your runs have the knee at {self.values[at]}"
         if by_model is not None:
-            said += f", the model at {self.values[by_model]}" if by_model != at else ", and so has the model"
+            said += f", the model at {self.values[by_model]}" if by_model != at else ", like the model"
         written = units.write(value, self.kind)
         if self._is_at(value, at):
             return f"{written} is right: {said}."
         if by_model is not None and self._is_at(value, by_model):
-            return f"{written} is what the model says: {said}."
+            return f"{written} matches the model: {said}."
         if value > self.xs[at]:
-            late = "it was rising already" if self._cost else f"more of it added less than {self._share}"
+            late = (
+                "the curve was already rising" if self._cost else f"more of it added less than {self._share}"
+            )
             return f"{written} is too late: {said}. From there on {late}."
         here = max((n for n, x in enumerate(self.xs) if x <= value), default=0)
         change = self.means[at] / self.means[here] - 1 if self.means[here] else 0.0
-        early = (
-            f" From {self.values[here]} to {self.values[at]} there was still {units.signed_percent(change)}."
-        )
+        early = f" From {self.values[here]} to {self.values[at]} it still changed by {units.signed_percent(change)}."
         return f"{written} is too early: {said}.{early if not self._cost and here < at else ''}"
 
     def _answer_at(self, value: float, at: str, tolerance: float) -> str:

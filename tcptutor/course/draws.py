@@ -54,13 +54,13 @@ class DrawnRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             units.split(str(each)) for each in (self.start, self.end, self.step)
         )
         if not unit == unit_of_last == unit_of_step:
-            raise UsageError("from, to and step have different units: write them in one")
+            raise UsageError("from, to and step have different units: use one unit")
         if step <= 0 or last < first:
-            raise UsageError("from, to and step give no value: `to` is above `from`, and `step` above 0")
+            raise UsageError("from, to and step give no value: set `to` above `from`, and `step` above 0")
         number = int((last - first) / step + 1e-9) + 1
         if number > MOST_VALUES:
             raise UsageError(
-                f"from, to and step give {number} values, at most {MOST_VALUES}: take larger steps"
+                f"from, to and step give {number} values, at most {MOST_VALUES}: use larger steps"
             )
         return tuple(f"{first + at * step:.6g} {unit}".strip() for at in range(number))
 
@@ -78,11 +78,11 @@ def values(drawn: Drawn) -> tuple[str, ...]:
     """
     found = drawn.values() if isinstance(drawn, DrawnRange) else tuple(map(str, drawn))
     if len(set(found)) < 2:
-        raise UsageError("nothing to draw from: give two different values or more")
+        raise UsageError("too few values to draw from: give two or more different ones")
     kinds = {quantity(each).kind for each in found}
     if len(kinds) > 1:
         raise UsageError(
-            f"{found[0]!r} and others are of different kinds ({', '.join(sorted(kinds))}): take one"
+            f"{found[0]!r} and the other values have different kinds ({', '.join(sorted(kinds))}): use one kind"
         )
     return found
 
@@ -99,7 +99,7 @@ def quantity(written: str) -> ParsedQuantity:
     found = with_unit(written)
     if found is None:
         raise UnitError(
-            f"{written!r} is no quantity: write it like '20 ms', '64 KiB', '10 Mbit/s', '0.1 %' or '8'"
+            f"{written!r} is not a quantity: write it like '20 ms', '64 KiB', '10 Mbit/s', '0.1 %' or '8'"
         )
     return found
 
@@ -153,7 +153,7 @@ def worked_out(placeholder: str, quantities: Mapping[str, float], answer: Parsed
     if not colon and placeholder.isidentifier():
         raise UsageError(unknown("name", placeholder, (*quantities, ANSWER)))
     if not colon:
-        raise UsageError(f"{{{placeholder}}} does not say its kind: write it like {{{placeholder}: time}}")
+        raise UsageError(f"{{{placeholder}}} has no kind: write it like {{{placeholder}: time}}")
     if kind not in get_args(AnswerUnit):
         raise UsageError(unknown("kind", kind, get_args(AnswerUnit)))
     expression(text).check(quantities)

@@ -52,7 +52,7 @@ class Catalogue:
         }
         self._files = {name: file for name, file in files.items() if is_slug(file.path.stem)}
         self._misnamed = {
-            name: file.problem("an experiment's file is named like random-loss.toml: rename it")
+            name: file.problem("rename the file: experiments are named like random-loss.toml")
             for name, file in files.items()
             if name not in self._files
         }
@@ -102,9 +102,9 @@ class Catalogue:
         if len(same := [each for each in known if short_name(each) == name]) == 1:
             return same[0]
         if same:
-            raise UsageError(f"{name!r} is the name of {len(same)} experiments: give {' or '.join(same)}")
+            raise UsageError(f"{name!r} matches {len(same)} experiments: write {' or '.join(same)}")
         names = known if "/" in name else tuple(dict.fromkeys(map(short_name, known)))
-        all_of_them = "`tcptutor list` names them" if len(known) > _FEW else ""
+        all_of_them = "run `tcptutor list` to see them" if len(known) > _FEW else ""
         raise UsageError(unknown("experiment", name, names, all_of_them))
 
     def build(

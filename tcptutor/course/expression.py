@@ -69,9 +69,9 @@ class Expression:
         try:
             value = float(_value(self._root, quantities))
         except KeyError as error:
-            raise UsageError(f"{self.text!r}: nothing is drawn as {error}") from None
+            raise UsageError(f"{self.text!r}: no drawn value {error}") from None
         except (ArithmeticError, ValueError, TypeError) as error:
-            raise UsageError(f"{self.text!r} cannot be worked out: {error}") from None
+            raise UsageError(f"{self.text!r} cannot be evaluated: {error}") from None
         if not math.isfinite(value):
             raise UsageError(f"{self.text!r} is not finite")
         return value
@@ -89,9 +89,9 @@ def expression(text: str) -> Expression:
 
 def _parsed(text: str) -> ast.expr:
     if len(text) > _LONGEST:
-        raise UsageError(f"an expression of {len(text)} characters, at most {_LONGEST}: make it simpler")
+        raise UsageError(f"an expression of {len(text)} characters, at most {_LONGEST}: simplify it")
     example = "'window * 8 / rtt'"
-    unreadable = UsageError(f"{text!r} is no expression: write arithmetic like {example}")
+    unreadable = UsageError(f"{text!r} is not an expression: write arithmetic like {example}")
     if not _WRITTEN.fullmatch(text) or _RUN_TOGETHER.search(text):
         raise unreadable
     try:

@@ -81,7 +81,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         low, value, high = (self._number(each, start) for each in (self.low, text, self.high))
         if not low <= value <= high:
             bounds = f"{self._written(self.low, start)} to {self._written(self.high, start)}"
-            raise UsageError(f"{self.label}: {written} is out of bounds: here it is {bounds}")
+            raise UsageError(f"{self.label}: {written} is out of bounds: choose {bounds}")
         return written
 
     def _number(self, text: str, start: Experiment) -> float:
@@ -100,7 +100,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             yield "name", str(error)
             return
         if self.name in _NO_KNOBS:
-            yield "name", f"{self.name} is the page's to set, not a knob"
+            yield "name", f"{self.name} cannot be a knob: the page sets it"
         elif bool(self.choices) == bool(self.low or self.high):
             yield "choices", "give choices, or low and high"
         elif not self.choices and not (self.low and self.high):
@@ -115,11 +115,11 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             if self.choices:
                 values = self.values(start)
                 if len(set(values)) < max(len(values), 2):
-                    yield "choices", "two of them are the same, or there is one only"
+                    yield "choices", "needs at least two different values"
             elif self._number(self.low, start) >= self._number(self.high, start):
                 yield "low", "is not below high"
             if not self.text(start):
-                yield "name", f"{self.name} has no value at first: set it for the page"
+                yield "name", f"{self.name} has no initial value: set it for the page"
             else:
                 self.read(self.text(start), start)
         except UsageError as error:

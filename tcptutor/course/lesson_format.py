@@ -110,10 +110,10 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     """
     lines = file.text(PAGE).split("\n")
     if lines[0].rstrip() != _FENCE:
-        raise file.problem(f"the first line must be {_FENCE}: the front matter begins there")
+        raise file.problem(f"the first line must be {_FENCE}, which starts the front matter")
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
-        raise file.problem(f"the second {_FENCE} line is missing: the front matter must end there")
+        raise file.problem(f"the second {_FENCE} line is missing, which ends the front matter")
     # An empty line in place of the fence keeps the parser's line numbers equal to the file's.
     front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
@@ -129,18 +129,14 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
         raise file.problem(wrong[1], wrong[0])
     asked = set(page_variants.placeholders(front + prose))
     for name in sorted(asked - set(read.own)):
-        raise file.problem(
-            unknown("list", name, read.own) if read.own else f"there is no list {name!r}", "own"
-        )
+        raise file.problem(unknown("list", name, read.own) if read.own else f"no list {name!r}", "own")
     for name in read.own:
         if name not in asked:
             raise file.problem(
-                f"{{own.{name}}} stands nowhere on the page: use it, or leave it out", f"own.{name}"
+                f"{{own.{name}}} is not used on the page: use it, or remove the list", f"own.{name}"
             )
     if read.shell is not None:
-        raise file.problem(
-            "a page with a network to work on by hand is the same for all: leave it out", "own"
-        )
+        raise file.problem("a page with a [shell] cannot have variants: remove it", "own")
     for variant in range(len(next(iter(read.own.values())))):
         text: Any = file.parse_text(page_variants.filled(front, read.own, variant), StepFile, PAGE)
         yield _text(text, page_variants.filled(prose, read.own, variant))

@@ -83,7 +83,7 @@ class OpenedCourse:
         with _kept(self._of_list):
             listed = file.read(CourseFile)
             if listed.format_version != FORMAT_VERSION:
-                reason = f"this tcptutor reads {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
+                reason = f"this tcptutor reads version {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
                 raise file.problem(reason, "format_version")
             title, ids = listed.title, listed.modules
             if wrong := listed.marks.contradiction():
@@ -119,14 +119,14 @@ class OpenedCourse:
                 file = LessonFile(path, self._root)
                 step = self._step(module, file)
                 if step.id in steps:
-                    raise file.problem(f"there is already a step {step.id!r}: rename it")
+                    raise file.problem(f"duplicate step {step.id!r}: rename one")
                 steps[step.id] = step
         return tuple(steps.values())
 
     def _step(self, module: str, file: LessonFile) -> Step:
         entry = numbered(file.path.stem)
         if entry is None:
-            raise file.problem("a step's file is named like 02-one-lossy-flow.md: rename it")
+            raise file.problem("rename the file: steps are named like 02-one-lossy-flow.md")
         first, *others = (self._variant(module, file, entry[1], text) for text in read_step(file))
         return msgspec.structs.replace(first, variants=tuple(others))
 
@@ -153,11 +153,13 @@ class OpenedCourse:
 
             activity = table.activity(named)
             if activity.id in ids:
-                reason = f"{activity.id!r} is the id of another {activity.table} on this page"
+                reason = f"{activity.id!r} is also the id of another {activity.table} on this page"
                 raise file.problem(reason, f"{key}.id")
             ids.add(activity.id)
             if activity.stage is Stage.RUN and ran:
-                raise file.problem(f"the page has [{ran}] already: it runs an experiment or sweeps one", key)
+                raise file.problem(
+                    f"the page already has [{ran}]: use one experiment, sweep or challenge per page", key
+                )
             ran = activity.table if activity.stage is Stage.RUN else ran
             wrong = table.contradiction() or activity.contradiction()
             if wrong:

@@ -60,9 +60,12 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 return key, f"{getattr(self, key):g} is out of bounds: 0 to {_MOST}"
         for key in ("retry", "hint", "late"):
             if not 0 <= getattr(self, key) <= 1:
-                return key, f"{getattr(self, key):g} is out of bounds: what is left of the marks, 0 to 1"
+                return key, f"{getattr(self, key):g} is out of bounds: a factor, 0 to 1"
         if self.deadline and moment(self.deadline) is None:
-            return "deadline", f"{self.deadline!r} is no time: write it like 2027-01-31T23:59+01:00"
+            return (
+                "deadline",
+                f"{self.deadline!r} is not a time with a zone: write it like 2027-01-31T23:59+01:00",
+            )
         if not 0 <= self.grace_hours <= _MOST:
             return "grace_hours", f"{self.grace_hours:g} is out of bounds: 0 to {_MOST}"
         return None

@@ -34,9 +34,12 @@ def contradiction(own: Own) -> tuple[str, str] | None:
     count = len(next(iter(own.values()), ()))
     for name, values in own.items():
         if not _NAME.fullmatch(name):
-            return f"own.{name}", "is no name: small letters, digits and hyphens"
+            return f"own.{name}", "is not a valid name: use lower-case letters, digits and hyphens"
         if len(values) != count:
-            return f"own.{name}", f"{len(values)} values, and {count} in the first list: the n-th go together"
+            return (
+                f"own.{name}",
+                f"{len(values)} values, but {count} in the first list: give every list the same length",
+            )
         if not 2 <= count <= MOST_VARIANTS:
             return f"own.{name}", f"{count} values: give 2 to {MOST_VARIANTS}"
         for value in values:

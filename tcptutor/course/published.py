@@ -68,7 +68,7 @@ def unresolved(source: str) -> str:
     """Return why `source`, "document" or "document: result", cannot be resolved, or an empty string."""
     document, _, result = (part.strip() for part in source.partition(":"))
     if document not in documents():
-        return f"no document {document!r} in assets/published: there are {', '.join(documents())}"
+        return f"no document {document!r} in assets/published: choose from {', '.join(documents())}"
     if result and result not in documents()[document]:
         return f"{document} has no result {result!r}"
     return ""
@@ -115,18 +115,18 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             table = _table(source)
             if table is None:
                 known = _names(document)
-                there = f"there are {', '.join(known)}" if known else unresolved(document)
-                yield "source", f"{document} has no result or table {result!r}: {there}"
+                hint = f"choose from {', '.join(known)}" if known else unresolved(document)
+                yield "source", f"{document} has no result or table {result!r}: {hint}"
                 continue
             for key, name in (("x", self.x), ("y", self.y)):
                 if _value(table, name) is None:
                     yield key, f"{source} has no key {name!r}: its keys are {', '.join(table)}"
         if self.scaled and self.x_scale == self.y_scale == 1:
-            yield "scaled", "nothing is scaled: leave it out, or give y_scale"
+            yield "scaled", "has no effect without a scale: remove it, or set x_scale or y_scale"
         if self.y_scale != 1 and not self.scaled.strip():
-            yield "scaled", "is missing: say in words why the published values are scaled"
+            yield "scaled", "is missing: explain why the published values are scaled"
         if not self.points() and all(_table(source) is not None for source in self.sources):
-            yield "y", "has no number that goes with a number of x"
+            yield "y", "has no number that matches a number of x"
 
     def _points(self, source: str) -> Iterator[tuple[float, float]]:
         table = _table(source) or {}

@@ -21,10 +21,10 @@ def problems(text: str, title: str, max_words: int) -> Iterator[str]:
         return
     heading = _HEADING.fullmatch(text.strip().split("\n", 1)[0])
     if heading and heading[1].lower() == title.strip().lower():
-        yield "its first line repeats the title, which is shown above it: leave it out"
+        yield "its first line repeats the title, which is shown above it: remove the line"
     words = len(re.findall(r"\w\S*", text))
     if words > max_words:
-        yield f"{words} words are a wall of text: at most {max_words}"
+        yield f"{words} words are too many for a page: at most {max_words}"
     yield from _code(text)
 
 

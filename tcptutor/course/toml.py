@@ -63,13 +63,11 @@ def parsed(text: str, bounds: FileBounds) -> dict[str, Any]:
         Untame: The text is not TOML, or exceeds `bounds`.
     """
     if _LONG_KEY.search(text):
-        raise Untame(f"a key of more than {_KEY_PARTS} parts: make it simpler")
+        raise Untame(f"a key has more than {_KEY_PARTS} parts: simplify it")
     try:
         table = tomli.loads(text)
     except RecursionError:
-        raise Untame(
-            f"lists or tables nested in each other, at most {DEEPEST} deep: make it simpler"
-        ) from None
+        raise Untame(f"lists or tables are nested more than {DEEPEST} deep: simplify them") from None
     except (
         ValueError,
         OverflowError,
@@ -98,7 +96,7 @@ def check_text(text: str, key: str = "") -> None:
         where = f"line {line}, " if "\n" in text else ""
         column = found.start() - text.rfind("\n", 0, found.start())
         raise Untame(
-            f"{where}character {column} is U+{ord(found[0]):04X}, which is not printable: leave it out", key
+            f"{where}character {column} is U+{ord(found[0]):04X}, which is not printable: remove it", key
         )
 
 
@@ -118,20 +116,20 @@ class _Check:
             case str():
                 check_text(value, key)
                 if "\n" in value and key.rpartition(".")[2].partition("[")[0] in _ONE_LINE:
-                    raise Untame("has several lines: write it on one", key)
+                    raise Untame("has several lines: use one line", key)
             case bool():
                 pass
             case int() | float():
                 if not abs(value) <= LARGEST:  # also rejects NaN
-                    raise Untame("is too large a number, or none", key)
+                    raise Untame("is too large, or not a number", key)
             case _:
                 raise Untame("is a date or a time: put it in quotes", key)
 
     def _several(self, value: dict[str, Any] | list[Any], key: str, depth: int) -> None:
         if depth >= DEEPEST:
-            raise Untame(f"is nested more than {DEEPEST} deep: make it simpler", key)
+            raise Untame(f"is nested more than {DEEPEST} deep: simplify it", key)
         if len(value) > self._bounds.entries:
-            raise Untame(f"has {len(value)} entries, at most {self._bounds.entries}: leave some out", key)
+            raise Untame(f"has {len(value)} entries, at most {self._bounds.entries}: remove some", key)
         if isinstance(value, dict):
             for name, each in value.items():
                 check_text(name, f"{key}.(a key)".lstrip("."))

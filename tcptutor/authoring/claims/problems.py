@@ -59,16 +59,16 @@ def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield "text", "is empty"
     elif not any(in_one_line(claim.text) in in_one_line(text) for text in texts):
         after = "" if claim.may_precede_run else " after the run"
-        yield "text", f"{claim.text!r} does not stand on the page{after}"
+        yield "text", f"{claim.text!r} is not on the page{after}"
 
 
 def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
     if not 1 <= claim.seeds <= MOST_SEEDS:
         yield "seeds", f"{claim.seeds} is out of bounds: 1 to {MOST_SEEDS}"
     if claim.relation != "about" and claim.within:
-        yield "within", f"does not belong to {claim.relation!r}: leave it out, or take relation = 'about'"
+        yield "within", f"has no effect with {claim.relation!r}: remove it, or set relation = 'about'"
     if (claim.of == ARITHMETIC) != bool(claim.formula):
-        yield "formula", "belongs to of = 'arithmetic', and to that alone"
+        yield "formula", "is required with of = 'arithmetic', and only there"
     if claim.of == CAUSE:
         yield from _of_cause(claim)
         return
@@ -89,9 +89,9 @@ def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
 def _of_cause(claim: Claim) -> Iterator[tuple[str, str]]:
     names = get_args(LimitedBy)
     if claim.value not in names:
-        yield "value", f"{claim.value!r} is no cause: take one of {', '.join(names)}"
+        yield "value", f"{claim.value!r} is not a cause: choose from {', '.join(names)}"
     if claim.relation != "about" or claim.within or claim.per:
-        yield "of", "a cause is the same or another one: leave relation, within and per out"
+        yield "of", "a cause can only be equal: remove relation, within and per"
     yield from _part_keys(claim)
 
 
@@ -108,22 +108,22 @@ def _part_keys(claim: Claim) -> Iterator[tuple[str, str]]:
             if subject not in MEASURED_SUBJECTS or (
                 subject in MEASURED and not MEASURED[subject].has_periods
             ):
-                yield key, f"{subject} is not of a part of the time: leave it out"
+                yield key, f"{subject} is not defined for a part of the time: remove it"
     if len(times) == 2 and times[0] >= times[1]:
-        yield "end", f"{claim.end} is not after {claim.start}, where it begins"
+        yield "end", f"{claim.end} is not after the start at {claim.start}"
     other = claim.per.flow if claim.per else None
     for key, flow, subject in (("flow", claim.flow, claim.of), ("per.flow", other, claim.subjects[-1])):
         if flow is not None:
             yield from ((key, reason) for reason in _of_flow(flow, subject))
     if claim.of == "share" and claim.flow is None:
-        yield "flow", "is missing: of which flow is the share?"
+        yield "flow", "is missing: set the flow of the share"
 
 
 def _of_flow(flow: int, subject: Subject) -> Iterator[str]:
     if flow < 1:
         yield f"{flow} is out of bounds: flows are counted from 1"
     if subject not in MEASURED_SUBJECTS or (subject in MEASURED and not MEASURED[subject].by_flow):
-        yield f"{subject} is not of one flow: leave it out"
+        yield f"{subject} is not defined for a single flow: remove it"
 
 
 def _of_experiment(claim: Claim, compared: ClaimRun) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ def _of_experiment(claim: Claim, compared: ClaimRun) -> Iterator[tuple[str, str]
             udp = subject.startswith("udp-")
             number = experiment.pairs * experiment.flows.udp_streams if udp else experiment.total_streams
             if flow > number:
-                yield key, f"the experiment has {number} only"
+                yield key, f"the experiment has only {number}"
     for key, text in (("start", claim.start), ("end", claim.end)):
         for experiment in compared:
             if experiment is not None and text and _after(text, experiment):

@@ -50,15 +50,15 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
         if len(self.choices) < 2:
             return "choice", "a question needs at least two choices"
         if not right:
-            return "choice", "no choice is correct: give the right one `correct = true`"
+            return "choice", "no choice is correct: set `correct = true` on the right one"
         if right > 1 and not self.several:
-            return "choice", f"{right} choices are correct, a single question has one: make it multiple"
+            return "choice", f"{right} choices are correct: set kind = 'multiple', or keep one"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         if len(self.choices) < MIN_CHOICES:
-            yield "choice", f"{len(self.choices)} choices make a coin toss: give {MIN_CHOICES} or more"
+            yield "choice", f"{len(self.choices)} choices are too few: give {MIN_CHOICES} or more"
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
@@ -67,18 +67,18 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         chosen = frozenset(chosen_indexes(given, "a choice"))
         if not chosen:
-            raise UsageError("nothing is chosen yet: choose an answer first")
+            raise UsageError("no answer is chosen yet: choose one first")
         if len(chosen) > 1 and not self.several:
-            raise UsageError("one answer only: choose the best one")
+            raise UsageError("this question has one answer: choose the best one")
         if not chosen <= set(range(len(self.choices))):
-            raise UsageError(f"there is no such choice: choose from 1 to {len(self.choices)}")
+            raise UsageError(f"no such choice: choose from 1 to {len(self.choices)}")
         right = self._right
         # Feedback on a wrong choice helps more than praise for the right ones.
-        told = sorted(chosen - right or chosen)
-        feedback = [self.choices[index].feedback for index in told]
+        shown = sorted(chosen - right or chosen)
+        feedback = [self.choices[index].feedback for index in shown]
         if right - chosen and self.several:
             missed = len(right - chosen)
-            feedback.append(f"{missed} right {'answer is' if missed == 1 else 'answers are'} not chosen yet.")
+            feedback.append(f"{missed} right {'answer is' if missed == 1 else 'answers are'} still missing.")
         return Mark(correct=chosen == right, feedback="\n\n".join(feedback))
 
 

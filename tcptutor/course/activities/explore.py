@@ -159,12 +159,14 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
         text, run = typed_text(given, self.response_of(self.experiment)), context.run
         if run is None or not run.complete:
-            raise UsageError("a challenge is judged on a run: r runs it")
+            raise UsageError("a challenge is judged on a run: press r to run it")
         if self.response_of(run.experiment) != text:
-            raise UsageError("the latest run had other settings: r runs it with these")
+            raise UsageError("the latest run had other settings: press r to run it with these")
         if run.fidelity.status != "valid":
-            why = next(iter(run.fidelity.reasons), "it says no more")
-            raise UsageError(f"this run is {run.fidelity.status} and does not count: {why}: r runs it again")
+            why = next(iter(run.fidelity.reasons), "no reason given")
+            raise UsageError(
+                f"this run is {run.fidelity.status} and does not count: {why}: press r to run it again"
+            )
         states = self.judge(run, context.start)
         left = sum(not state.reached for state in states)
         changes = len(self.changed_knobs(self.values(run.experiment)))
@@ -197,13 +199,13 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
 
     def _contradictions(self) -> Iterator[Problem]:
         if not 1 <= len(self.knobs) <= MAX_KNOBS:
-            yield "knob", f"{len(self.knobs)} of them: a challenge has 1 to {MAX_KNOBS}"
+            yield "knob", f"{len(self.knobs)} knobs: a challenge has 1 to {MAX_KNOBS}"
         if not 1 <= len(self.goals) <= MAX_TARGETS:
-            yield "goal", f"{len(self.goals)} of them: a challenge has 1 to {MAX_TARGETS}"
+            yield "goal", f"{len(self.goals)} goals: a challenge has 1 to {MAX_TARGETS}"
         names = [knob.name for knob in self.knobs]
         for place, knob in enumerate(self.knobs, 1):
             if names.index(knob.name) < place - 1:
-                yield f"knob[{place}].name", f"there is a knob {knob.name!r} already"
+                yield f"knob[{place}].name", f"duplicate knob {knob.name!r}"
             for key, reason in knob.problems(self.experiment):
                 yield f"knob[{place}].{key}", reason
         for place, goal in enumerate(self.goals, 1):
@@ -218,7 +220,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
                 yield key, "needs a sentence"
         for place, goal in enumerate(self.goals, 1):
             if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
-                yield f"goal[{place}].text", "needs a sentence that says what is to be reached"
+                yield f"goal[{place}].text", "needs a sentence that states the target"
         yield from hint_problems(self.hints)
         yield from self._of_solution()
 
@@ -226,7 +228,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
         knobs, solved = {knob.name: knob for knob in self.knobs}, dict(self.start)
         for name, value in self.solution.items():
             if name not in knobs:
-                yield f"solution.{name}", f"is no knob here: the knobs are {', '.join(knobs)}"
+                yield f"solution.{name}", f"is not a knob here: the knobs are {', '.join(knobs)}"
                 return
             try:
                 solved[name] = knobs[name].read(value, self.experiment)
@@ -235,7 +237,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
                 return
         changes = len(self.changed_knobs(solved))
         if changes != self.par or not changes:
-            yield "par", f"is {self.par}, and the solution changes {count_of(changes, 'knob')}"
+            yield "par", f"is {self.par}, but the solution changes {count_of(changes, 'knob')}"
         try:
             self.experiment_with(solved)
         except UsageError as error:

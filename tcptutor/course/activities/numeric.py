@@ -73,7 +73,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         if not self.draw:
             return self
         if draw.keys() != self.draw.keys():
-            raise UsageError("the question draws other numbers now: answer it again")
+            raise UsageError("the question uses other numbers now: answer it again")
         quantities = draws.in_base_units(draw)
         answer = ParsedQuantity(expression(self.answer).value(quantities), self.unit)
 
@@ -127,7 +127,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     def _wrong_draw(self) -> Problem | None:
         for name in draws.unfit_names(self.draw):
-            return f"draw.{name}", "is no name for an expression: take a short word in small letters"
+            return f"draw.{name}", "is not a valid name: use a short lower-case word"
         for name, values in self.draw.items():
             try:
                 draws.values(values)
@@ -156,7 +156,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             return
         yield from super().problems(experiment)
         if not readability.is_sentence(self.feedback):
-            yield "feedback", "a wrong value needs a sentence that says why"
+            yield "feedback", "needs a sentence for a wrong value that says why"
         if self.tolerance > MAX_TOLERANCE:
             yield "tolerance", f"{self.tolerance:g} is more than {MAX_TOLERANCE:g}"
         right = units.parse(self.answer, self.unit)
@@ -164,12 +164,15 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             if not readability.is_sentence(each.feedback):
                 yield f"slip[{number}].feedback", "needs a sentence that says what went wrong"
             if is_close(units.parse(each.value, self.unit), right, relative=self.tolerance):
-                yield f"slip[{number}].value", "is within the tolerance of the answer: nobody is told it"
+                yield (
+                    f"slip[{number}].value",
+                    "is within the tolerance of the answer, so its feedback is never shown",
+                )
 
     def _problems_of_draws(self) -> Iterator[Problem]:
         """Yield the distinct problems found in the sampled draws."""
         if self.unit != "count" and self.tolerance < MIN_TOLERANCE_DRAWN:
-            yield "tolerance", f"{self.tolerance:g} asks for more digits than a drawn answer is written with"
+            yield "tolerance", f"{self.tolerance:g} needs more digits than a drawn answer has"
         texts = (
             self.ask,
             *self.hints,
@@ -182,9 +185,9 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         )
         for name in self.draw:
             if name not in used:
-                yield f"draw.{name}", "is drawn and never used: name it in `ask` and `answer`"
+                yield f"draw.{name}", "is drawn but never used: use it in `ask` and `answer`"
             elif name not in draws.placeholders(self.ask):
-                yield "ask", f"does not tell {{{name}}}, which is drawn"
+                yield "ask", f"does not contain {{{name}}}, which is drawn"
         said: set[Problem] = set()
         printed = {
             (level, each)
@@ -204,35 +207,35 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         for level, placeholder in sorted(printed):
             yield (
                 f"hints[{level}]",
-                f"prints the answer, {{{placeholder}}}: leave the last step to the student",
+                f"contains the answer, {{{placeholder}}}: leave the last step to the student",
             )
 
     def _problems_of_draw(self, draw: Draw, with_texts: bool) -> Iterator[Problem]:
         quantities = draws.in_base_units(draw)
-        told = ", ".join(f"{name} = {written}" for name, written in draw.items())
+        values = ", ".join(f"{name} = {written}" for name, written in draw.items())
         try:
             right = expression(self.answer).value(quantities)
         except UsageError as error:
-            yield "answer", f"{error} with {told}"
+            yield "answer", f"{error} with {values}"
             return
         if right <= 0:
-            yield "answer", f"is {right:g} with {told}: an answer is above 0"
+            yield "answer", f"is {right:g} with {values}: an answer must be above 0"
             return
         if self.unit == "count" and right != round(right):
-            yield "answer", f"is {right:g} with {told}: a count is whole, take ceil() or floor()"
+            yield "answer", f"is {right:g} with {values}: a count is an integer, use ceil() or floor()"
         for number, each in enumerate(self.slips, start=1):
             try:
                 value = expression(each.value).value(quantities)
             except UsageError as error:
-                yield f"slip[{number}].value", f"{error} with {told}"
+                yield f"slip[{number}].value", f"{error} with {values}"
             else:
                 if is_close(value, right, relative=self.tolerance):
-                    yield f"slip[{number}].value", f"is within the tolerance of the answer with {told}"
+                    yield f"slip[{number}].value", f"is within the tolerance of the answer with {values}"
         if with_texts:
             try:
                 self.with_numbers(draw)
             except UsageError as error:
-                yield "draw", f"{error} with {told}"
+                yield "draw", f"{error} with {values}"
 
     def _is_answer(self, placeholder: str, draw: Draw) -> bool:
         quantities: Mapping[str, float] = draws.in_base_units(draw)

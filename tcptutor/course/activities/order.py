@@ -47,7 +47,7 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         if len(self.events) < MIN_EVENTS:
-            yield "event", f"{len(self.events)} events make a coin toss: give {MIN_EVENTS} or more"
+            yield "event", f"{len(self.events)} events are too few: give {MIN_EVENTS} or more"
         yield from entry_problems("event", tuple((event.text, event.feedback) for event in self.events))
 
     @property
@@ -66,12 +66,12 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
             at = bisect_left(ends, event)
             before[event] = ends[at - 1] if at else None
             ends[at : at + 1] = [event]
-        kept: set[int] = set()
+        in_order: set[int] = set()
         last = ends[-1] if ends else None
         while last is not None:
-            kept.add(last)
+            in_order.add(last)
             last = before[last]
-        return frozenset(given) - kept
+        return frozenset(given) - in_order
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
         return Reference(right=tuple(range(len(self.events))), empty=())
@@ -84,7 +84,7 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
         feedback = [
             f"“{event.text}”: {event.feedback}" for index, event in enumerate(self.events) if index in wrong
         ]
-        return Mark(correct=not wrong, feedback="\n\n".join(feedback) or "That is the order.")
+        return Mark(correct=not wrong, feedback="\n\n".join(feedback) or "That is the right order.")
 
 
 TABLES = (Order,)

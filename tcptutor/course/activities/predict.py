@@ -77,7 +77,7 @@ class Predict(Activity, frozen=True, kw_only=True):
 
     def contradiction(self) -> Problem | None:
         if self.shapes and (self.unit != "rate" or self.plain):
-            return "shape", "is chosen, not typed: leave out `unit` and `plain`"
+            return "shape", "is chosen, not typed: remove `unit` and `plain`"
         if not 0 < self.tolerance <= 0.25:
             return "tolerance", f"{self.tolerance:g} is out of bounds: a relative difference, above 0 to 0.25"
         try:
@@ -85,17 +85,17 @@ class Predict(Activity, frozen=True, kw_only=True):
         except UnitError as error:
             return "plain", str(error)
         if self.of and self.measure != "throughput":
-            return "measure", "is said by the sweep: leave it out"
+            return "measure", "is set by the sweep: remove it"
         if bool(self.at) != (self.of == "at"):
             return "at", 'belongs to of = "at": the value of the sweep\'s axis that is asked about'
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         if experiment is None:
-            yield "", "there is no experiment on this page, so it is never used"
+            yield "", "has no effect without an experiment on this page"
         elif not self.of and (kind := MEASURES[self.measure].kind) != self.unit:
-            reason = f"a prediction in {self.unit} cannot be of {self.measure}, which is a {kind}"
-            yield "unit", f"{reason}: say with `measure` what of the run it is"
+            reason = f"a prediction in {self.unit} does not fit {self.measure}, which is a {kind}"
+            yield "unit", f"{reason}: set `measure` to the predicted quantity"
         yield from hint_problems(self.hints)
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
@@ -139,7 +139,7 @@ class Predict(Activity, frozen=True, kw_only=True):
             return ""
         value = self.value(text)
         if self.unit in ("rate", "time") and not value:
-            return f"{text} is nothing at all: predict more than 0"
+            return f"{text} is zero: predict more than 0"
         flows = experiment.total_streams if experiment else 0
         if measure is None or (limits := MEASURES[measure].limits(flows)) is None:
             return ""
@@ -167,15 +167,17 @@ class Predict(Activity, frozen=True, kw_only=True):
         return self._beyond_path(value, experiment) if self.unit == "rate" and experiment else ""
 
     def _beyond_path(self, value: float, experiment: Experiment) -> str:
-        told = units.rate(value)
+        written = units.rate(value)
         link, round_trip = (
             experiment.path.rate,
             min(map(experiment.delay, range(experiment.total_streams)), default=0),
         )
         if link and value >= _MOST_OF_LINK * link:
-            return f"{told} is {float(f'{value / link:.3g}'):.0f} times the link's rate: is that the unit you meant?"
+            return f"{written} is {float(f'{value / link:.3g}'):.0f} times the link's rate: is that the unit you meant?"
         if round_trip and value < _BITS * experiment.segment / round_trip / _ROUND_TRIPS:
-            return f"{told} is less than a segment in {_ROUND_TRIPS} round trips: is that the unit you meant?"
+            return (
+                f"{written} is less than a segment in {_ROUND_TRIPS} round trips: is that the unit you meant?"
+            )
         return ""
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
@@ -184,8 +186,8 @@ class Predict(Activity, frozen=True, kw_only=True):
             return Mark(correct=None)
         value = self.value(text)
         if self.of:
-            told = context.curve.feedback_on(value, self.at, self.tolerance) if context.curve else ""
-            return Mark(correct=None, value=value, feedback=told)
+            feedback = context.curve.feedback_on(value, self.at, self.tolerance) if context.curve else ""
+            return Mark(correct=None, value=value, feedback=feedback)
         if context.run is None:
             return Mark(correct=None, value=value)
         if self.measure != "throughput":
@@ -196,12 +198,12 @@ class Predict(Activity, frozen=True, kw_only=True):
         return Mark(correct=None, value=value, feedback=answer.text, measured=answer.measured_bps or None)
 
     def _mark_measure(self, value: float, run: Run) -> Mark:
-        had = measured(self.measure, run)
-        if had is None:
+        actual = measured(self.measure, run)
+        if actual is None:
             return Mark(correct=None, value=value)
         by_models = expected(self.measure, run.experiment)
-        told = answer_near(self.measure, value, had, by_models, self.tolerance, "the run")
-        return Mark(correct=None, value=value, feedback=told, measured=had or None)
+        feedback = answer_near(self.measure, value, actual, by_models, self.tolerance, "the run")
+        return Mark(correct=None, value=value, feedback=feedback, measured=actual or None)
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).first is not None

@@ -153,7 +153,7 @@ def _measured_rtts(flow: FlowSamples, span: Span) -> list[float]:
 def _first(instants: Iterator[float], otherwise: str) -> float:
     instant = next(instants, None)
     if instant is None:
-        raise UsageError(f"{otherwise} in this run, so there is nothing to read off: run it again")
+        raise UsageError(f"{otherwise} in this run, so it has no value to read off: run it again")
     return instant
 
 
@@ -248,11 +248,11 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:
-            return "about_run", "is always true here: the value is read off the run"
+            return "about_run", "must be true: the value is read off the run"
         if self.flow < ALL_FLOWS:
             return "flow", f"{self.flow} is out of bounds: flows are counted from 1"
         if self.flow == ALL_FLOWS and not self._asked.adds_up:
-            return "flow", f"{self.quantity} is of one flow: count them from 1"
+            return "flow", f"{self.quantity} is defined for a single flow: count flows from 1"
         try:
             self._tolerance()
         except UnitError as error:
@@ -263,15 +263,15 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         over = self._asked.over
         for key, text in self._times:
             if text and over not in (("instant",) if key == "at" else ("part", "span")):
-                return key, f"does not belong to {self.quantity}"
+                return key, f"has no effect on {self.quantity}"
             try:
                 units.parse(text or "0", "time")
             except UnitError as error:
                 return key, str(error)
         if over == "instant" and not self.at:
-            return "at", f"is missing: {self.quantity} says at which instant, such as '5 s'"
+            return "at", f"is missing: {self.quantity} needs an instant, such as '5 s'"
         if self.start and self.end and units.parse(self.start, "time") >= units.parse(self.end, "time"):
-            return "to", f"{self.end} is not after {self.start}, where it begins"
+            return "to", f"{self.end} is not after the start at {self.start}"
         return None
 
     @property
@@ -281,11 +281,11 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         if not readability.is_sentence(self.feedback):
-            yield "feedback", "a wrong value needs a sentence that says where to look"
+            yield "feedback", "needs a sentence for a wrong value that says where to look"
         if experiment is None:
             return
         if self.flow > experiment.total_streams:
-            yield "flow", f"the experiment of this page has {experiment.total_streams} only"
+            yield "flow", f"the experiment of this page has only {experiment.total_streams}"
         for key, text in self._times:
             if text and units.parse(text, "time") > experiment.seconds:
                 yield key, f"{text} is after the run's end at {units.seconds(experiment.seconds)}"
@@ -296,7 +296,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             and not self.start
             and units.parse(self.end, "time") <= warmup
         ):
-            yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: say from when on"
+            yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: set `from`"
 
     def measured(self, run: Run) -> float:
         """Return the right value in s, bit/s, bytes, segments or as a count.
@@ -327,7 +327,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             self.plain_unit,
         )
         if context.run is None:
-            raise UsageError("it is read off your own run, and there is no whole one: r runs it")
+            raise UsageError("this question needs a complete run: press r to run it")
         right = self.measured(context.run)
         relative, absolute = self._tolerance()
         if is_close(value, right, relative, absolute):

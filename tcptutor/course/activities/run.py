@@ -43,7 +43,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
         yield from super().problems(experiment)
         names = [model.value for model in ThroughputModel]
         if self.formula and self.formula not in names:
-            yield "formula", f"no model {self.formula!r}: take one of {', '.join(names)}"
+            yield "formula", f"no model {self.formula!r}: choose from {', '.join(names)}"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.run else None, empty=())

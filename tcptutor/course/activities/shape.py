@@ -70,10 +70,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
 
     def contradiction(self) -> Problem | None:
         if not MIN_SHAPES <= len(self.shapes) <= MAX_SHAPES:
-            return "shape", f"there are {len(self.shapes)}: give {MIN_SHAPES} or {MAX_SHAPES}"
+            return "shape", f"{len(self.shapes)} shapes: give {MIN_SHAPES} or {MAX_SHAPES}"
         right = sum(shape.correct for shape in self.shapes)
         if right != 1:
-            return "shape", f"{right} are correct: give the right one, and no other, `correct = true`"
+            return "shape", f"{right} shapes are correct: set `correct = true` on exactly one"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002  # or a sweep's
@@ -86,13 +86,13 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
             rows, columns = len(shape.rows), max(map(len, shape.rows), default=0)
             if not rows or rows > MAX_ROWS or columns > MAX_COLUMNS:
                 reason = (
-                    f"{rows} rows of {columns} columns: at most {MAX_ROWS} of {MAX_COLUMNS}, and one at least"
+                    f"{rows} rows of {columns} columns: use 1 to {MAX_ROWS} rows of at most {MAX_COLUMNS}"
                 )
                 yield f"shape[{number}].draw", reason
             if any(not character.isprintable() for row in shape.rows for character in row):
                 yield (
                     f"shape[{number}].draw",
-                    "has a character that is not printed, such as a tab: use blanks",
+                    "has an unprintable character, such as a tab: use spaces",
                 )
             for key, text in (("text", shape.text), ("feedback", shape.feedback)):
                 if not readability.is_sentence(text):
@@ -119,9 +119,9 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         if shape is None or not context.measured:
             return Mark(correct=None)
         if shape.correct:
-            return Mark(correct=None, feedback=f"That is its shape. {shape.feedback}")
-        told = f"It is {self.right + 1}: {self.shapes[self.right].text}"
-        return Mark(correct=None, feedback=f"{shape.feedback} {told}")
+            return Mark(correct=None, feedback=f"That is the shape. {shape.feedback}")
+        answer = f"It is {self.right + 1}: {self.shapes[self.right].text}"
+        return Mark(correct=None, feedback=f"{shape.feedback} {answer}")
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).first is not None

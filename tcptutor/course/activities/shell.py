@@ -134,20 +134,20 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         if self.broken and self.broken not in TELLTALES:
             yield "broken", unknown("trap", self.broken, TELLTALES)
         if not self.hosts:
-            yield "hosts", "is empty: leave it out for all"
+            yield "hosts", "is empty: remove it to offer every host"
         for place, command in enumerate(self.commands, 1):
             key = _key("command", place, self.commands)
             if command.host not in self.hosts:
                 yield f"{key}.host", unknown("host offered here", command.host, self.hosts)
             if not command.run.strip() or len(command.run.splitlines()) > 1:
-                yield f"{key}.run", "is one line that can be typed"
+                yield f"{key}.run", "must be a single command line"
         if not 1 <= len(self.goals) <= MAX_GOALS:
-            yield "goal", f"{len(self.goals)} of them: a page has 1 to {MAX_GOALS}"
+            yield "goal", f"{len(self.goals)} goals: a page has 1 to {MAX_GOALS}"
         ids = [goal.id for goal in self.goals]
         for place, goal in enumerate(self.goals, 1):
             key = _key("goal", place, self.goals)
             if not goal.id.strip() or ids.index(goal.id) < place - 1:
-                yield f"{key}.id", f"{goal.id!r} is empty, or that of another goal"
+                yield f"{key}.id", f"{goal.id!r} is empty, or the id of another goal"
             read = read_goal(goal, there)
             if not isinstance(read, AskedGoal):
                 yield f"{key}.{read[0]}", read[1]
@@ -160,7 +160,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
             if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
                 yield (
                     f"{_key('goal', place, self.goals)}.text",
-                    "needs a sentence that says what is to be reached",
+                    "needs a sentence that states the goal",
                 )
         yield from self._never_together()
         yield from self._too_easy_or_never()
@@ -179,7 +179,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                 and not asked.unmet(LabView(first, first))
                 and (place == 1 or not self.in_order)
             ):
-                yield key, "holds before anything is done here: ask for what has to be reached"
+                yield key, "already holds at the start: require a change"
             for each in asked.conditions:
                 measured = each.term.about_run and each.term.kind in (
                     "rate",
@@ -190,7 +190,10 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                 )
                 if measured and each.requirement.high <= _NARROW * each.requirement.low:
                     name = f"{key}.{each.term.name}"
-                    yield name, f"{each.requirement.text} is hardly ever measured: give a bound, or a range"
+                    yield (
+                        name,
+                        f"{each.requirement.text} is almost never measured exactly: give a bound, or a range",
+                    )
 
     def _never_together(self) -> Iterator[Problem]:
         """Yield the pairs of goals that exclude each other, so that the page can never be done."""
@@ -200,7 +203,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
             for each in other.conditions:
                 before = one.condition_on(each.term.name)
                 if before and before.requirement.excludes(each.requirement):
-                    reason = f"{each.term.name} cannot be that and what {one.goal.id!r} asks: say once = true there"
+                    reason = f"{each.term.name} contradicts the goal {one.goal.id!r}: set once = true there"
                     yield f"{_key('goal', place, self.goals)}.when", reason
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
@@ -208,11 +211,11 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         if isinstance(given, str):
-            raise UsageError("a goal is not typed: it is ticked by what you do on the lab's hosts")
+            raise UsageError("a goal cannot be typed: work on the lab's hosts to tick it")
         if not given or not set(given) <= set(range(len(self.goals))):
             raise UsageError("no goal is reached yet: open a terminal and work on the network")
         left = len(self.goals) - len(set(given))
-        return Mark(correct=not left, feedback=f"{left} still to be reached." if left else "")
+        return Mark(correct=not left, feedback=f"{left} still to go." if left else "")
 
     def is_done(self, page: PageRecord) -> bool:
         return page.activity(self.id).right is not None
@@ -263,11 +266,11 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
 
     def contradiction(self) -> Problem | None:
         if self.set and not self.name:
-            return "set", "is of an experiment: name one"
+            return "set", "needs an experiment: set name"
         if self.pairs != self._pairs:
             return "pairs", f"{self.pairs} is out of bounds: 1 to {_MOST_PAIRS}"
         if self.name and self.pairs != 1:
-            return "pairs", "is the experiment's: leave it out, or set it"
+            return "pairs", "is fixed by the experiment: remove it"
         return None
 
 

@@ -148,19 +148,19 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
 
     def _contradictions(self) -> Iterator[Problem]:
         if not 2 <= len(self.values) <= MAX_VALUES:
-            yield "values", f"{len(self.values)} of them: a curve has 2 to {MAX_VALUES}"
+            yield "values", f"{len(self.values)} values: a curve has 2 to {MAX_VALUES}"
         for key, along in self.along.items():
             if len(along) != len(self.values):
-                reason = f"{len(along)} values for the {len(self.values)} of the axis: n-th goes with n-th"
+                reason = f"{len(along)} values for the {len(self.values)} values of the axis: give as many"
                 yield f"with.{key}", reason
         if any(one == other for one, other in combinations(self.experiments, 2)):
-            yield "values", "two of them make the same experiment: leave one out"
+            yield "values", "two values give the same experiment: remove one"
         if math.inf in self.xs:
-            yield "values", "none has no place on the axis: leave it out"
+            yield "values", "none has no position on the axis: remove it"
         if self.spacing != "names" and any(after <= before for before, after in pairwise(self.xs)):
             yield "values", "must rise from the first to the last"
         if self.spacing == "log" and self.xs[0] <= 0:
-            yield "spacing", "a logarithmic axis has no 0: say linear, or leave the 0 out"
+            yield "spacing", "a logarithmic axis has no 0: use linear, or remove the 0"
         if not 1 <= self.seeds <= MAX_SEEDS or self.seeds * len(self.values) > MAX_RUNS:
             runs = f"{self.seeds} at each of {len(self.values)} values"
             yield "seeds", f"{runs}: 1 to {MAX_SEEDS}, {MAX_RUNS} runs in all"
@@ -174,7 +174,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         yield from super().problems(experiment)
         names = [model.value for model in ThroughputModel]
         if self.formula and self.formula not in names:
-            yield "formula", f"no model {self.formula!r}: take one of {', '.join(names)}"
+            yield "formula", f"no model {self.formula!r}: choose from {', '.join(names)}"
         if self.published is not None:
             yield from ((f"published.{key}", reason) for key, reason in self.published.problems())
 
@@ -184,16 +184,16 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
         match predict.of:
             case "knee":
                 if self.spacing == "names":
-                    yield "of", f"{self.axis} has no order, so no knee: say at"
+                    yield "of", f"{self.axis} has no order, so no knee: use at"
                 elif predict.unit != self.kind:
-                    yield "unit", f"the knee is a value of {self.axis}: say {self.kind}"
+                    yield "unit", f"the knee is a value of {self.axis}: use {self.kind}"
             case "at":
                 if predict.at not in self.values:
                     yield "at", f"{predict.at!r} is not one of the sweep's values: {', '.join(self.values)}"
                 if predict.unit != measure.kind:
-                    yield "unit", f"{measure.label} is a {measure.kind}: say so"
+                    yield "unit", f"{measure.label} is a {measure.kind}: use that unit"
             case _:
-                yield "of", "on the page of a sweep say knee, or at with one of its values"
+                yield "of", "on a sweep page use knee, or at with a value of the axis"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.curve else None, empty=())

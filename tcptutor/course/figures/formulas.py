@@ -79,7 +79,7 @@ def padhye(experiment: Experiment) -> float:
     for prediction in expect(experiment).predictions:
         if prediction.model == ThroughputModel.PADHYE:
             return prediction.throughput_bps
-    raise UsageError("Padhye's formula needs a loss")
+    raise UsageError("Padhye's formula needs a loss rate")
 
 
 KNOWN: dict[Subject, KnownValue] = {

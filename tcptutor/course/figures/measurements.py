@@ -56,7 +56,7 @@ def _cwnd(part: RunPart) -> float:
 
 
 def _known(figure: Figure | None) -> Figure:
-    return _none("the run does not tell it") if figure is None else figure
+    return _none("the run has no such measurement") if figure is None else figure
 
 
 def _grown(part: RunPart, column: str) -> float:
@@ -79,7 +79,7 @@ def largest_flight(part: RunPart) -> float:
     """Return the most payload in flight of any flow, bytes."""
     flights = (zip(each.column("unacked"), each.column("mss"), strict=True) for each in part.intervals)
     most = max(float(segments * mss) for flight in flights for segments, mss in flight)
-    return most or _none("the run does not tell what was in flight")
+    return most or _none("the run has no data in flight")
 
 
 def _share_of_busy(part: RunPart, column: str) -> float:
@@ -97,7 +97,7 @@ def cov(part: RunPart) -> float:
         for each in figures(part.measured)
         if each.cov is not None and part.flow in (None, each.flow + 1)
     ]
-    return fmean(found or _none("too few whole seconds for a variation"))
+    return fmean(found or _none("the run is too short for a coefficient of variation"))
 
 
 def cov_between(part: RunPart) -> float:
@@ -105,19 +105,19 @@ def cov_between(part: RunPart) -> float:
     from tcptutor.analysis.observed.figures import cov_between as between_flows  # noqa: PLC0415
 
     found = between_flows(part.measured)
-    return _none("one flow alone does not vary") if found is None else found
+    return _none("a single flow has no variation between flows") if found is None else found
 
 
 def share(part: RunPart) -> float:
     """Return the flow's share of the total throughput."""
     total = sum(flow.throughput_bps for flow in part.measured.flows)
-    return part.flows[0].throughput_bps / total if total else _none("nothing arrived")
+    return part.flows[0].throughput_bps / total if total else _none("no payload arrived")
 
 
 def first_loss(part: RunPart) -> float:
     """Return the time of the first loss event of any flow, s since the traffic began."""
     times: list[float] = [trace.column("t")[at] for trace in part.traces for at in trace.cuts.losses[:1]]
-    return min(times or _none("nothing was lost in this run"))
+    return min(times or _none("no loss event in this run"))
 
 
 def slow_start_end(part: RunPart) -> float:
@@ -134,7 +134,7 @@ def slow_start_end(part: RunPart) -> float:
 def completion(part: RunPart) -> float:
     """Return the completion time of the slowest flow with a fixed amount to send, s."""
     times = [flow.completion_s for flow in part.flows if flow.completion_s is not None]
-    return max(times or _none("no flow had a fixed amount to send, or none was done"))
+    return max(times or _none("no flow with a fixed amount to send has finished"))
 
 
 def udp_rate(part: RunPart) -> float:
@@ -144,7 +144,7 @@ def udp_rate(part: RunPart) -> float:
     pairs = [(first, last) for first, last in part.udp_samples() if last.t > first.t]
     return sum(
         8 * (last.received - first.received) / (last.t - first.t)
-        for first, last in pairs or _none("no UDP flow was measured then")
+        for first, last in pairs or _none("no UDP flow was measured in this period")
     )
 
 
@@ -160,8 +160,8 @@ def udp_loss(part: RunPart) -> float:
     return lost / sent if sent else _none("no datagram was sent")
 
 
-def _told(values: Iterable[float | None], what: str) -> list[float]:
-    return [value for value in values if value is not None] or _none(f"nothing tells of {what}")
+def _require_known(values: Iterable[float | None], what: str) -> list[float]:
+    return [value for value in values if value is not None] or _none(f"the run has no {what}")
 
 
 def _none(why: str) -> NoReturn:
@@ -201,11 +201,13 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "udp-rate": MeasuredFigure("rate", udp_rate),
     "udp-loss": MeasuredFigure("ratio", udp_loss),
     "udp-jitter": MeasuredFigure(
-        "time", lambda part: fmean(_told((flow.jitter_s for flow in part.udp), "jitter")), has_periods=False
+        "time",
+        lambda part: fmean(_require_known((flow.jitter_s for flow in part.udp), "jitter")),
+        has_periods=False,
     ),
     "udp-out-of-order": MeasuredFigure(
         "number",
-        lambda part: sum(_told((flow.out_of_order for flow in part.udp), "order")),
+        lambda part: sum(_require_known((flow.out_of_order for flow in part.udp), "packet order")),
         has_periods=False,
     ),
 }
@@ -223,4 +225,4 @@ def cause(part: RunPart) -> str:
     for flow in mine:
         for second in flow.seconds:
             took[second.limited_by] += max(0.0, min(second.end, part.end) - max(second.start, part.start))  # type: ignore[assignment]
-    return took.most_common(1)[0][0] if took else _none("no flow was measured then")
+    return took.most_common(1)[0][0] if took else _none("no flow was measured in this period")

@@ -120,9 +120,9 @@ class RunPart:
 
         goodput = Direction(self.run).goodput(self.start, self.end)
         if not goodput:
-            raise UsageError("the link is not shaped: no share of it is used")
+            raise UsageError("the link is not shaped, so its utilization is undefined")
         return self.throughput / goodput
 
     def _nothing(self, what: str = "flow") -> NoReturn:
-        when = "then" if self.is_period else "in this run"
+        when = "in this period" if self.is_period else "in this run"
         raise UsageError(f"no {what} {self.flow or ''}".rstrip() + f" was measured {when}")

@@ -113,11 +113,11 @@ def read_goal(goal: Goal, hosts: tuple[str, ...]) -> AskedGoal | Problem:
         except UsageError as error:
             return f"when.{name}", str(error)
     if not conditions:
-        return "when", "is empty: say what should be true"
+        return "when", "is empty: add a condition"
     if goal.on:
         names = interface_names((len(hosts) - 2) // 2)
         if goal.on not in names:
             return "on", unknown("interface", goal.on, names)
         if not any(each.term.name.partition(".")[2] in PLACED for each in conditions):
-            return "on", f"nothing here is asked of the path ({', '.join(PLACED)}): leave it out"
+            return "on", f"has no effect without a condition on the path ({', '.join(PLACED)}): remove it"
     return AskedGoal(goal, tuple(conditions))

@@ -72,14 +72,14 @@ def placed_term(name: str, hosts: tuple[str, ...]) -> GoalQuantity | None:
     ends = tuple(host for host in hosts if host.startswith("h"))
     if place.of_host is not None:
         if where is None:
-            raise UsageError(f"say whose: {name}.h1")
+            raise UsageError(f"name the host: {name}.h1")
         if where not in ends:
             raise UsageError(unknown("host", where, ends))
         return _of_host(name, place, where)
     names = interface_names(len(ends) // 2)
     if where is None:
         if found["what"] == "address":
-            raise UsageError(f"say whose: {name}.h1")
+            raise UsageError(f"name the host: {name}.h1")
         return _of_interfaces(name, place, tuple(f"{host}-eth0" for host in ends))
     if where not in (*ends, *names):
         raise UsageError(unknown("host or interface", where, (*ends, *names)))

@@ -66,7 +66,7 @@ def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Want
     """
     if isinstance(value, list):
         if kind not in ("algorithm", "name") or not value:
-            raise UsageError("one value, not a list: only names may be several")
+            raise UsageError("must be one value, not a list: only names may be a list")
         words = tuple(word for each in value for word in read_wanted(each, kind, choices).words)
         return Wanted(" or ".join(words), kind, words=words)
     text = ("on" if value else "off") if isinstance(value, bool) else str(value).strip()
@@ -85,7 +85,9 @@ def _word(text: str, kind: str, choices: tuple[str, ...]) -> str:
         try:
             return " ".join(str(IPv4Address(each)) for each in text.split())
         except ValueError:
-            raise UsageError(f"{text!r} is not an address: write 10.0.0.2, and several with spaces") from None
+            raise UsageError(
+                f"{text!r} is not an address: write 10.0.0.2, and separate several with spaces"
+            ) from None
     known, what = (ALGORITHMS, "congestion control") if kind == "algorithm" else (choices, "such value")
     if text not in known:
         raise UsageError(unknown(what, text, known))
@@ -103,7 +105,7 @@ def _bounds(text: str, kind: str) -> Wanted:
     if len(both := _BETWEEN.split(text, maxsplit=1)) == 2:
         low, high = (_number(each.strip(), kind) for each in both)
         if low >= high:
-            raise UsageError(f"{text!r} has nothing in it: the lower bound comes first")
+            raise UsageError(f"{text!r} is an empty range: write the lower bound first")
         return Wanted(text, kind, low, high)
     exact = _number(text, kind)
     slack = 0.0 if kind == "count" else max(abs(exact) * _RELATIVE, _LEAST.get(kind, 0.0))

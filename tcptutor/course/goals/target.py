@@ -52,7 +52,7 @@ class AskedTarget(NamedTuple):
     def state(self, run: LabView, start: LabView | None) -> TargetState:
         """Judge the target on a run, and on the run with the initial settings."""
         if self.target.per and start is None:
-            return TargetState(self.target.text, found="run it as it was at first, to compare with")
+            return TargetState(self.target.text, found="needs a run with nothing changed to compare with")
         told, reached = [], True
         for each in self.conditions:
             value = each.term.value(run)
@@ -71,12 +71,12 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
             known = term(name, hosts)
             kind = "number" if target.per else known.kind
             if target.per and known.kind not in NUMBERS:
-                return f"when.{name}", "is no number: nothing is relative to it"
+                return f"when.{name}", "is not a number, so it cannot be a ratio"
             conditions.append(Condition(known, read_wanted(value, kind, known.choices)))
         except UsageError as error:
             return f"when.{name}", str(error)
     if not any(each.term.about_run for each in conditions):
-        return "when", "asks nothing of the run: say what it should reach, such as run.throughput"
+        return "when", "has no condition on the run: add one, such as run.throughput"
     return AskedTarget(target, tuple(conditions))
 
 

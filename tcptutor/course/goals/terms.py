@@ -139,11 +139,11 @@ def term(name: str, hosts: tuple[str, ...]) -> GoalQuantity:
         if found["host"] and found["host"] not in hosts:
             raise UsageError(unknown("host", found["host"], hosts))
         if found["name"] == ALGORITHM and not found["host"]:
-            raise UsageError("say hosts.algorithm: it is the senders' that counts")
+            raise UsageError("use hosts.algorithm: only the senders' algorithm matters")
         return _of_sysctl(name, found["name"], found["host"] or "")
     if (placed := placed_term(name, hosts)) is not None:
         return placed
     if name not in TERMS:
-        more = f"sysctl.tcp_… or sysctl.h1.tcp_…, and {', '.join(PLACES)} of a place, such as mtu.h1"
-        raise UsageError(unknown("quantity", name, TERMS, f"there are {', '.join(TERMS)}, {more}"))
+        more = f"sysctl.tcp_… or sysctl.h1.tcp_…, and {', '.join(PLACES)} with a host or interface, such as mtu.h1"
+        raise UsageError(unknown("quantity", name, TERMS, f"choose from {', '.join(TERMS)}, {more}"))
     return TERMS[name]

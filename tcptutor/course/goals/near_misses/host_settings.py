@@ -9,7 +9,7 @@ from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, and_list
 
 _TWINS = {"tcp_rmem": "tcp_wmem", "tcp_wmem": "tcp_rmem"}
-_USE = {"tcp_rmem": "what a receiver advertises", "tcp_wmem": "what a sender keeps until it is acknowledged"}
+_USE = {"tcp_rmem": "which limits the receive window", "tcp_wmem": "which limits unacknowledged data"}
 
 
 def _unmet(attempt: Attempt) -> Iterator[tuple[Condition, tuple[str, ...]]]:
@@ -39,13 +39,11 @@ def another_host(attempt: Attempt) -> str:
         if right and left:
             if each.term.sysctl == ALGORITHM:
                 what = "forwards packets and has no connections" if right[0].startswith("s") else "receives"
-                return (
-                    f"{right[0]} {what}: the algorithm of a flow is its sender's; set it on {and_list(left)}"
-                )
-            return f"it is set on {and_list(right)}, and each host has its own: set it on {and_list(left)}"
+                return f"{right[0]} {what}: the sender chooses a flow's algorithm; set it on {and_list(left)}"
+            return f"it is set on {and_list(right)}, but every host has its own value: set it on {and_list(left)}"
         partly = [host for host in hosts if host not in left]
         if partly and left and len(hosts) > 1:
-            return f"it is set on {and_list(partly)} and not yet on {and_list(left)}: each host has its own"
+            return f"it is set on {and_list(partly)} but not yet on {and_list(left)}: every host has its own value"
     return ""
 
 
@@ -56,7 +54,9 @@ def twin(attempt: Attempt) -> str:
         for host in hosts:
             if other and each.requirement.holds(attempt.view.sysctl(host, other)):
                 wanted = each.term.sysctl
-                return f"{other} of {host} has it, {_USE[other]}: asked is {wanted}, {_USE[wanted]}"
+                return (
+                    f"{host} has the value in {other}, {_USE[other]}: the goal needs {wanted}, {_USE[wanted]}"
+                )
     return ""
 
 
@@ -68,8 +68,8 @@ def first_of_three(attempt: Attempt) -> str:
             now = (attempt.view.sysctl(host, each.term.sysctl) or "").split()
             if len(now) == 3 and now[:1] == largest and each.requirement.text.split() != now:
                 return (
-                    f"{each.term.sysctl} has three numbers, least, first and largest: one alone sets the least, which"
-                    f" is {now[0]} on {host} now; give all three in quotes"
+                    f"{each.term.sysctl} has three numbers (minimum, initial, maximum): a single one sets the minimum,"
+                    f" which is now {now[0]} on {host}; give all three in quotes"
                 )
     return ""
 
@@ -85,8 +85,8 @@ def older_connection(attempt: Attempt) -> str:
             continue
         sets = {one.host for one in attempt.view.state.sysctls if one.name == each.term.sysctl}
         if each.holds(attempt.view._replace(run=None)) and sets:
-            began = "ended before that" if attempt.latest.ended else "was there before it and keeps its own"
-            return f"it holds for new connections, and your flow {began}: start iperf3 again"
+            began = "ended before the change" if attempt.latest.ended else "started before the change"
+            return f"the setting applies to new connections, and your flow {began}: start iperf3 again"
     return ""
 
 

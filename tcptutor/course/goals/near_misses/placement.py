@@ -30,8 +30,8 @@ def acks_way(attempt: Attempt) -> str:
         right = [one for one, value in new if each.requirement.holds(value)]
         if right:
             return (
-                f"{right[0]} {_DOES[name]} what comes back, the acknowledgements: a qdisc acts on what leaves"
-                f" its interface, and the data leave s1 by {attempt.view.bottleneck}"
+                f"{right[0]} {_DOES[name]} the reverse path, which carries ACKs: a qdisc acts on packets that leave"
+                f" its interface, and data leaves s1 through {attempt.view.bottleneck}"
             )
     return ""
 
@@ -47,8 +47,10 @@ def both_ways(attempt: Attempt) -> str:
         if now and now != getattr(first, back) and each.requirement.low > 0:
             where = and_list([one for one, _ in makers(attempt.view.state, name, data=False)])
             there = and_list([one for one, _ in makers(attempt.view.state, name, data=True)])
-            effect = f"{amount(now, 'time')} more of RTT" if name == "delay" else "the acknowledgements too"
-            return f"{there} does it, and {where} as well: that is {effect}; take it off {where}"
+            effect = f"{amount(now, 'time')} more RTT" if name == "delay" else "an effect on ACKs too"
+            return (
+                f"{there} has this setting, and {where} as well, which means {effect}; remove it from {where}"
+            )
     return ""
 
 
@@ -65,8 +67,10 @@ def twice(attempt: Attempt) -> str:
             sums = f"up to {total}" if total else "up"
             where = [one for one, _ in on_way]
             if len(set(where)) == 1:
-                return f"{where[0]} has it twice, one qdisc inside the other: they add {sums}; delete one of them"
-            return f"{and_list(where)} each do it on the same way: they add {sums}; one of them is enough"
+                return f"{where[0]} has this setting twice, one qdisc inside the other: they add {sums}; delete one"
+            return (
+                f"{and_list(where)} have this setting on the same path: they add {sums}; remove all but one"
+            )
     return ""
 
 
@@ -85,11 +89,11 @@ def elsewhere(attempt: Attempt) -> str:
             # Check the place of each condition that holds, even if other conditions do not.
             if there and on not in there:
                 why = (
-                    "; on the sender's own interface netem holds up TCP itself, which waits for its packets to leave"
+                    "; on the sender's own interface netem delays TCP itself, which waits for its packets to leave"
                     if there[0].startswith("h") and on.startswith("s")
                     else ""
                 )
-                return f"{there[0]} does it, the page asks for {on}{why}"
+                return f"{there[0]} has the effect, but the page asks for {on}{why}"
     return ""
 
 
@@ -107,8 +111,8 @@ def fq_elsewhere(attempt: Attempt) -> str:
             ):
                 own = f"{attempt.view.senders[0]}-eth0"
                 if one.name not in (own, bottleneck(attempt.view.pairs)):
-                    what = "data" if carries_data(one.name, attempt.view.pairs) else "acknowledgements"
-                    return f"fq on {one.name} paces the {what} that leave there: the sender paces on {own}"
+                    what = "data" if carries_data(one.name, attempt.view.pairs) else "ACKs"
+                    return f"fq on {one.name} paces the {what} leaving there: put it on {own} instead"
     return ""
 
 

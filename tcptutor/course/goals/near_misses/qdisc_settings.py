@@ -39,13 +39,13 @@ def small_burst(attempt: Attempt) -> str:
         bucket, speed = float(tbf.settings["burst"]), float(tbf.settings["rate"])
         if bucket < _frame(attempt):
             return (
-                f"tbf's burst on {name} is {bucket:.0f} bytes and a full packet has {_frame(attempt)}: it never"
+                f"tbf's burst on {name} is {bucket:.0f} bytes, but a full packet has {_frame(attempt)}: it never"
                 " fits into the bucket, so tbf drops it"
             )
         if bucket < 0.99 * speed * _LATE / 8:
             return (
-                f"tbf's burst on {name} lasts {amount(8 * bucket / speed, 'time')} at {rate(speed)}: each time the"
-                f" kernel comes later, the rest is lost; give it {amount(speed * _LATE / 8, 'size')} or more"
+                f"tbf's burst on {name} lasts {amount(8 * bucket / speed, 'time')} at {rate(speed)}: whenever the"
+                f" kernel serves it later, capacity is lost; set it to {amount(speed * _LATE / 8, 'size')} or more"
             )
     return ""
 
@@ -57,7 +57,7 @@ def small_limit(attempt: Attempt) -> str:
         if packets < _LEAST_PACKETS and not _asks_so_little(attempt):
             return (
                 f"tbf's limit on {name} is its buffer in bytes: {tbf.settings['limit']:.0f} hold {packets:.2g} packets"
-                f" of {_frame(attempt)}, and what cannot leave at once is dropped"
+                f" of {_frame(attempt)}, and almost every queued packet is dropped"
             )
     return ""
 
@@ -85,13 +85,13 @@ def unclassified(attempt: Attempt) -> str:
             classes = [each for each in handles if each.startswith(root.handle) and each != root.handle]
             if not classes:
                 return (
-                    f"{root.kind} on {name} has no class yet, and a rate belongs to a class: tc class add dev {name}"
+                    f"{root.kind} on {name} has no class yet, and rates belong to classes: tc class add dev {name}"
                     f" parent {root.handle} classid {root.handle}10 {_CLASS_RATES[root.kind]}"
                 )
-            does = "sends these packets at any rate" if root.kind == "htb" else "drops these packets"
+            does = "does not limit these packets" if root.kind == "htb" else "drops these packets"
             return (
-                f"{root.kind} on {name} {does}: it has no default, or one that is none of its classes"
-                f" ({and_list(classes)}), and no filter names one; add {root.kind} anew with default"
+                f"{root.kind} on {name} {does}: it has no default, or a default outside its classes"
+                f" ({and_list(classes)}), and no filter selects a class; add {root.kind} again with default"
                 f" {classes[-1].partition(':')[2]}"
             )
     return ""
@@ -106,8 +106,8 @@ def netem_inside(attempt: Attempt) -> str:
         if "tbf" in kinds and "netem" in kinds[kinds.index("tbf") :]:
             inside = qdiscs[kinds.index("netem", kinds.index("tbf"))]
             return (
-                f"netem is inside tbf on {name} and takes the place of its buffer: tbf's limit no longer"
-                f" counts, netem's {inside.settings['limit']:.0f} packets do; put netem at the root"
+                f"netem is inside tbf on {name} and replaces its buffer: tbf's limit no longer"
+                f" applies, netem's {inside.settings['limit']:.0f} packets does; put netem at the root"
                 " and tbf below it, with parent 1:"
             )
     return ""
@@ -124,8 +124,8 @@ def netem_limit(attempt: Attempt) -> str:
             needs = speed * delay / 8 / _frame(attempt)
             if delay and one.settings["limit"] < needs:
                 return (
-                    f"netem on {name} holds {one.settings['limit']:.0f} packets at most, and {amount(delay, 'time')} at"
-                    f" {rate(speed)} are {needs:.0f}: it drops the others; set its limit"
+                    f"netem on {name} holds at most {one.settings['limit']:.0f} packets, but {amount(delay, 'time')} at"
+                    f" {rate(speed)} are {needs:.0f}: it drops the rest; raise its limit"
                 )
     return ""
 
@@ -143,13 +143,13 @@ def undone(attempt: Attempt) -> str:
                     continue
                 if quantity in ("rate", "queue") and qdiscs and len(qdiscs) < len(had):
                     return (
-                        f"another root on {name} took tbf along, which was inside the old one: add it again with"
+                        f"the new root on {name} removed tbf, which was inside the old root: add it again with"
                         f" parent {qdiscs[0].handle}"
                     )
                 if [one.kind for one in had] == [one.kind for one in qdiscs]:
                     return (
-                        f"tc sets all of {qdiscs[0].kind} on {name} anew, and what a command does not name is 0: the"
-                        f" {quantity} of before is gone; name all in one command"
+                        f"tc replaces all settings of {qdiscs[0].kind} on {name}, so the"
+                        f" {quantity} set before is gone; give all settings in one command"
                     )
     return ""
 

@@ -36,7 +36,7 @@ def _below_root(ended: CommandEnded, state: SessionState | None) -> str:
     if found is None or root is None or root.kind == found["kind"]:
         return ""
     return (
-        f"{found['name']} has {root.kind} at its root, and {found['kind']} must hang below it: write parent"
+        f"{found['name']} has {root.kind} at its root, and {found['kind']} must go below it: write parent"
         f" {root.handle} instead of root, or `tc qdisc del dev {found['name']} root` first"
     )
 
@@ -51,14 +51,14 @@ def _elsewhere(ended: CommandEnded, _state: SessionState | None) -> str:
     if not names or len(others) < len(names):
         return ""
     name, node = others[0]["name"], others[0]["node"]
-    return f"{host} has no {name}, it is one of {node}: type it in a shell on {node}, or put {node} before it"
+    return f"{host} has no {name}, which belongs to {node}: use a shell on {node}, or prefix the command with {node}"
 
 
 def _no_command(ended: CommandEnded, _state: SessionState | None) -> str:
     word = _WORD.match(ended.command)
     if ended.status != _NO_COMMAND or word is None:
         return ""
-    return f"there is no command {word['name']} on the lab's hosts: look at its spelling"
+    return f"{word['name']} is not a command on the lab's hosts: check its spelling"
 
 
 _RULES: tuple[tuple[str, Callable[[CommandEnded, SessionState | None], str]], ...] = (

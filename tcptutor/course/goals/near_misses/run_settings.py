@@ -11,7 +11,7 @@ def reversed_flow(attempt: Attempt) -> str:
     if run is None or not attempt.asked.about_run or "reverse" not in run.experiment.flows.directions:
         return ""
     sender = attempt.view.hosts[1]
-    return f"with -R it is {sender} that sends, over the way back: leave -R out"
+    return f"with -R {sender} sends, over the reverse path: remove -R"
 
 
 def changed_meanwhile(attempt: Attempt) -> str:
@@ -22,7 +22,7 @@ def changed_meanwhile(attempt: Attempt) -> str:
     names = [name for name, _ in attempt.asked.path_conditions() if name in run.changed_quantities]
     if not names:
         return ""
-    return f"the {names[0]} was changed while it ran, so it shows neither: set it first, then start iperf3"
+    return f"the {names[0]} changed during the run, so the run shows neither value: set it first, then start iperf3"
 
 
 def streams(attempt: Attempt) -> str:
@@ -31,7 +31,7 @@ def streams(attempt: Attempt) -> str:
     if asked is None or attempt.latest is None or asked.holds(attempt.view._replace(run=attempt.latest)):
         return ""
     found = attempt.latest.experiment.flows.streams
-    return f"your run has {found} {'stream' if found == 1 else 'streams'}: -P says how many iperf3 opens at a time"
+    return f"your run has {found} {'stream' if found == 1 else 'streams'}: set their number with -P"
 
 
 def too_short(attempt: Attempt) -> str:
@@ -42,11 +42,9 @@ def too_short(attempt: Attempt) -> str:
     carried, lasted = attempt.asked.condition_on("flow.bytes"), attempt.asked.condition_on("run.duration")
     if carried and run.largest_payload < carried.requirement.low:
         had, wanted = amount(run.largest_payload, "size"), amount(carried.requirement.low, "size")
-        return (
-            f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, 10 if you do not say"
-        )
+        return f"the largest flow carried {had} of {wanted}: iperf3 sends for -t seconds, by default 10"
     if lasted and not lasted.holds(attempt.view._replace(run=run)):
-        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.requirement.low, 'time')}: -t says how long"
+        return f"it lasted {amount(run.seconds, 'time')} of {amount(lasted.requirement.low, 'time')}: set it with -t"
     return ""
 
 
@@ -61,7 +59,7 @@ def unsound(attempt: Attempt) -> str:
 def _next_step(reason: str) -> str:
     """Return advice for a machine that could not keep up."""
     too_slow = any(word in reason for word in ("too busy", "too slow", "a processor", "hypervisor"))
-    return "; end other programs and send once more" if too_slow else ""
+    return "; close other programs and run it again" if too_slow else ""
 
 
 def another_value(attempt: Attempt) -> str:
@@ -77,16 +75,14 @@ def another_value(attempt: Attempt) -> str:
         what = each.term.name.removeprefix("run.").replace("-", " ").replace("_", " ")
         had = value if isinstance(value, str) else amount(value, each.term.kind)
         if run.clock_share < 1 and each.term.name == "run.throughput":
-            had += (
-                f" of a link that this machine ran at {run.clock_share:.0%} of its rate, which is counted in"
-            )
+            had += f" (corrected for a link that this machine ran at {run.clock_share:.0%} of its rate)"
         fidelity = run.run.fidelity
         doubt = (
-            f"; the lab doubts this run: {fidelity.reasons[0]}{_next_step(fidelity.reasons[0])}"
+            f"; this run is not reliable: {fidelity.reasons[0]}{_next_step(fidelity.reasons[0])}"
             if fidelity.status != "valid" and fidelity.reasons
             else ""
         )
-        return f"your last run: {what} {had}, asked is {each.requirement.text}{doubt}"
+        return f"your last run: {what} {had}, the goal is {each.requirement.text}{doubt}"
     return ""
 
 

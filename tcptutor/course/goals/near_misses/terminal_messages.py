@@ -27,25 +27,24 @@ _MESSAGES = (
     _message(
         "added-twice",
         r"Exclusivity flag on, cannot modify|NLM_F_REPLACE needed to override|RTNETLINK answers: File exists",
-        "there is a qdisc in that place already, and add adds none over it: change its settings with `tc qdisc change`,"
-        " put another there with `replace`, or `del` it first",
+        "that place already has a qdisc: change its settings with `tc qdisc change`,"
+        " or `replace` or `del` it",
     ),
     _message(
         "nothing-there",
         r"Cannot delete qdisc with handle of zero|Qdisc not found\. To create specify NLM_F_CREATE"
         r"|RTNETLINK answers: No such file or directory",
-        "nothing was added in that place, so there is nothing to change or delete: `tc qdisc show` tells what is where",
+        "that place has no qdisc to change or delete: `tc qdisc show` lists them",
     ),
     _message(
         "no-parent",
         r"Failed to find specified qdisc|Parent Qdisc doesn'?t exist",
-        "there is no qdisc with the handle that parent names: the root comes first, with handle 1:",
+        "no qdisc has the handle given as parent: add the root first, with handle 1:",
     ),
     _message(
         "no-interface",
         r"Cannot find device \"(?P<name>[^\"]+)\"",
-        "this host has no {name}: each has its own interfaces, s1 has s1-eth1 and s1-eth2, h1 has h1-eth0; `ip link`"
-        " lists them",
+        "this host has no {name}: h1 has h1-eth0, s1 has s1-eth1 and s1-eth2; `ip link` lists them",
     ),
     _message(
         "unit-apart",
@@ -55,22 +54,22 @@ _MESSAGES = (
     _message(
         "unknown-word",
         r"What is \"(?P<name>[^\"]+)\"\?|unknown parameter \"(?P<other>[^\"]+)\"",
-        "tc knows no {name} there: the lines after it list what it knows",
+        "tc does not know {name} there: the lines below list the valid words",
     ),
     _message(
         "no-limit",
         r"either \"limit\" or \"latency\" is required",
-        "tbf has to know its buffer: limit in bytes, or latency, the same as a time",
+        "tbf needs a buffer: limit in bytes, or latency as a time",
     ),
     _message(
         "no-burst",
         r"the \"burst\" parameter is mandatory",
-        "tbf has to know its bucket: burst in bytes, a millisecond of the rate or more",
+        "tbf needs a bucket: burst in bytes, at least a millisecond of the rate",
     ),
     _message(
         "no-qdisc",
         r"Specified qdisc kind is unknown",
-        "this kernel has no qdisc of that name: netem, tbf, fq and pfifo are some that it has",
+        "this kernel has no qdisc of that name: try netem, tbf, fq or pfifo",
     ),
     _message(
         "no-algorithm",
@@ -80,33 +79,33 @@ _MESSAGES = (
     _message(
         "restricted",
         r"setting key \"net\.ipv4\.tcp_congestion_control\": Operation not permitted",
-        "a lab host may make only those its own that tcp_allowed_congestion_control lists; `iperf3 -C NAME` takes any"
-        " other for its flows",
+        "a lab host may only select algorithms in tcp_allowed_congestion_control; `iperf3 -C NAME` uses any"
+        " other for a flow",
     ),
     _message(
         "commas",
         r"setting key \"net\.ipv4\.(?P<name>tcp_[rw]mem)\": Invalid argument",
-        "{name} takes three numbers without commas, all in one pair of quotes: '4096 131072 6291456'",
+        "{name} takes three numbers without commas, in quotes: '4096 131072 6291456'",
     ),
     _message(
         "no-sysctl",
         r"cannot stat /proc/sys/(?P<name>\S+):",
-        "there is no sysctl {name}: `sysctl -a | grep tcp` lists those that there are",
+        "no sysctl {name}: `sysctl -a | grep tcp` lists them",
     ),
     _message(
         "no-server",
         r"unable to connect to server.*Connection refused",
-        "nobody listens there: start `iperf3 -s` on h2 first",
+        "no server is listening: start `iperf3 -s` on h2 first",
     ),
     _message(
         "from-switch",
         r"(?:unable to connect to server.*|connect: )Network is unreachable",
-        "a switch has no address of its own: ping and iperf3 start on a host, h1",
+        "a switch has no address: run ping and iperf3 on a host such as h1",
     ),
     _message(
         "no-answer",
         r"unable to connect to server.*(?:timed out|No route to host)|Destination Host Unreachable",
-        "no host has that address: hN has 10.0.0.N",
+        "no host has that address: the address of hN is 10.0.0.N",
     ),
 )
 

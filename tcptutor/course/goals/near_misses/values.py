@@ -23,9 +23,9 @@ def bytes_for_bits(attempt: Attempt) -> str:
     """Detect tc's mbps, which means bytes per second."""
     for each, value in _numbers(attempt, *_RATES):
         if each.requirement.holds(value / 8):
-            return f"{rate(value)} is eight times as much: tc's mbps is bytes a second, mbit is bits"
+            return f"{rate(value)} is eight times too much: in tc, mbps is megabytes per second and mbit megabits"
         if each.requirement.holds(value * 8):
-            return f"{rate(value)} is an eighth of it: 1 MB/s is 8 Mbit/s"
+            return f"{rate(value)} is an eighth of the goal: 1 MB/s is 8 Mbit/s"
     return ""
 
 
@@ -34,12 +34,12 @@ def prefix(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, *_RATES):
         for factor in (1e3, 1e6, 1e-3):
             if each.requirement.holds(value * factor):
-                how = {1e3: "a thousandth of it", 1e6: "a millionth of it", 1e-3: "a thousand times it"}[
-                    factor
-                ]
-                return (
-                    f"{rate(value)} is {how}: tc has kbit, mbit and gbit, and takes bit/s where none stands"
-                )
+                how = {
+                    1e3: "a thousandth of the goal",
+                    1e6: "a millionth of the goal",
+                    1e-3: "a thousand times the goal",
+                }[factor]
+                return f"{rate(value)} is {how}: write kbit, mbit or gbit, because tc reads a plain number as bit/s"
     return ""
 
 
@@ -50,11 +50,11 @@ def time_unit(attempt: Attempt) -> str:
             # The assumed unit depends on the version of tc.
             number, unit = (value * 1e9, "ns") if value < 1e-6 else (value * 1e6, "µs")
             return (
-                f"the kernel holds {number:.3g} {unit}: a number without a unit is not milliseconds to tc; write"
+                f"the delay is {number:.3g} {unit}: tc does not read a plain number as milliseconds; write"
                 f" {number:.3g}ms, not {number:.3g}"
             )
         if each.requirement.holds(value / 1e3):
-            return f"{amount(value, 'time')} is a thousand times as much: write ms, not s"
+            return f"{amount(value, 'time')} is a thousand times too much: write ms, not s"
     return ""
 
 
@@ -63,8 +63,8 @@ def half(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, "path.delay"):
         if each.requirement.holds(value * 2) and not attempt.view.experiment.path.reverse_delay:
             return (
-                f"{amount(value, 'time')} is half of it: the way back adds nothing here, so all of the RTT's delay"
-                " goes on the data's way"
+                f"{amount(value, 'time')} is half of the goal: the reverse path adds no delay here, so the whole delay"
+                " belongs on the data path"
             )
     return ""
 
@@ -75,9 +75,13 @@ def percent(attempt: Attempt) -> str:
         if each.term.about_run:
             continue
         if each.requirement.holds(value * 100):
-            return f"{amount(value, 'ratio')} is a hundredth of it: tc takes a number without % for percent already"
+            return (
+                f"{amount(value, 'ratio')} is a hundredth of the goal: tc reads a number without % as percent"
+            )
         if each.requirement.holds(value / 100):
-            return f"{amount(value, 'ratio')} is a hundred times as much: tc takes percent, 0.01 is 0.01 %"
+            return (
+                f"{amount(value, 'ratio')} is a hundred times too much: tc reads percent, so 0.01 is 0.01 %"
+            )
     return ""
 
 
@@ -87,7 +91,7 @@ def packets_for_bytes(attempt: Attempt) -> str:
     for each, value in _numbers(attempt, "path.queue"):
         if any(each.requirement.holds(value * size) for size in (frame, frame - ETHERNET_HEADER, 1000)):
             packets = f"{value:.0f} packets"
-            return f"tbf's limit is in bytes, not in packets: for {packets} it takes {amount(value * frame, 'size')}"
+            return f"tbf's limit is in bytes, not packets: {packets} take {amount(value * frame, 'size')}"
     return ""
 
 
