@@ -53,7 +53,7 @@ REFUSED = {
     "no such tolerance": ('of = "rtt"\nvalue = "1 ms"\nwithin = "3"', "claim[1].within: '3' has no unit"),
     "a tolerance of a bound": (
         'of = "rtt"\nvalue = "1 ms"\nrelation = "above"\nwithin = "3 %"',
-        "claim[1].within: does not belong to 'above'",
+        "claim[1].within: has no effect with 'above'",
     ),
     "no such setting": (
         'of = "rtt"\nvalue = "1 ms"\nset = { speed = 1 }',
@@ -64,9 +64,12 @@ REFUSED = {
         'of = "rtt"\nvalue = "1"\nper = { experiment = "none" }',
         "claim[1].set: no experiment 'parallel-streams/none'",
     ),
-    "no such flow": ('of = "rtt"\nvalue = "1 ms"\nflow = 9', "claim[1].flow: the experiment has 8 only"),
+    "no such flow": ('of = "rtt"\nvalue = "1 ms"\nflow = 9', "claim[1].flow: the experiment has only 8"),
     "flow zero": ('of = "rtt"\nvalue = "1 ms"\nflow = 0', "claim[1].flow: 0 is out of bounds"),
-    "of all flows only": ('of = "jain"\nvalue = "1"\nflow = 1', "claim[1].flow: jain is not of one flow"),
+    "of all flows only": (
+        'of = "jain"\nvalue = "1"\nflow = 1',
+        "claim[1].flow: jain is not defined for a single flow",
+    ),
     "share of whom": ('of = "share"\nvalue = "10 %"', "claim[1].flow: is missing"),
     "after the end": (
         'of = "rtt"\nvalue = "1 ms"\nend = "20 s"',
@@ -82,11 +85,11 @@ REFUSED = {
     ),
     "no such cause": (
         'of = "limited-by"\nvalue = "loss"',
-        "claim[1].value: 'loss' is no cause: take one of appl",
+        "claim[1].value: 'loss' is not a cause: choose from appl",
     ),
     "a cause has no bound": (
         'of = "limited-by"\nvalue = "bottleneck"\nrelation = "above"',
-        "claim[1].of: a cause is the same or another",
+        "claim[1].of: a cause can only be equal",
     ),
     "a ratio with a unit": (
         'of = "rtt"\nvalue = "2 ms"\nper = { flow = 1 }',

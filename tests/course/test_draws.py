@@ -155,7 +155,11 @@ def test_what_is_worked_out_reads_back() -> None:
 
 
 UNFIT = {
-    "one value": ({"draw": {**TABLE["draw"], "window": ["32 KiB"]}}, "draw.window", "two different values"),
+    "one value": (
+        {"draw": {**TABLE["draw"], "window": ["32 KiB"]}},
+        "draw.window",
+        "two or more different ones",
+    ),
     "two kinds": (
         {"draw": {**TABLE["draw"], "window": ["32 KiB", "3 ms"]}},
         "draw.window",
@@ -169,14 +173,18 @@ UNFIT = {
     "two units": (
         {"draw": {**TABLE["draw"], "rtt": {"from": "20 ms", "to": "1 s", "step": "10 ms"}}},
         "draw.rtt",
-        "write them in one",
+        "use one unit",
     ),
     "backwards": (
         {"draw": {**TABLE["draw"], "rtt": {"from": "20 ms", "to": "10 ms", "step": "1 ms"}}},
         "draw.rtt",
-        "`to` is above `from`",
+        "set `to` above `from`",
     ),
-    "a function's name": ({"draw": {**TABLE["draw"], "min": ["1", "2"]}}, "draw.min", "take a short word"),
+    "a function's name": (
+        {"draw": {**TABLE["draw"], "min": ["1", "2"]}},
+        "draw.min",
+        "use a short lower-case word",
+    ),
     "a name that is not drawn": ({"answer": "windo * 8 / rtt"}, "answer", "did you mean window?"),
     "a slip of other names": (
         {"slip": [{"value": "loss", "feedback": "f"}]},
@@ -184,7 +192,7 @@ UNFIT = {
         "no name 'loss'",
     ),
     "a placeholder of another name": ({"ask": "{window} {rtt} {los}"}, "draw", "no name 'los'"),
-    "a placeholder without its kind": ({"ask": "{window} {rtt} {1 / rtt}"}, "draw", "does not say its kind"),
+    "a placeholder without its kind": ({"ask": "{window} {rtt} {1 / rtt}"}, "draw", "has no kind"),
     "a kind that is not": ({"ask": "{window} {rtt} {1 / rtt: speed}"}, "draw", "no kind 'speed'"),
 }
 
@@ -218,14 +226,14 @@ LINTED = {
     "a hint that prints the answer": (
         {"hints": ["One window leaves.", "{window} / {rtt} is {answer}."]},
         "hints[2]",
-        "prints the answer, {answer}",
+        "contains the answer, {answer}",
     ),
     "a hint that works it out": (
         {"hints": ["{8 * window / rtt: rate}, is it?", "One window leaves."]},
         "hints[1]",
-        "prints the answer",
+        "contains the answer",
     ),
-    "drawn and not told": ({"ask": "An RTT of {rtt}: what throughput?"}, "ask", "does not tell {window}"),
+    "drawn and not told": ({"ask": "An RTT of {rtt}: what throughput?"}, "ask", "does not contain {window}"),
     "drawn and not used": (
         {"draw": {**TABLE["draw"], "loss": ["1 %", "2 %"]}},
         "draw.loss",

@@ -24,7 +24,7 @@ CASES = {
     "title repeated": (STEP, "\n+++\n", "\n+++\n# One flow on a lossy path\n", "repeats the title"),
     "wide code": (STEP, "\n+++\n", f"\n+++\n{WIDE}\n", "code of 45 columns"),
     "open code": (STEP, "\n+++\n", "\n+++\n~~~\n", "closing ~~~ is missing"),
-    "wall of text": (STEP, "\n+++\n", "\n+++\n" + "word " * 200, "wall of text"),
+    "wall of text": (STEP, "\n+++\n", "\n+++\n" + "word " * 200, "words are too many for a page"),
     "no sentence": (
         FIRST,
         "Yes: each connection has its own window, and the windows add up.",
@@ -44,13 +44,13 @@ CASES = {
         STEP,
         "about_run = true\n",
         "",
-        "faster-link: about_run: say true",
+        "faster-link: about_run: is missing: set true",
     ),
     "a hint that prints the result": (
         STEP,
         "how many is that in one second?",
         "about 9 million bits per second.",
-        "predict.hints[3]: stands there before the run",
+        "predict.hints[3]: is shown before the run",
     ),
     "prose that prints the result": (
         STEP,
@@ -69,19 +69,19 @@ CASES = {
         NUMBER,
         "90 / 9 Mbit/s.",
         "90 / 9 = 10 Mbit/s.",
-        "question neighbour: hints[3]: prints the answer, 10 Mbit/s",
+        "question neighbour: hints[3]: contains the answer, 10 Mbit/s",
     ),
     "a number about the run that nothing checks": (
         STEP,
         "The link is about",
         "You saw 9.1 Mbit/s. The link is about",
-        "after: '9.1 Mbit/s' needs a [[claim]]",
+        "after: '9.1 Mbit/s' has no [[claim]]",
     ),
     "a claim that is not on the page": (
         STEP,
         'text = "9.0 Mbit/s"',
         'text = "8.96 Mbit/s"',
-        "claim[1].text: '8.96 Mbit/s' does not stand",
+        "claim[1].text: '8.96 Mbit/s' is not on the page",
     ),
     "a claim that the formula contradicts": (
         STEP,
@@ -99,7 +99,7 @@ CASES = {
         FOUR,
         'beside = "one-lossy-flow"',
         'beside = "up-to-the-knee"',
-        "experiment.beside: no page before this one runs as 'up-to-the-knee'",
+        "experiment.beside: no earlier page of this module runs an experiment as 'up-to-the-knee'",
     ),
     "a page to read on that is not there": (
         NUMBER,
@@ -142,7 +142,7 @@ def test_hints_come_in_levels(lessons: Path, hints: str) -> None:
 
 def test_text_after_a_run_needs_a_run(edit: Edit) -> None:
     root = edit(FIRST, 'title = "One file, several connections"', 'title = "T"\nafter = "Seen."')
-    assert [line for line in lint(root) if "after: there is no experiment" in line]
+    assert [line for line in lint(root) if "after: is never shown without an experiment" in line]
 
 
 def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edit) -> None:
@@ -158,7 +158,7 @@ def test_files_that_nobody_reads_are_named(lessons: Path) -> None:
     (lessons / MODULE / "notes.md").write_text("draft", encoding="utf-8")
     (lessons / "05-unlisted").mkdir()
     found = lint(lessons)
-    assert any("notes.md: is not read" in line for line in found)
+    assert any("notes.md: is ignored" in line for line in found)
     assert any("does not list the module 'unlisted'" in line for line in found)
 
 
@@ -167,19 +167,19 @@ def test_two_pages_with_one_number_or_one_id_are_named(lessons: Path) -> None:
     (step.parent / "03-twin.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")
     (step.parent / "10-one-lossy-flow.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")
     found = lint(lessons)
-    assert any("03-twin.md: shares its number" in line for line in found)
-    assert any("10-one-lossy-flow.md: there is already a step" in line for line in found)
+    assert any("03-twin.md: has the same number" in line for line in found)
+    assert any("10-one-lossy-flow.md: duplicate step" in line for line in found)
 
 
 def test_an_empty_course_is_not_fit(tmp_path: Path) -> None:
     (tmp_path / "course.toml").write_text('title = "T"\nmodules = []\nformat_version = 1\n', encoding="utf-8")
-    assert any("the course has none" in line for line in lint(tmp_path))
+    assert any("is empty: list at least one module" in line for line in lint(tmp_path))
 
 
 def test_a_span_that_no_run_has_is_refused() -> None:
     asked = ReadOff(id="q", ask="?", quantity="throughput", start="10 s", end="10 s")
-    assert asked.contradiction() == ("to", "10 s is not after 10 s, where it begins")
+    assert asked.contradiction() == ("to", "10 s is not after the start at 10 s")
     assert msgspec.structs.replace(asked, end="11 s").contradiction() is None
     early = msgspec.structs.replace(asked, start="", end="2 s")
     run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
-    assert ("to", "2 s is within the warm-up of 2 s: say from when on") in list(early.problems(run))
+    assert ("to", "2 s is within the warm-up of 2 s: set `from`") in list(early.problems(run))

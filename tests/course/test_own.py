@@ -125,13 +125,13 @@ def test_the_linter_looks_at_every_variant(lessons: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"4 %"]', "]", "own.mean: 3 values, and 2 in the first list: the n-th go together"),
+        ('"4 %"]', "]", "own.mean: 3 values, but 2 in the first list: give every list the same length"),
         ("{own.mean}", "{own.men}", "no list 'men': did you mean mean?"),
-        (OWN, "", "there is no list 'loss'"),
+        (OWN, "", "no list 'loss'"),
         ("One in so many", "[own] One {own.} in", "no list ''"),
-        ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{own.other} stands nowhere on the page"),
+        ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{own.other} is not used on the page"),
         ('"4 %"', r'"4 \" %"', "own.loss: a value is too long, or has one of"),
-        ("loss = [", "Loss = [", "own.Loss: is no name"),
+        ("loss = [", "Loss = [", "own.Loss: is not a valid name"),
         ('["1 %", "2 %", "4 %"]', '["1 %"]', "own.loss: 1 values: give 2 to 8"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_page_with_a_network_by_hand_has_no_variants(lessons: Path) -> None:
     page = lessons / "01-small/05-by-hand.md"
     text = page.read_text().replace('title = "By hand"', 'title = "By hand"\n[own]\nx = ["1", "2"]\n')
     page.write_text(text.replace("Type this", "Type {own.x}"))
-    with pytest.raises(ContentError, match="a page with a network to work on by hand is the same for all"):
+    with pytest.raises(ContentError, match="cannot have variants"):
         load(lessons)
 
 
@@ -205,12 +205,12 @@ def test_pages_whose_runs_stand_beside_each_other_are_drawn_together(lessons: Pa
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("title", "title", "who has the n-th variant here is to have the n-th of 'ran': give 'ran'"),
-        ("title", 'own_as = "read"\ntitle', "names an earlier page with as many variants, drawn by itself"),
+        ("title", "title", "variants must match those of 'ran': set own_as = 'ran'"),
+        ("title", 'own_as = "read"\ntitle', "must name an earlier page with the same number of variants"),
         (
             "title",
             'own_as = "nowhere"\ntitle',
-            "names an earlier page with as many variants, drawn by itself",
+            "must name an earlier page with the same number of variants",
         ),
     ],
 )

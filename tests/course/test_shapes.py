@@ -52,7 +52,7 @@ def test_it_is_told_nothing_before_the_run_and_its_own_feedback_after_it() -> No
     shapes = made(table())
     for number in range(3):
         assert shapes.mark((number,)).feedback == ""
-    assert shapes.mark((0,), RUN).feedback == "That is its shape. One segment each RTT, then a loss."
+    assert shapes.mark((0,), RUN).feedback == "That is the shape. One segment each RTT, then a loss."
     wrong = shapes.mark((1,), RUN)
     assert wrong.feedback == "Nothing tells the sender to stay. It is 1: It climbs slowly and falls by half."
     assert wrong.correct is None
@@ -71,9 +71,9 @@ def shape(of: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 REFUSED = {
     "two": ({"shape": [TEETH, FLAT]}, "give 3 or 4"),
-    "none right": (shape(FLAT) | {"shape": [FLAT, STEPS, FLAT]}, "0 are correct"),
-    "two right": (shape(FLAT, correct=True), "2 are correct"),
-    "a unit": ({"unit": "time"}, "leave out `unit`"),
+    "none right": (shape(FLAT) | {"shape": [FLAT, STEPS, FLAT]}, "0 shapes are correct"),
+    "two right": (shape(FLAT, correct=True), "2 shapes are correct"),
+    "a unit": ({"unit": "time"}, "remove `unit`"),
 }
 
 
@@ -89,7 +89,7 @@ LINTED = {
     "too high": (shape(FLAT, draw="x\n" * 6), "shape[2].draw", "6 rows"),
     "too wide": (shape(FLAT, draw="x" * 25), "shape[2].draw", "25 columns"),
     "empty": (shape(FLAT, draw="\n"), "shape[2].draw", "0 rows"),
-    "a tab": (shape(FLAT, draw="a\tb"), "shape[2].draw", "not printed"),
+    "a tab": (shape(FLAT, draw="a\tb"), "shape[2].draw", "unprintable"),
     "no sentence": (shape(FLAT, text="flat"), "shape[2].text", "needs a sentence"),
     "no feedback": (shape(FLAT, feedback=""), "shape[2].feedback", "needs a sentence"),
     "drawn twice": (shape(FLAT, draw=TEETH["draw"]), "shape.draw", "alike"),

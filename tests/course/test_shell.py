@@ -62,7 +62,7 @@ def test_goals_are_not_typed() -> None:
     shell = shells()[0]
     assert shell.mark((0, 1, 2)).correct
     mark = shell.mark((0,))
-    assert (mark.correct, mark.feedback) == (False, "2 still to be reached.")
+    assert (mark.correct, mark.feedback) == (False, "2 still to go.")
     for given in ("delay", (), (3,)):
         with pytest.raises(UsageError):
             shell.mark(given)
@@ -87,9 +87,9 @@ REFUSED = {
         "shell.goal[1].when.path.delay",
         "has no unit",
     ),
-    "an empty range": ("8.5 Mbit/s to", "11 Mbit/s to", "when.run.throughput", "has nothing in it"),
+    "an empty range": ("8.5 Mbit/s to", "11 Mbit/s to", "when.run.throughput", "is an empty range"),
     "nothing asked": ('{ path.delay = "20 ms" }', "{ }", "shell.goal[1].when", "is empty"),
-    "a number of its own": ('id = "delay"', 'id = "rate"', "shell.goal[2].id", "that of another goal"),
+    "a number of its own": ('id = "delay"', 'id = "rate"', "shell.goal[2].id", "the id of another goal"),
     "no such interface": ('on = "s1-eth2"', 'on = "s1-eth3"', "shell.goal[1].on", "no interface 's1-eth3'"),
     "no such host": ('hosts = ["s1", "h1", "h2"]', 'hosts = ["s1", "h3"]', "shell.hosts[2]", "no host 'h3'"),
     "a command elsewhere": (
@@ -105,7 +105,7 @@ REFUSED = {
         "the keys are id, text, when, on, once",
     ),
     "another order": ("[shell]", '[shell]\norder = "none"', "shell.order", "any, sequence"),
-    "settings of nothing": ("[shell]", '[shell]\nset = { rate = "1 Mbit/s" }', "shell.set", "name one"),
+    "settings of nothing": ("[shell]", '[shell]\nset = { rate = "1 Mbit/s" }', "shell.set", "set name"),
     "five pairs": ("[shell]", "[shell]\npairs = 5", "shell.pairs", "1 to 4"),
     "no such experiment": (
         "[shell]",
@@ -142,7 +142,7 @@ def test_what_cannot_be_watched_is_refused(tmp_path: Path, old: str, new: str, k
             "goal[1].when.hosts.algorithm: no congestion",
         ),
         ("sysctl.h1.tcp_wmem", "sysctl.h7.tcp_wmem", "goal[3].when.sysctl.h7.tcp_wmem: no host 'h7'"),
-        ("sysctl.tcp_rmem", "sysctl.tcp_congestion_control", "say hosts.algorithm"),
+        ("sysctl.tcp_rmem", "sysctl.tcp_congestion_control", "use hosts.algorithm"),
         ('"bottleneck"', '"botleneck"', "did you mean bottleneck"),
         ("run.streams = 4", 'run.streams = "many"', "goal[4].when.run.streams"),
     ],
@@ -159,19 +159,19 @@ LINTED = {
         'when = { hosts.algorithm = "reno" }\nonce = true',
         'when = { hosts.algorithm = "reno" }\n[[shell.goal]]\nid = "c"\ntext = "It is CUBIC"\n'
         'when = { hosts.algorithm = "cubic" }',
-        "shell.goal[2].when: hosts.algorithm cannot be that and what 'reno' asks: say once = true there",
+        "shell.goal[2].when: hosts.algorithm contradicts the goal 'reno': set once = true there",
     ),
     "what is there already": (
         SECOND,
         'when = { hosts.algorithm = "reno" }',
         'when = { path.rate = "4 Mbit/s" }',
-        "shell.goal[1].when: holds before anything is done here",
+        "shell.goal[1].when: already holds at the start",
     ),
     "what no run measures": (
         PAGE,
         '"8.5 Mbit/s to 10 Mbit/s"',
         '"9.4 Mbit/s"',
-        "shell.goal[3].when.run.throughput: 9.4 Mbit/s is hardly ever measured",
+        "shell.goal[3].when.run.throughput: 9.4 Mbit/s is almost never measured",
     ),
     "no sentence": (
         PAGE,

@@ -40,14 +40,14 @@ VALUES = 'values = ["5 kB", "10 kB", "15 kB", "20 kB", "30 kB", "40 kB"]'
 REFUSED = {
     "no such parameter": ('axis = "window"', 'axis = "windw"', "did you mean window?"),
     "a value out of bounds": ('"40 kB"]', '"40 bytes"]', "window: '40 bytes' is out of bounds"),
-    "a value alone": (VALUES, 'values = ["5 kB"]', "sweep.values: 1 of them: a curve has 2 to 8"),
-    "nine values": (VALUES, f"values = {[f'{n} kB' for n in range(5, 14)]}", "9 of them"),
+    "a value alone": (VALUES, 'values = ["5 kB"]', "sweep.values: 1 values: a curve has 2 to 8"),
+    "nine values": (VALUES, f"values = {[f'{n} kB' for n in range(5, 14)]}", "9 values: a curve"),
     "values that fall": ('"30 kB", "40 kB"', '"40 kB", "30 kB"', "must rise from the first to the last"),
-    "a value twice": ('"30 kB", "40 kB"', '"30 kB", "30000 B"', "two of them make the same experiment"),
+    "a value twice": ('"30 kB", "40 kB"', '"30 kB", "30000 B"', "two values give the same experiment"),
     "another number that goes along": (
         'set = { duration = "3 s" }',
         'set = { duration = "3 s" }\nwith = { delay = ["10 ms"] }',
-        "sweep.with.delay: 1 values for the 6 of the axis",
+        "sweep.with.delay: 1 values for the 6 values of the axis",
     ),
     "no such measure": ('measure = "throughput"', 'measure = "speed"', "sweep.measure"),
     "too many runs": ("knee =", "seeds = 5\nknee =", "sweep.seeds: 5 at each of 6 values"),
@@ -55,7 +55,7 @@ REFUSED = {
     "an experiment as well": (
         "[sweep]",
         '[experiment]\nname = "small-window"\n[sweep]',
-        "sweep: the page has [experiment] already",
+        "sweep: the page already has [experiment]",
     ),
     "a value in doubt": ('of = "knee"', 'of = "at"', "predict.at"),
 }
@@ -74,7 +74,7 @@ LINTED = {
     "no such table": (": experiment9", ": experiment7", "sweep.published.source: tcp_performance"),
     "no such key": ('x = "window_kb"', 'x = "windows"', "has no key 'windows': its keys are window_kb"),
     "scaled without a word": ("scaled = ", 'scaled = "" # ', "sweep.published.scaled: is missing"),
-    "a prediction of something else": ('of = "knee"', "", "predict.of: on the page of a sweep say knee"),
+    "a prediction of something else": ('of = "knee"', "", "predict.of: on a sweep page use knee"),
     "a knee in another unit": (
         'unit = "size"',
         'unit = "rate"',
@@ -141,13 +141,13 @@ def told(given: str, expected: tuple[float, ...] = (1e6, 2e6, 3e6, 3.8e6, 3.8e6,
 
 
 def test_a_predicted_knee_is_compared_with_runs_and_model() -> None:
-    assert told("20 kB") == "20 kB is right: your runs have the knee at 20 kB, and so has the model."
+    assert told("20 kB") == "20 kB is right: your runs have the knee at 20 kB, like the model."
     assert "17 kB is right" in told("17 kB"), "nothing was measured between 15 and 20 kB"
     assert "20 kB is right: your runs have the knee at 20 kB." in told("20 kB", ())
-    assert "From 10 kB to 20 kB there was still +85 %" in told("10 kB")
+    assert "From 10 kB to 20 kB it still changed by +85 %" in told("10 kB")
     assert "40 kB is too late" in told("40 kB") and "less than 10 %" in told("40 kB")
     late = (1e6, 2e6, 3e6, 4e6, 5e6, 5e6)
-    assert "30 kB is what the model says: your runs have the knee at 20 kB, the model at 30 kB" in told(
+    assert "30 kB matches the model: your runs have the knee at 20 kB, the model at 30 kB" in told(
         "30 kB", late
     )
 

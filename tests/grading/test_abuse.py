@@ -314,7 +314,7 @@ def test_a_challenge_is_judged_by_its_run_and_not_by_what_it_says(forger: Forger
     found = _replaced(forger, 3, lambda run: _window(run, 100_000))
     assert _outcome(found, "explore") == (
         "refused",
-        "the latest run had other settings: r runs it with these",
+        "the latest run had other settings: press r to run it with these",
     )
 
 

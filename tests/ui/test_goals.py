@@ -32,7 +32,7 @@ async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal
         hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
         await until_text(pilot, "s1-eth1 delays what comes back")
         hands.shells["s1"].says("Error: Exclusivity flag on, cannot modify.\r\n")
-        await until_text(pilot, "there is a qdisc in that place")
+        await until_text(pilot, "that place already has a qdisc")
         hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
         await until_text(pilot, " 1 ✓ ")
         await until(pilot, lambda: "delays what comes back" not in text(app))

@@ -113,7 +113,7 @@ async def test_numbers_take_and_place(page, journal) -> None:
         await page.press(str(stands), str(line))
         await until(page, lambda line=line, event=event: lines(text(page.app))[line - 1] == event)
     await page.press("enter")
-    await until_text(page, "✓ Right. That is the order.")
+    await until_text(page, "✓ Right. That is the right order.")
     assert journal.page(MODULE, STEP).activity("recovery").right.given == (0, 1, 2, 3)
 
 
@@ -134,7 +134,7 @@ async def test_what_was_answered_stands_there_after_a_restart(journal, make_app)
     journal.respond(MODULE, STEP, "recovery", Response((0, 1, 2, 3), True))
     again = make_app(MODULE, of=one_page(ORDER))
     async with again.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "✓ Right. That is the order.")
+        await until_text(pilot, "✓ Right. That is the right order.")
         assert "That is fast recovery." in text(again)
         assert lines(text(again)) == list(EVENTS)
         assert "1/1  [■]" in text(again)

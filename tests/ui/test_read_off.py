@@ -152,7 +152,7 @@ def test_what_did_not_happen_in_the_run_cannot_be_read_off(quantity: str) -> Non
         read_off(quantity).mark("1 s", MarkContext(run=early))
     with pytest.raises(UsageError, match="no samples of flow 3"):
         read_off(quantity, flow=3).mark("1 s", CONTEXT)
-    with pytest.raises(UsageError, match="r runs it"):
+    with pytest.raises(UsageError, match="press r to run it"):
         read_off(quantity).mark("1 s")
 
 

@@ -95,7 +95,7 @@ async def test_keys_all_at_once_choose_lock_and_run(make_app, lab) -> None:
         await until(pilot, lambda: lab.runs == 1)
         await until_text(pilot, "measured")
         await pilot.press("c")
-        await until_text(pilot, "That is its shape. One segment more")
+        await until_text(pilot, "That is the shape. One segment more")
 
 
 async def test_what_was_left_out_is_told_so(make_app, lab) -> None:

@@ -2,7 +2,7 @@
 
 log = SessionLog()
 log.take(event, run, digest)                  # each event of the session, with its run
-record = log.reached(board.reached)           # stored in the journal
+record = log.record_reached(board.reached)    # stored in the journal
 board = judged(asked, in_order, record, find) # when grading
 """
 

@@ -1,9 +1,9 @@
 """Goal watch: turns a session's events and printed bytes into a goal board, without I/O.
 
-watch = GoalWatch(shell.asked, shell.in_order, bool(shell.broken))
+watch = GoalWatch(shell.parsed_goals, shell.in_order, bool(shell.broken))
 async for event in conducted:                 # conduct.ConductedSession
     board = watch.take(event, conducted.run)
-board = watch.printed("h1", data)             # output of a terminal
+board = watch.take_output("h1", data)         # output of a terminal
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_a_second_discipline_at_the_root_is_told_its_parent() -> None:
     line = "sudo tc qdisc add dev s1-eth2 root handle 2: tbf rate 10mbit burst 5000 limit 15000"
     near = refused(CommandEnded(1, "s1", line, 2), held)
     assert near is not None
-    assert "tbf must hang below it: write parent 1: instead of root" in near.text
+    assert "tbf must go below it: write parent 1: instead of root" in near.text
     assert refused(CommandEnded(1, "s1", line, 0), held) is None
     assert refused(CommandEnded(1, "s1", line, 2), state()) is None
 

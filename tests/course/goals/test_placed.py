@@ -86,10 +86,10 @@ def test_a_goal_about_a_place_is_judged_by_that_place(
     [
         ("mtu.h3", "no host or interface 'h3'"),
         ("mtu.s1-eth3", "no host or interface 's1-eth3'"),
-        ("ping", "say whose: ping.h1"),
+        ("ping", "name the host: ping.h1"),
         ("ping.s1", "no host 's1'"),
-        ("address", "say whose"),
-        ("offloads", "there are path.rate.*mtu, offload.*of a place"),
+        ("address", "name the host"),
+        ("offloads", "choose from path.rate.*mtu, offload.*with a host or interface"),
         ("sysctl.ip_forwarding", "no quantity"),
     ],
 )
@@ -134,19 +134,19 @@ def test_the_way_back_ticks_while_a_flow_goes_on_and_is_no_longer_that_of_the_ru
 @pytest.mark.parametrize(
     ("host", "command", "status", "says"),
     [
-        ("h1", "tc qdisc add dev s1-eth2 root netem delay 20ms", 1, "h1 has no s1-eth2, it is one of s1"),
+        ("h1", "tc qdisc add dev s1-eth2 root netem delay 20ms", 1, "h1 has no s1-eth2, which belongs to s1"),
         (
             "h1",
             "sudo tc qdisc add dev s1-eth2 root netem delay 20ms",
             1,
-            "in a shell on s1, or put s1 before",
+            "a shell on s1, or prefix the command with s1",
         ),
         ("s1", "h1 tc qdisc add dev h2-eth0 root fq", 1, "h1 has no h2-eth0"),
         ("s1", "h1 tc qdisc add dev h1-eth0 root fq", 2, ""),
         ("s2", "tc qdisc add dev s1-eth2 root netem delay 20ms", 2, ""),
         ("h1", "for i in 1 2; do h2 tc qdisc del dev h2-eth0 root; done", 2, ""),
         ("h1", "tc qdisc add dev s1-eth2 root netem delay 20ms", 0, ""),
-        ("h1", "ipref3 -c h2", 127, "no command ipref3"),
+        ("h1", "ipref3 -c h2", 127, "ipref3 is not a command"),
         ("h1", "false", 1, ""),
     ],
 )

@@ -106,8 +106,8 @@ def test_the_last_run_counts() -> None:
     board = watch.take(END, slow)
     assert board.reached == (2,)
     assert [goal.near.text for goal in board.goals if goal.near] == [
-        "your last run: throughput 1 Mbit/s, asked is 9 Mbit/s to 10 Mbit/s",
-        "your last run: limited by unexplained, asked is bottleneck",
+        "your last run: throughput 1 Mbit/s, the goal is 9 Mbit/s to 10 Mbit/s",
+        "your last run: limited by unexplained, the goal is bottleneck",
     ]
 
 
@@ -137,7 +137,9 @@ def test_the_share_of_a_slow_machine_is_told_where_the_goal_is_not_reached() -> 
     watch.take(SHAPED)
     near = ran(watch, slow_run(0.6)).goals[0].near
     assert near is not None
-    assert "throughput 9.5 Mbit/s of a link that this machine ran at 60% of its rate" in near.text
+    assert (
+        "throughput 9.5 Mbit/s (corrected for a link that this machine ran at 60% of its rate)" in near.text
+    )
 
 
 def test_what_is_wrong_is_told_once() -> None:
@@ -243,7 +245,10 @@ def test_with_four_pairs_the_algorithm_is_that_of_four_senders() -> None:
     board = watch.take(state(sysctls=three, pairs=4))
     assert not board.done
     assert board.goals[0].near is not None
-    assert board.goals[0].near.text == "it is set on h1, h3 and h5 and not yet on h7: each host has its own"
+    assert (
+        board.goals[0].near.text
+        == "it is set on h1, h3 and h5 but not yet on h7: every host has its own value"
+    )
     assert watch.take(state(sysctls=(*three, reno_on("h7")), pairs=4)).done
 
 
@@ -252,7 +257,7 @@ def test_on_four_pairs_the_data_leave_s1_by_its_first_port() -> None:
     watch.take(state(pairs=4))
     wrong = watch.take(state({"reverse_delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}, pairs=4))
     assert wrong.goals[0].near is not None
-    assert wrong.goals[0].near.text.endswith("the data leave s1 by s1-eth1")
+    assert wrong.goals[0].near.text.endswith("data leaves s1 through s1-eth1")
     assert watch.take(state({"delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}, pairs=4)).done
 
 
@@ -306,7 +311,7 @@ def test_a_message_goes_when_a_later_command_mends_it() -> None:
     assert watch.board.printed is not None
     watch.take(CommandEnded(1, "h1", "h2 iperf3 -s -D", 0))
     assert watch.board.printed is None
-    watch.printed("h1", refused)
+    watch.take_output("h1", refused)
     assert watch.board.printed is not None
     watch.take(RunDetected(NOTHING.experiment))
     assert watch.take(carried(0.2, 20_000)).printed is None

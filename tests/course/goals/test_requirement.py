@@ -43,7 +43,7 @@ def test_a_switch_is_a_word() -> None:
     [
         ("20", "time", "has no unit"),
         ("fast", "rate", "not a number with a unit"),
-        ("9 ms to 8 ms", "time", "the lower bound comes first"),
+        ("9 ms to 8 ms", "time", "write the lower bound first"),
         ("rino", "algorithm", "did you mean reno?"),
         (["20 ms"], "time", "one value, not a list"),
         ("a;b", "sysctl", "is not a sysctl's value"),
