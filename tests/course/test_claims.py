@@ -77,7 +77,7 @@ REFUSED = {
     ),
     "no time at all": (
         'of = "rtt"\nvalue = "1 ms"\nstart = "3 s"\nend = "3 s"',
-        "claim[1].end: 3 s is not after 3 s",
+        "claim[1].end: 3 s is not after the start at 3 s",
     ),
     "an instant has no part": (
         'of = "first-loss"\nvalue = "1 s"\nstart = "3 s"',
@@ -95,7 +95,7 @@ REFUSED = {
         'of = "rtt"\nvalue = "2 ms"\nper = { flow = 1 }',
         "claim[1].value: '2 ms' has a unit",
     ),
-    "nothing to work out": ('of = "arithmetic"\nvalue = "2 ms"', "claim[1].formula: belongs to"),
+    "nothing to work out": ('of = "arithmetic"\nvalue = "2 ms"', "claim[1].formula: is required with"),
     "what cannot be worked out": (
         'of = "arithmetic"\nvalue = "2 ms"\nformula = "2 ms * x"',
         "claim[1].formula:",
@@ -133,19 +133,19 @@ def test_a_page_without_a_run_names_what_it_claims_something_of(edit: Edit) -> N
 
 
 UNCLAIMED = {
-    "in after": ("The link is about 90", "It took 7 ms. The link is about 90", "after: '7 ms' needs"),
+    "in after": ("The link is about 90", "It took 7 ms. The link is about 90", "after: '7 ms' has no"),
     "a count": (
         "The link is about 90",
         "It lost 70 segments. The link is about 90",
-        "after: '70 segments' needs",
+        "after: '70 segments' has no",
     ),
-    "a ratio": ("The link is about 90", "It is 7 times. The link is about 90", "after: '7 times' needs"),
+    "a ratio": ("The link is about 90", "It is 7 times. The link is about 90", "after: '7 times' has no"),
     "in an explanation": (
         'explanation = "RTT',
         'explanation = "It took 7 ms. RTT',
-        "explanation: '7 ms' needs",
+        "explanation: '7 ms' has no",
     ),
-    "in feedback": ('feedback = "Yes: ', 'feedback = "Yes, 7 ms: ', "choice[2].feedback: '7 ms' needs"),
+    "in feedback": ('feedback = "Yes: ', 'feedback = "Yes, 7 ms: ', "choice[2].feedback: '7 ms' has no"),
 }
 
 

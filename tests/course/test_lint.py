@@ -56,14 +56,14 @@ CASES = {
         STEP,
         "The path: a link",
         "9.0 Mbit/s! The path: a link",
-        "prose: stands",
+        "prose: is shown before",
     ),
-    "a title that prints the result": (STEP, "One flow on a lossy path", "9 Mbit/s", "title: stands"),
+    "a title that prints the result": (STEP, "One flow on a lossy path", "9 Mbit/s", "title: is shown before"),
     "a question before the run that prints its result": (
         STEP,
         'about_run = true\nkind = "single"\nask = "',
         'about_run = false\nkind = "single"\nask = "It had 9 Mbit/s. ',
-        "question faster-link: ask: stands",
+        "question faster-link: ask: is shown before",
     ),
     "a hint that prints the answer": (
         NUMBER,
