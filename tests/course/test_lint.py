@@ -58,7 +58,12 @@ CASES = {
         "9.0 Mbit/s! The path: a link",
         "prose: is shown before",
     ),
-    "a title that prints the result": (STEP, "One flow on a lossy path", "9 Mbit/s", "title: is shown before"),
+    "a title that prints the result": (
+        STEP,
+        "One flow on a lossy path",
+        "9 Mbit/s",
+        "title: is shown before",
+    ),
     "a question before the run that prints its result": (
         STEP,
         'about_run = true\nkind = "single"\nask = "',
