@@ -54,7 +54,7 @@ def test_each_has_one_until_none_is_left(processes: list[int]) -> None:
     # One that is given back is there for the next.
     cores[0].release()
     cores[0].release()
-    cores[-1].take(processes[-1], _threads(processes[-1])[-1])
+    cores[-1].pin(processes[-1], _threads(processes[-1])[-1])
     assert os.sched_getaffinity(processes[-1]) == taken[0]
     for core in cores:
         core.release()
@@ -82,13 +82,13 @@ sys.stdin.read()
         other.kill()
     again = Core()
     os.sched_setaffinity(processes[1], HERE)
-    again.take(processes[1], _threads(processes[1])[-1])
+    again.pin(processes[1], _threads(processes[1])[-1])
     assert len(os.sched_getaffinity(processes[1])) == 1
     again.release()
 
 
 def test_where_it_cannot_be_done_nothing_is(processes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    Core().take(processes[0], _threads(processes[0])[-1])
+    Core().pin(processes[0], _threads(processes[0])[-1])
     assert os.sched_getaffinity(processes[0]) == HERE
-    Core().take(2**22 + 1, 2**22 + 1)  # is not there
+    Core().pin(2**22 + 1, 2**22 + 1)  # is not there

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tcptutor.backends.guest.sizes import ORDINARY
+from tcptutor.backends.guest.sizes import DEFAULT_SIZE
 from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
@@ -215,7 +215,7 @@ def disk_and_memory() -> None:
     guest = Snapshots()
     on_disk = guest.image.size() + sum(guest.size(clock) for clock in CLOCKS)
     _line("guest image and snapshots on disk", on_disk / 1e6, 350, " MB")
-    _line("guest memory", ORDINARY, 512, " MiB")
+    _line("guest memory", DEFAULT_SIZE, 512, " MiB")
 
 
 def build() -> None:

@@ -184,7 +184,7 @@ def test_a_sweep_that_goes_on_draws_over_its_own_plot_alone(here: Path) -> None:
     ]
     assert run(*words[:-2]).exit_code == 3  # no recording has these: the file is made, with nothing in it
     table = load_sweep(file)
-    cells = table_of(["loss=0.1%,1%"]).in_order()
+    cells = table_of(["loss=0.1%,1%"]).sorted_rows()
     with Store(file, table.definition) as store:
         for each in cells:
             store.add(each)

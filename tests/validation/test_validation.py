@@ -137,7 +137,7 @@ def test_all_that_is_kept_belongs_to_the_plan(found: list[Result]) -> None:
     for study in plan.studies().values():
         path = kept.path_of(study)
         if path.exists():
-            lines += len(kept.table.load(path).rows)
+            lines += len(kept.results_file.load(path).rows)
     assert lines == len(found)
 
 
