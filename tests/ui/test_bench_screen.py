@@ -198,7 +198,7 @@ async def test_what_cannot_be_taken_out_or_put_beside_stays_as_it_was(
         await until_text(pilot, "[ ]")
         next(journal.runs.folder.glob("*.tcprun")).unlink()
         await pilot.press("enter")
-        await until_text(pilot, "its file is gone")
+        await until_text(pilot, "its file is missing")
         assert "[x]" not in text(app)
         await app.bench.close()
 
@@ -275,6 +275,6 @@ async def test_the_help_and_the_palette_have_it(make_app) -> None:
         await pilot.press("question_mark")
         await until_text(pilot, "choose up to five earlier runs to compare")
         await pilot.press("escape", "ctrl+p", *keys("as a com"))
-        await until_text(pilot, "the line for a shell")
+        await until_text(pilot, "the shell command that runs the same")
         await pilot.press("enter")
         await until_text(pilot, "tcptutor run one-flow/lossy --seed 1")

@@ -133,7 +133,7 @@ async def test_the_size_that_is_needed_is_told_in_the_smallest_terminal(
         assert f"{size[0]} x {size[1]}" in " ".join(shown.split())
         assert shown.startswith("80 x 24")
         if size[1] > 5:
-            assert "ctrl+q leaves." in " ".join(shown.split()), "nothing is cut"
+            assert "ctrl+q quits." in " ".join(shown.split()), "nothing is cut"
 
 
 def drawn_lines(app) -> list[str]:
