@@ -117,7 +117,7 @@ def test_what_limited_each_flow_is_a_sentence_or_with_room_a_table() -> None:
 def test_until_it_is_worked_out_nothing_is_said_of_the_cause() -> None:
     into = looking(ended(ONE), understood=False)
     said = told(into, into.initial_cursor())
-    assert "limited by: that is told in a moment" in said
+    assert "limited by: known in a moment" in said
     assert "flow 1: cwnd " in said
 
 

@@ -30,7 +30,7 @@ _TALL = 13
 _ORDER = (
     "setup", "network", "gap0", "title", "chart", "gap1", "throughput", "udp0", "udp1", "udp2", "udp3", "rtt", "queue",
     "losses", "resent", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
-    "beside",
+    "comparisons",
 )  # fmt: skip
 
 
@@ -82,7 +82,9 @@ def _with_chart(
     else:
         space.fit("why", result.explanation(live, width), min(least, 3))
         space.fit(
-            "beside", comparison_lines(live.comparisons, live.run.experiment, len(scene.curves), width), least
+            "comparisons",
+            comparison_lines(live.comparisons, live.run.experiment, len(scene.curves), width),
+            least,
         )
         _fit_ruler(space, live, own, width, ruler.MIN_LINES + bool(live.earlier), least)
         if live.report:

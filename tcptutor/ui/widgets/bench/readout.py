@@ -158,7 +158,7 @@ def flow(facts: InstantFacts) -> Sentence:
     subject = f"{facts.name}: "
     style = _flow_style(facts, list(facts.names).index(facts.cursor.flow))
     if state is None:
-        return subject, style, "nothing is known of it at this instant"
+        return subject, style, "not known at this instant"
     parts = [
         f"cwnd {state.cwnd_segments}" if state.cwnd_segments else "cwnd not known",
         f"ssthresh {state.ssthresh_segments} segments" if state.ssthresh_segments else "no ssthresh",
@@ -183,8 +183,8 @@ def limit(facts: InstantFacts) -> Sentence:
     if interval is None:
         if facts.insight is None or (facts.in_progress and facts.cursor.t > facts.insight.until - 1):
             wait = "when this second is over" if facts.in_progress else "in a moment"
-            return "limited by: ", STRONG, f"that is told {wait}"
-        return "limited by: ", STRONG, "nothing is known of this instant"
+            return "limited by: ", STRONG, f"known {wait}"
+        return "limited by: ", STRONG, "not known at this instant"
     when = f", {round(interval.start, 1):g} to {round(interval.end, 1):g} s: "
     if interval.limited_by == "unexplained":
         return "limited by: ", STRONG, f"not known{when}the samples show no limit"

@@ -28,7 +28,7 @@ def overhang(name: str) -> int:
     return max(0, len(name) + 1 - axes.MARGIN)
 
 
-def fits_beside(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
+def fits_right(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
     """Return whether a label fits right of a row of the chart, or covers only free columns at its end."""
     inside = overhang(name)
     return inside == 0 or (

@@ -201,7 +201,7 @@ def _right_labels(scene: CurveScene, cells: Cells, height: int) -> dict[int, tup
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
         lines = [height - 1 - at for at in near if abs(at - row) <= 2]
         free = [at for at in lines if at not in taken]
-        fitting = ((at, name) for name in names for at in free if labels.fits_beside(name, cells[at]))
+        fitting = ((at, name) for name in names for at in free if labels.fits_right(name, cells[at]))
         at, name = next(fitting, (None, ""))
         if at is not None:
             column = len(cells[at]) - labels.overhang(name)

@@ -55,7 +55,7 @@ def render(
     shown: dict[str, list[Line]] = {}
     # By importance.
     for name, lines in (
-        ("binding", binding[:1]), ("foot", foot), ("beside", comparisons_text), ("binding", binding),
+        ("binding", binding[:1]), ("foot", foot), ("comparisons", comparisons_text), ("binding", binding),
         ("note", note), ("others", others), ("gap", [Line(), Line()]),
     ):  # fmt: skip
         if (more := len(lines) - len(shown.get(name, ()))) <= left:
@@ -71,7 +71,7 @@ def render(
         *shown.get("binding", []),
         *shown.get("note", []),
         *shown.get("others", []),
-        *shown.get("beside", []),
+        *shown.get("comparisons", []),
         *gap[1:],
         *shown.get("foot", []),
     ]
