@@ -106,7 +106,7 @@ def test_each_cell_is_checked_before_anything_runs() -> None:
         (["--grid", "loss=0.1%,1%", "--plot", "x.svg", "--x", "rate"], "not an axis"),
         (["--grid", "loss=0.1%,1%", "--plot", "x.svg", "--y", "speed"], "no quantity 'speed'"),
         (["--grid", "seed=1,2", "--plot", "x.svg"], "besides the seed"),
-        (["--grid", "loss=0.1%,1%", "--cluster", "tcp://x:1", "--clock", "real"], "real time"),
+        (["--grid", "loss=0.1%,1%", "--cluster", "tcp://x:1", "--clock", "real"], "real-time"),
         (["--grid", "loss=0.1%,1%", "--cluster", "tcp://x:1", "--jobs", "2"], "--jobs"),
     ],
 )
