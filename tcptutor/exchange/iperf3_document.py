@@ -98,9 +98,9 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def sockets(self) -> list[int]:
         """Return the socket of each stream in the order of connection. Raises ValueError for too many."""
-        seen = (row.socket for interval in self.intervals for row in interval.streams)
-        ended = (row.socket for each in self.end.streams if (row := each.udp or each.sender))
-        found = dict.fromkeys([*(each.socket for each in self.start.connected), *seen, *ended])
+        measured = (row.socket for interval in self.intervals for row in interval.streams)
+        totals = (row.socket for each in self.end.streams if (row := each.udp or each.sender))
+        found = dict.fromkeys([*(each.socket for each in self.start.connected), *measured, *totals])
         if len(found) > MOST:
             raise ValueError(f"{len(found)} streams, the limit is {MOST}")
         return list(found)

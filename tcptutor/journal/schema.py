@@ -67,10 +67,10 @@ def _answers(connection: sqlite3.Connection) -> Iterable[_Timed]:
 
 def _decode_answer(answer: str) -> Given:
     try:
-        given: Given = msgspec.json.decode(answer, type=Given)
+        value: Given = msgspec.json.decode(answer, type=Given)
     except msgspec.MsgspecError:
-        given = answer  # raw: one corrupted letter is no reason to lose the answer
-    return given
+        value = answer  # raw: one corrupted letter is no reason to lose the answer
+    return value
 
 
 def _runs(connection: sqlite3.Connection) -> tuple[list[_Timed], list[_Timed]]:
@@ -171,12 +171,12 @@ def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) ->
     Raises:
         JournalError: A newer tcptutor wrote the journal.
     """
-    made = False
+    is_new = False
     if _version(connection) < VERSION:
         with transaction(connection):
             # Read the version again under the lock: another tcptutor may have migrated the file just now.
             version = _version(connection)
-            made = version == 0
+            is_new = version == 0
             if 0 < version < VERSION:
                 keep_copy(version)
             for statements in MIGRATIONS[version:]:
@@ -191,7 +191,7 @@ def migrate(connection: sqlite3.Connection, keep_copy: Callable[[int], None]) ->
             f"the journal was written by a newer tcptutor (version {version}, this one knows {VERSION}): "
             "update tcptutor to open it"
         )
-    return made
+    return is_new
 
 
 def repair(connection: sqlite3.Connection) -> str:

@@ -97,7 +97,10 @@ def test_who_hands_in_is_told_the_deadline_in_its_own_time(
         (["course-key", "no-such.key", "--code"], "'no-such.key' is neither a course code"),
         (["course-key", f"{KEY.code[:-1]}7", "--code"], "is neither a course code, like"),
         (["bank"], "missing option '--format'. Choose from: gift, qti"),
-        (["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"], "is mistyped"),
+        (
+            ["enrol", f"{KEY.code[:-1]}{'A' if KEY.code[-1] != 'A' else 'B'}", "ada"],
+            "check it for typing errors",
+        ),
         (["enrol", "ABCD", "ada"], "'ABCD' is not a course code: it looks like ABCD-EFGH-2345-WXQG"),
         (["enrol", KEY.code, " "], "' ' is not a student name"),
         (["grade", "none.tcphandin"], "no hand-in none.tcphandin: `tcptutor submit` writes one"),

@@ -87,7 +87,7 @@ def _check_page(
     begun = [event.run for event in here if isinstance(event, RunBegun)]
     ends = {run: _end(events, run) for run in begun}
     assert page.runs == len(begun)
-    assert page.complete_runs == sum(end is not None and end.complete for end in ends.values())
+    assert page.whole_runs == sum(end is not None and end.complete for end in ends.values())
     seeds = [
         event.seed
         for event in here
@@ -258,7 +258,7 @@ def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not
     assert reduce(fold.fold, events("a", "a"), JournalRecord()).page("m", "s").last_seed == 8
     once_more = [*events("a", "a"), Enrolled("", "b", "c")]
     page = reduce(fold.fold, once_more, JournalRecord()).page("m", "s")
-    assert (page.last_seed, page.complete_runs) == (None, 2)
+    assert (page.last_seed, page.whole_runs) == (None, 2)
 
 
 def test_seeds_go_round() -> None:
@@ -287,4 +287,4 @@ def test_a_timeline_has_what_was_locked_last_before_the_run() -> None:
     back = Withdrawn("", "m", "s", PREDICT)
     begun = RunBegun("", "m", "s", "r", "m/e", "")
     line = timeline(chain([prediction("10000"), back, prediction("10"), begun, back]))
-    assert [each.response.given for each in line.page("m", "s").of(PREDICT)] == ["10"]
+    assert [each.response.given for each in line.page("m", "s").responses_to(PREDICT)] == ["10"]

@@ -159,8 +159,8 @@ def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     try:
         first, second, runs = _index(source)
     except NotAnArchive as error:
-        said = printable.escaped(str(error))
-        raise TutorError(f"{path} is not a hand-in, or damaged ({said}): {_WRITE_AGAIN}") from error
+        message = printable.escaped(str(error))
+        raise TutorError(f"{path} is not a hand-in, or damaged ({message}): {_WRITE_AGAIN}") from error
     with files.open_bounded(path, _MANIFEST_KIND, content=_read_member(source, first)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         manifest = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
@@ -218,17 +218,17 @@ def write_hand_in(
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     with (
-        files.atomic(target, "give another place with -o", private=True) as beside,
-        beside.open("wb") as archived,
+        files.atomic(target, "give another place with -o", private=True) as temporary,
+        temporary.open("wb") as archive_file,
         ThreadPoolExecutor() as pool,  # the packer lets other threads run
     ):
         for name, content in ((_MANIFEST, described), (_JOURNAL, journal)):
-            archived.write(archive.member(name, content))
+            archive_file.write(archive.member(name, content))
         packed = pool.map(_pack, (file for _, file in runs))
         for (id, _), content in zip(runs, packed, strict=True):
-            archived.write(archive.member(f"{_RUNS}{id}.json.xz", content))
+            archive_file.write(archive.member(f"{_RUNS}{id}.json.xz", content))
             on_written(id)
-        archived.write(archive.end())
+        archive_file.write(archive.end())
 
 
 def lesson_hashes(course: Course) -> dict[str, str]:

@@ -63,8 +63,8 @@ def new_key() -> CourseKey:
 
 def write_key(key: CourseKey, path: Path) -> None:
     """Write the key to a file that only its owner can read. Raises TutorError."""
-    with files.atomic(path, private=True) as beside:
-        beside.write_bytes(msgspec.json.format(msgspec.json.encode(key), indent=1) + b"\n")
+    with files.atomic(path, private=True) as temporary:
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(key), indent=1) + b"\n")
 
 
 def read_key(path: Path) -> CourseKey:

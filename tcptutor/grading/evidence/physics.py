@@ -132,7 +132,7 @@ def _flows(run: Run) -> list[_Flow]:
 
 def _for_each_flow(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
     """Apply the rule to each flow."""
-    return (f"flow {flow.number + 1}: {said}" for flow in flows if (said := rule(flow)))
+    return (f"flow {flow.number + 1}: {problem}" for flow in flows if (problem := rule(flow)))
 
 
 def _check_counters(flow: _Flow) -> str:
@@ -232,9 +232,9 @@ def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     sampled["the queue"] = run.queue.column("t")
     for name, times in sampled.items():
         gaps = [after - before for before, after in pairwise(times)]
-        if gaps and (apart := median(gaps)) > _MOST_INTERVALS * SAMPLING_INTERVAL:
+        if gaps and (interval := median(gaps)) > _MOST_INTERVALS * SAMPLING_INTERVAL:
             lab = f"the lab takes one in {SAMPLING_INTERVAL * 1e3:g}"
-            yield f"{name}: its samples are {apart * 1e3:.3g} ms apart, and {lab}"
+            yield f"{name}: its samples are {interval * 1e3:.3g} ms apart, and {lab}"
 
 
 def _check_path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
