@@ -26,7 +26,7 @@ from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
 from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
 
-MOST = 0.4
+MAX_TOLERANCE = 0.4
 """Largest tolerance at which a model can explain a run; a wider tolerance spans rates of 1 to 2.3 and more."""
 
 _FORECASTS = (
@@ -166,7 +166,7 @@ def judge(diff: Difference) -> Judgement:
     other = limit != "unexplained" and not diff.covers(limit)
     if diff.ratio < 1 and other and not (diff.is_within_tolerance or diff.binds):
         return "not-the-limit"
-    if prediction.tolerance > MOST or (diff.is_within_tolerance and not _speaks_for(diff)):
+    if prediction.tolerance > MAX_TOLERANCE or (diff.is_within_tolerance and not _speaks_for(diff)):
         return "undecided"
     return "explains" if diff.is_within_tolerance else "misses"
 

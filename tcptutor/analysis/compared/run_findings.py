@@ -46,7 +46,7 @@ class RunFindings:
     """Direction of the flows in `measured`: False is forward, True reverse, None both."""
     all_measured: Measured | None = None
     """Measurement of all flows if `measured` covers a single direction."""
-    _ways: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
+    _rates_by_time: dict[tuple[float, float], Mapping[bool, Sequence[float]]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -66,7 +66,7 @@ class RunFindings:
             measured=restrict_to_direction(self.measured, backward),
             is_reverse=backward,
             all_measured=self.measured,
-            _ways={},
+            _rates_by_time={},
         )
 
     @property
@@ -131,12 +131,12 @@ class RunFindings:
     def _throughputs(self, start: float, end: float) -> Mapping[bool, Sequence[float]]:
         """Return each flow's payload rate from `start` to `end`, bit/s, by direction."""
         times = (round(start, 2), round(end, 2))
-        if times not in self._ways:
+        if times not in self._rates_by_time:
             rates: dict[bool, list[float]] = {False: [], True: []}
             for interval in between(self.measured, start, end).intervals:
                 rates[self.run.experiment.reversed(interval.flow)].append(interval.throughput)
-            self._ways[times] = rates
-        return self._ways[times]
+            self._rates_by_time[times] = rates
+        return self._rates_by_time[times]
 
     def single_flow_between(self, trace: Trace) -> Callable[[float, float], Findings | None]:
         """Return a function for the findings of a flow in a time span."""

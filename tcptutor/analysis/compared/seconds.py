@@ -95,7 +95,7 @@ def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[
     }
     by_second: dict[tuple[bool, int], list[Interval]] = defaultdict(list)
     for each in chain.from_iterable(parts.values()):
-        by_second[experiment.reversed(each.flow), _number(each)].append(each)
+        by_second[experiment.reversed(each.flow), _second_number(each)].append(each)
     loads = {key: _load(intervals) for key, intervals in by_second.items()}
     found = {}
     for flow, intervals in parts.items():
@@ -104,8 +104,8 @@ def judge_seconds(measured: Measured, gathered: RunFindings) -> dict[int, tuple[
         flow_seconds, all_findings = [], []
         for each in intervals:
             case = gathered.case_of(flow, each.start + _SLACK)
-            flows, throughput = loads[case.is_reverse, _number(each)]
-            _, opposite = loads.get((not case.is_reverse, _number(each)), (0, 0.0))
+            flows, throughput = loads[case.is_reverse, _second_number(each)]
+            _, opposite = loads.get((not case.is_reverse, _second_number(each)), (0, 0.0))
             evidence = flow_evidence(measured.run, each, gathered.links, throughput, opposite)
             kind, cwnd = gathered.holding_loss(each), each.mean("cwnd")
             kinds = Counter(loss.kind for loss in events if each.start < loss.t <= each.until)
@@ -150,7 +150,7 @@ def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> 
     return [each for each in intervals if each.seconds > 0]
 
 
-def _number(interval: Interval) -> int:
+def _second_number(interval: Interval) -> int:
     return int(interval.start + _SLACK)
 
 

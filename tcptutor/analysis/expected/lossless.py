@@ -228,7 +228,7 @@ def _bbr(case: Case, room: float) -> Candidate:
         # The link is full only while BBR probes, and the loss behind it applies once more.
         rate, error = bbr_throughput(room, case.loss) * estimate, BBR_ERROR + case.loss
         formula += "²" if not credit else f"² × (1 + {units.size(case.bucket)} of credit / BDP)"
-    return Candidate.of(case, ThroughputModel.BBR, rate, formula, {"model": error}, best=rate < room)
+    return Candidate.of(case, ThroughputModel.BBR, rate, formula, {"model": error}, is_expected=rate < room)
 
 
 def _windows(case: Case) -> Iterator[Candidate]:
@@ -312,7 +312,7 @@ def _by_window(
     formula = f"{case.count_prefix}{start}{case.rtt_text()}"
     if len(rtts) > 1:
         formula = f"{start}RTT, over RTTs of {case.rtt_text(min(rtts))} to {case.rtt_text(max(rtts))}"
-    return Candidate.of(case, model, math.fsum(each), formula, {"model": error}, each=each)
+    return Candidate.of(case, model, math.fsum(each), formula, {"model": error}, per_flow=each)
 
 
 def _pacing(case: Case) -> Iterator[Candidate]:
@@ -321,11 +321,11 @@ def _pacing(case: Case) -> Iterator[Candidate]:
     )  # fmt: skip
     if pacing is not None:
         each, formula = (pacing,) * case.flow_count, f"{case.count_prefix}{units.rate(pacing)}"
-        yield Candidate.of(case, ThroughputModel.PACING, math.fsum(each), formula, sure, each=each)
+        yield Candidate.of(case, ThroughputModel.PACING, math.fsum(each), formula, sure, per_flow=each)
     if maxrate is not None:
         each = (case.fq_rate or 0.0,) * case.flow_count
         formula = f"{case.count_prefix}{units.rate(maxrate)} × {case.share_text}"
-        yield Candidate.of(case, ThroughputModel.FQ, math.fsum(each), formula, sure, each=each)
+        yield Candidate.of(case, ThroughputModel.FQ, math.fsum(each), formula, sure, per_flow=each)
 
 
 def _writes(case: Case) -> Iterator[Candidate]:

@@ -20,7 +20,7 @@ from tcptutor.base import units
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import LimitedBy, ThroughputModel
 
-FELT = 0.02
+LEAST_REDUCTION = 0.02
 """Least relative reduction below the least limit for a prediction of its own."""
 
 MEETING_ERROR = 0.05
@@ -68,7 +68,7 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
         return None
     each = _bbr(case) if case.algorithm == "bbr" else _rates(case)
     total = math.fsum(each)
-    if not 0 < total < (1 - FELT) * lowest.throughput:
+    if not 0 < total < (1 - LEAST_REDUCTION) * lowest.throughput:
         return None
     return Candidate(
         model=ThroughputModel.MEETING,

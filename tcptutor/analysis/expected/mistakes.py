@@ -26,7 +26,7 @@ _SLOW_QUEUE = 0.1
 _PEAK = 4 / 3
 """Reno's peak window over its mean."""
 
-_LINK_IDLE = 0.75
+_SAWTOOTH_UTILIZATION = 0.75
 """Link utilization of a Reno flow without a queue."""
 
 
@@ -108,7 +108,7 @@ def _of_link(case: Case, cause: LimitedBy) -> Iterator[Mistake]:
         elif case.flow_count == 1 and case.algorithm == "reno":
             busy = "here the queue keeps the link busy"
             sawtooth = "three quarters of the link, a sawtooth without a queue"
-            yield Mistake("queue forgotten", _LINK_IDLE * case.tcp_capacity, sawtooth, busy)
+            yield Mistake("queue forgotten", _SAWTOOTH_UTILIZATION * case.tcp_capacity, sawtooth, busy)
     if case.flow_count > 1:
         yield Mistake(
             "share of the link", case.tcp_capacity / case.flow_count, "one flow's share of the link"

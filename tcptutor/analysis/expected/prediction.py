@@ -89,14 +89,14 @@ class Candidate:
         model: ThroughputModel,
         throughput: float,
         formula: str,
-        sure: Mapping[str, float],
-        best: bool = True,
-        each: tuple[float, ...] = (),
+        errors: Mapping[str, float],
+        is_expected: bool = True,
+        per_flow: tuple[float, ...] = (),
     ) -> Candidate:
         """Return a candidate with the model's label and limiting cause."""
         assert model.limited_by is not None
         label = f"{case.count_prefix}{model.label}"
-        return cls(model, label, throughput, formula, sure, model.limited_by, best, each)
+        return cls(model, label, throughput, formula, errors, model.limited_by, is_expected, per_flow)
 
     @property
     def is_lossy(self) -> bool:

@@ -27,7 +27,7 @@ WINDOW_ERROR = 0.35
 
 _MISTAKES = {"cubic": OVERTAKING_MISTAKES_CUBIC}
 
-FELT = 0.5
+BINDING_RATIO = 0.5
 """Link capacity over the reordering window above which the window is the limit."""
 
 _SURE_JITTER = 0.7
@@ -67,7 +67,7 @@ def reordering_candidate(case: Case) -> Candidate | None:
     if window is None or case.tcp_capacity is None:
         return None
     link = case.window_at(case.tcp_capacity)
-    if link < FELT * window:
+    if link < BINDING_RATIO * window:
         return None
     segments = combine_with_link(window, link)
     formula = (
@@ -89,7 +89,7 @@ def reordering_error(case: Case) -> float | None:
     if window is None or case.tcp_capacity is None:
         return None
     link = case.window_at(case.tcp_capacity)
-    if link < FELT * window:
+    if link < BINDING_RATIO * window:
         return LINK_ERROR + _growth(case, link)
     if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:
         return UNKNOWN

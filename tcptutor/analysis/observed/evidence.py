@@ -162,7 +162,7 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
     found = _sampled(known, measured.intervals, experiment)
     if opposite and len(used_links) == 1:
         mine, backward = measured.intervals, experiment.reversed(flows[0].flow)
-        return _Opposite(links[not backward], opposite).added_to(found, mine, links[backward], experiment)
+        return _ReverseTraffic(links[not backward], opposite).add_to(found, mine, links[backward], experiment)
     return _with_return(found, measured.intervals, links, experiment) if len(used_links) > 1 else found
 
 
@@ -175,19 +175,21 @@ def _with_return(
     carried = [math.fsum(each.growth(ARRIVED) for each in way) for way in by_direction]
     backward = carried[1] > carried[0]
     own_intervals = by_direction[backward]
-    load = _Opposite(links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals))
-    return load.added_to(known, own_intervals, links[backward], experiment)
+    load = _ReverseTraffic(
+        links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals)
+    )
+    return load.add_to(known, own_intervals, links[backward], experiment)
 
 
 @dataclass(frozen=True)
-class _Opposite:
+class _ReverseTraffic:
     """Data in the direction opposite to the flows under analysis."""
 
     link: Direction
     throughput: float
     """bit/s of payload"""
 
-    def added_to(
+    def add_to(
         self, known: Evidence, mine: Sequence[Interval], link: Direction, experiment: Experiment
     ) -> Evidence:
         """Return `known`, the evidence of flows `mine` on `link`, with the reverse traffic's effect on their ACKs."""
@@ -282,7 +284,7 @@ def flow_evidence(
     found = _sampled(known, [interval], run.experiment)
     if not opposite:
         return found
-    return _Opposite(links[not backward], opposite).added_to(found, [interval], link, run.experiment)
+    return _ReverseTraffic(links[not backward], opposite).add_to(found, [interval], link, run.experiment)
 
 
 def _is_whole(interval: Interval) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from tcptutor.analysis.observed.flow import ARRIVED, Trace
 
-MOST = 400
+MAX_ROUND_TRIPS = 400
 """Round trips counted in each direction."""
 
 
@@ -39,11 +39,13 @@ def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[Ro
         return float(rtts[at])
 
     edges = [zero]
-    while edges[-1] < min(end, times[-1]) and len(edges) <= MOST and (rtt := rtt_at(edges[-1])) > 0:
+    while (
+        edges[-1] < min(end, times[-1]) and len(edges) <= MAX_ROUND_TRIPS and (rtt := rtt_at(edges[-1])) > 0
+    ):
         edges.append(edges[-1] + rtt)
     before = 0
     # Backwards, use the RTT sampled at the end: it describes the round trip that has just ended.
-    while edges[0] > max(start, times[0]) and before < MOST and (rtt := rtt_at(edges[0])) > 0:
+    while edges[0] > max(start, times[0]) and before < MAX_ROUND_TRIPS and (rtt := rtt_at(edges[0])) > 0:
         edges.insert(0, edges[0] - rtt)
         before += 1
     return tuple(
