@@ -1,4 +1,4 @@
-"""The lab as the app and the command line use it: warmed up in advance, with a backend for each experiment."""
+"""The lab of the app and the command line: warmed up in advance, with the right backend per experiment."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ class Lab:
             lab = self.second_lab()
             self._prefetched = prefetch.PrefetchedRun(lab, experiment) if lab is not None else None
 
-    def _here(self, ready: Ready) -> Ready:
-        """Replace the reason of a prefetched run's environment by this lab's own."""
+    def _with_own_reason(self, ready: Ready) -> Ready:
         reason = self.environment.reason if self.environment is not None else ""
         self.environment = msgspec.structs.replace(ready.environment, reason=reason)
         return msgspec.structs.replace(ready, environment=self.environment)
@@ -106,7 +105,7 @@ class Lab:
             self._prefetched = None
             async with aclosing(expected.events()) as events:
                 async for event in events:
-                    yield self._here(event) if isinstance(event, Ready) else event
+                    yield self._with_own_reason(event) if isinstance(event, Ready) else event
             return
         self._discard_prefetched()
         yield Ready(protocol.VERSION, await self.warm(experiment))

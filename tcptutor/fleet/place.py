@@ -60,7 +60,6 @@ async def find(experiments: Sequence[Experiment], backend: str, clock: str, jobs
 
 
 def _max_guests(experiments: Sequence[Experiment]) -> int:
-    """Return how many guests fit into free memory, each as large as the largest needed; at least 1."""
     largest = sizes.DEFAULT_SIZE
     for experiment in experiments:
         with contextlib.suppress(KernelLacks):  # only this experiment fails

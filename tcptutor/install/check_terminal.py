@@ -58,7 +58,6 @@ def _terminal() -> Finding:
 
 
 def _color_count(kind: str, terminal: int) -> str:
-    """Return the number of colors a terminal of type `kind` shows, in words."""
     with contextlib.suppress(curses.error):  # not in the terminfo database: rich judges by the name
         curses.setupterm(kind, terminal)
         if curses.tigetnum("colors") < 8:

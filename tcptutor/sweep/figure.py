@@ -137,7 +137,6 @@ class _XAxis:
 
 
 def _common_unit(texts: Sequence[str]) -> str:
-    """Return the unit shared by all `texts`; "" where they differ or lack a unit."""
     try:
         written = {unit for number, unit in map(units.split, texts) if number or unit}
     except UnitError:
@@ -178,7 +177,12 @@ def _draw_lines(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str, group
             )
         if y == "throughput":
             plot.plot(
-                at, [_binding(point) / scale for point in line], "-", color=color, alpha=0.7, linewidth=1.2
+                at,
+                [_binding_throughput(point) / scale for point in line],
+                "-",
+                color=color,
+                alpha=0.7,
+                linewidth=1.2,
             )
     if y == "throughput":
         plot.plot([], [], "-", color="#555555", label="binding model")
@@ -186,7 +190,7 @@ def _draw_lines(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str, group
         plot.plot([], [], "o", color=_SUSPECT, markerfacecolor="white", markersize=7, label="suspect")
 
 
-def _binding(point: Point) -> float:
+def _binding_throughput(point: Point) -> float:
     """Return the throughput that the binding model predicts, bit/s; NaN without a model."""
     return next((model.throughput_bps for model in point.models.values()), math.nan)
 
@@ -201,7 +205,9 @@ def _draw_axes(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str) -> Non
             plot.set_yscale("log")
     if plot.get_yscale() == "linear":
         # The interval of two runs may be many times the mean: cut its bar rather than flatten the points.
-        highest = 2 * max(means + [_binding(point) / scale for point in drawn if y == "throughput"])
+        highest = 2 * max(
+            means + [_binding_throughput(point) / scale for point in drawn if y == "throughput"]
+        )
         plot.set_ylim(0, min(highest, plot.get_ylim()[1]) or 1)
     if not x_axis.numbers:
         plot.set_xticks(at, x_axis.texts)

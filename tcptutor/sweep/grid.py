@@ -75,7 +75,7 @@ def read_axis(text: str) -> Axis:
     name = parameter_name(alias.strip())
     if not (name and equals and values.strip()):
         raise UsageError(f"--grid {units.quoted(text)} is not NAME=VALUES: {_EXAMPLE}")
-    kind = _kind(name)
+    kind = _axis_unit(name)
     if ".." in values:
         texts = _range(text, values, kind)
     else:
@@ -86,7 +86,7 @@ def read_axis(text: str) -> Axis:
         raise UsageError(f"--grid {units.quoted(text)} has an empty value: {_EXAMPLE}")
     spellings: dict[object, str] = {}
     for value in texts:
-        parsed = _read(name, value)
+        parsed = _parse_value(name, value)
         if parsed in spellings:
             raise UsageError(
                 f"--grid {units.quoted(text)} has {value!r} and {spellings[parsed]!r}, equal values: leave one out"
@@ -141,7 +141,7 @@ def cells(
     return grid
 
 
-def _kind(name: str) -> str:
+def _axis_unit(name: str) -> str:
     """Return the unit of an axis; "" where ranges make no sense. Raises ParameterError for an unknown name."""
     if name == SEED:
         return _WHOLE
@@ -151,8 +151,7 @@ def _kind(name: str) -> str:
     return "" if known.many or known.kind in ("name", "changes") else known.kind
 
 
-def _read(name: str, value: str) -> object:
-    """Parse a value into a comparable form. Raises ParameterError."""
+def _parse_value(name: str, value: str) -> object:
     if name == SEED:
         return _read_seed(value)
     if sysctl_name(name) and name not in spec.PARAMETERS:

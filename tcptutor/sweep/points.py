@@ -78,15 +78,14 @@ def point(rows: Sequence[Row]) -> Point:
         values=rows[0].values,
         seeds=tuple(row.seed for row in rows),
         measured=measured,
-        models={name: _model(name, rows) for name in _predicted(rows)},
+        models={name: _model(name, rows) for name in _predicted_models(rows)},
         limited_by=dict(Counter(row.limited_by for row in rows).most_common()),
         doubtful=len(doubtful),
         doubt=max(doubts.values(), key=len, default=[""])[0],
     )
 
 
-def _predicted(rows: Sequence[Row]) -> list[str]:
-    """Return the models of the first run with predictions; an invalid run has none."""
+def _predicted_models(rows: Sequence[Row]) -> list[str]:
     first = next((row.predictions for row in rows if row.predictions), ())
     return list(dict.fromkeys(prediction.model for prediction in first))
 

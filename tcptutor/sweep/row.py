@@ -85,7 +85,7 @@ def cell_row(cell: Cell, run: Run) -> Row:
 
 def assign_cell(row: Row, cell: Cell) -> Row:
     """Assign results of the experiment of `cell` to that cell."""
-    values = {name: _value(cell.experiment, name) for name in cell.point}
+    values = {name: _base_unit_value(cell.experiment, name) for name in cell.point}
     return msgspec.structs.replace(row, cell=cell.index, point=cell.point, values=values)
 
 
@@ -152,8 +152,7 @@ def _mean(flows: tuple[FlowResult, ...], name: str) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _value(experiment: Experiment, name: str) -> float | str | None:
-    """Return the value of parameter `name` in base units, or as text if it is not numeric."""
+def _base_unit_value(experiment: Experiment, name: str) -> float | str | None:
     if name not in PARAMETERS:
         text = experiment.hosts.sysctls[str(sysctl_name(name))]
         return float(text) if text.isdigit() else text

@@ -44,7 +44,7 @@ class GuestBackend:
             except ImageDamaged:
                 self._snapshots.image.check()
                 self._manifest = await self._snapshots.build(self.clock, lambda _part, _text: None)
-        await self._drop_dead()
+        await self._drop_dead_machine()
         if self._next is None:
             self._next = asyncio.create_task(self._restore(self._manifest))
         try:
@@ -60,8 +60,7 @@ class GuestBackend:
             )
         return self._environment
 
-    async def _drop_dead(self) -> None:
-        """Discard an idle machine that was killed, so that the next run does not fail on it."""
+    async def _drop_dead_machine(self) -> None:
         idle = self._next
         if idle is not None and idle.done() and not idle.cancelled() and idle.exception() is None:
             machine = idle.result()

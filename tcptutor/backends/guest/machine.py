@@ -261,7 +261,7 @@ class Machine:
         if error.strip():
             raise LabError(f"QEMU cannot write the snapshot: {error.strip()}")
         async with packing.compress(snapshot) as pipe:
-            await asyncio.to_thread(_copy, self._disk, pipe)
+            await asyncio.to_thread(_copy_state, self._disk, pipe)
 
     async def _migrate(self, snapshot: Path) -> None:
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
@@ -322,8 +322,7 @@ class Machine:
             self._disk.close()
 
 
-def _copy(image: IO[bytes], pipe: int) -> None:
-    """Write the state stored in `image` to a pipe. Raises LabError."""
+def _copy_state(image: IO[bytes], pipe: int) -> None:
     try:
         for piece in vmstate.content(image):
             rest = memoryview(piece)
