@@ -208,7 +208,6 @@ def _flow_curves(flows: dict[int, dict[str, Sequence[Any]]], name: str, overlaid
 
 
 def _counter_curves(run: Run, name: str, overlaid: bool) -> list[Curve]:
-    """Return a counter of each flow, and the total."""
     flows = columns(run)
     pairs = {
         flow: list(zip(values["t"], map(float, values[name]), strict=True)) for flow, values in flows.items()

@@ -90,7 +90,6 @@ def find_run(name: str, report: Callable[[str], None] = _ignore) -> Path:
 
 
 def _nth_latest(saved: list[Path], steps: int) -> Path:
-    """Return the run that many before the newest. Raises UsageError."""
     if steps < len(saved):
         return saved[steps]
     number = f"only {len(saved)} are saved" if saved else "none is saved yet"

@@ -323,7 +323,6 @@ def _number(value: float | str | None) -> float | None:
 
 
 def _count(text: float | str | None) -> int | None:
-    """Parse a count of netperf; None for -1 and for a missing count."""
     try:
         number = int(float("nan" if text is None else text))
     except (ValueError, OverflowError):

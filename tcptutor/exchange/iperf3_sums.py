@@ -32,7 +32,6 @@ def with_streams(test: dict[str, Any]) -> dict[str, Any]:
 
 
 def _streams(test: dict[str, Any]) -> Any:
-    """Return the number of streams; None where it is missing."""
     start = test.get("start")
     begun = start.get("test_start") if isinstance(start, dict) else None
     return begun.get("num_streams") if isinstance(begun, dict) else None

@@ -164,7 +164,6 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
 
 
 def _advice(runs: Sequence[Run]) -> str:
-    """Return advice for runs without anything to plot."""
     if any(flow.received_bps is None for run in runs for flow in run.udp):
         return "this file lacks the received UDP: use its receiver's"
     if any(is_imported(run) and run.udp and not run.udp_samples for run in runs):
@@ -282,7 +281,6 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
 
 
 def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    """Return handles and labels, without repeated labels; several runs are labeled by their differences."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):

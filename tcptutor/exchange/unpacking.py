@@ -60,7 +60,6 @@ def decode_text(data: bytes | bytearray) -> str:
 
 
 def _from_xz(packed: bytes, most: int) -> bytes:
-    """Unpack all streams of an xz file, to at most `most` + 1 bytes."""
     data = bytearray()
     while packed and len(data) <= most:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
@@ -74,7 +73,6 @@ def _from_xz(packed: bytes, most: int) -> bytes:
 
 
 def _from_zip(packed: bytes, most: int, path: Path) -> bytes:
-    """Unpack the only file of a zip, to at most `most` + 1 bytes."""
     with zipfile.ZipFile(BytesIO(packed)) as archive:
         members = [each for each in archive.infolist()[:_ENTRIES] if not each.is_dir()]
         files_inside = [each for each in members if not each.filename.startswith("__MACOSX/")]

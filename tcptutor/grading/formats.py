@@ -206,7 +206,6 @@ def _github_classroom(grade: Grade) -> str:
 
 
 def _github_test(name: str, status: str, score: float, message: str | None = None) -> dict[str, Any]:
-    """Return a test as the graders of GitHub Classroom report it."""
     return {
         "name": name,
         "status": status,

@@ -103,7 +103,6 @@ def nbgrader(graded: Sequence[GradedFile]) -> str:
 
 
 def _counted(graded: Sequence[GradedFile]) -> Iterator[Grade]:
-    """Yield the grades that count and have a student."""
     return (
         each.grade
         for each in graded
@@ -139,7 +138,6 @@ def _to_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _escape_formulas(cells: Sequence[str]) -> list[str]:
-    """Escape cells that a spreadsheet would take for a formula."""
     return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
 
 

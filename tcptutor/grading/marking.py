@@ -64,8 +64,6 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
 
 
 class _Finding(NamedTuple):
-    """The result of an activity."""
-
     outcome: Outcome
     share: float = 0.0
     """Share of its marks, 0 to 1."""
@@ -78,8 +76,6 @@ _MISSING = _Finding("missing", reason="nothing was done")
 
 
 class _PageMarker:
-    """Marks the activities of a page."""
-
     def __init__(
         self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
     ) -> None:

@@ -62,7 +62,6 @@ def _audit(audit: str, key: CourseKey | None) -> Choice:
 
 
 def _failed(grade: Grade) -> list[str]:
-    """Return the ids of runs that gave no marks."""
     return list(dict.fromkeys(id for mark in grade.marks if not mark.marks for id in mark.runs))
 
 

@@ -109,7 +109,6 @@ def _fewest_equal(chance: float, pairs: float) -> int:
 
 
 def _wrong_counts(students: Sequence[_Student]) -> Mapping[_Question, Counter[str]]:
-    """Count each wrong answer, by question."""
     found: dict[_Question, Counter[str]] = {}
     for student in students:
         for question, text in student.wrong.items():

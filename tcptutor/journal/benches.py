@@ -113,7 +113,6 @@ class Benches:
         self._write([each for each in self._readable() if each.name != name])
 
     def _readable(self) -> tuple[SavedBench, ...]:
-        """Return the readable benches, after setting a damaged file aside."""
         try:
             return self.all()
         except JournalError:

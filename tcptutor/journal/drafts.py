@@ -84,7 +84,6 @@ class Drafts:
 
 
 def _is_sound(draft: Draft) -> bool:
-    """Return whether the draft is not empty, and all its texts are short and printable."""
     match draft:
         case str():
             texts = [draft]

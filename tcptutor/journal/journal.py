@@ -360,7 +360,6 @@ class Journal:
         self._record([event])
 
     def _record(self, events: Sequence[JournalEvent]) -> None:
-        """Record all events, or none and raise JournalError."""
         with store.errors(self._path):
             with transaction(self._connection):
                 self._catch_up()

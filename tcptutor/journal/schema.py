@@ -227,7 +227,6 @@ _TABLE: tuple[str, tuple[object, ...]] = ("table", ())
 
 
 def _shape(connection: sqlite3.Connection) -> dict[str, tuple[str, tuple[object, ...]]]:
-    """Return the columns of each table, view and trigger, by name."""
     found = {}
     for kind, name in connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type != 'index'"

@@ -102,7 +102,6 @@ def _not_a_file(path: Path) -> str:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of the file; None for a missing file."""
     try:
         found = path.lstat()
     except FileNotFoundError:

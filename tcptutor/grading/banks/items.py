@@ -32,8 +32,6 @@ NO_FORM = "of a kind that course systems lack"
 
 
 class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """An option of a choice question."""
-
     text: str
     right: bool
     feedback: str

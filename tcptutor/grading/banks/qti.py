@@ -122,7 +122,6 @@ def _assessment(module: BankModule) -> ET.Element:
 
 
 def _group(root: ET.Element, group: BankGroup) -> None:
-    """Add a section from which a single item is asked."""
     if len(group.items) == 1:
         _item(root, group.items[0])
         return

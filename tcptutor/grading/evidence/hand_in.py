@@ -123,7 +123,6 @@ def _unpack(packed: bytes) -> bytes:
 
 
 def _pack(file: Path) -> bytes:
-    """Return the xz-packed text of a run file. Raises TutorError."""
     try:
         with gzip.open(file) as text:
             return lzma.compress(text.read(), preset=_PRESET)

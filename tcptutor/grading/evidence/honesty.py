@@ -227,7 +227,6 @@ _HOSTILE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
 
 
 def _check_settings(record: SessionRecord) -> None:
-    """Raise ParameterError for settings that no network has."""
     for entry in record.entries:
         match entry:
             case StateEntry(state=state):

@@ -88,7 +88,6 @@ def parse_course_code(text: str) -> str:
 
 
 def _check_characters(letters: str) -> str:
-    """Return the check characters of a code."""
     digest = hashlib.sha256(f"course code {letters}".encode()).digest()
     return base64.b32encode(digest).decode()[:_CHECK_LENGTH]
 

@@ -66,7 +66,6 @@ def _frozen_clock(flow: _Flow) -> str:
 
 
 def _spans(run: Run) -> list[FlowSpan]:
-    """Compute the flows' figures from the samples."""
     samples = until(run.samples, run.experiment_s)
     streams = max(1, run.experiment.flows.streams)
     flows = [(number, number // streams) for number in sorted(set(samples.column("flow")))]
@@ -105,7 +104,6 @@ class _Flow:
     """The samples of a flow."""
 
     def __init__(self, samples: SampleTable, number: int, rows: list[int]) -> None:
-        """Select the flow's `rows` of the table, in order."""
         self.number = number
         self._samples, self._rows = samples, rows
         self._columns: dict[str, Sequence[Any]] = {}
@@ -131,12 +129,10 @@ def _flows(run: Run) -> list[_Flow]:
 
 
 def _for_each_flow(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
-    """Apply the rule to each flow."""
     return (f"flow {flow.number + 1}: {problem}" for flow in flows if (problem := rule(flow)))
 
 
 def _check_counters(flow: _Flow) -> str:
-    """Check that no counter of the kernel decreases."""
     for name in _COUNTERS:
         column = flow.column(name)
         if not any(map(gt, column, column[1:])):
@@ -218,7 +214,6 @@ def _check_losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 
 
 def _check_recovery(flow: _Flow) -> str:
-    """Check that a flow in recovery retransmitted a segment."""
     if max(flow.column("ca_state")) >= _RECOVERY and not flow.column("retransmits")[-1]:
         return "its sender was in recovery, but retransmitted nothing"
     return ""

@@ -66,7 +66,6 @@ def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun
 
 
 def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
-    """Yield the runs of the session in which all goals were first reached."""
     first = next((each for each in page.responses_to(shell.id) if each.response.correct), None)
     session = page.session_before(shell.id, first.serial) if first else None
     if session is not None:
