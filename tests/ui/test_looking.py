@@ -127,7 +127,7 @@ def test_of_what_was_not_sampled_nothing_is_said() -> None:
     live = Live("", "", changed(whole, samples=kept), state="ended")
     into = looking(live)
     said = told(into, into.initial_cursor().move_to(22.5))
-    assert "flow 1: nothing is known of it at this instant" in said
+    assert "flow 1: not known at this instant" in said
 
 
 def test_a_run_of_datagrams_tells_of_these() -> None:

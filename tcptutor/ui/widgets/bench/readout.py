@@ -243,7 +243,7 @@ def _flows_by_cause(facts: InstantFacts) -> dict[LimitedBy, list[str]]:
     if facts.insight is None:
         return {}
     limits = {flow: facts.insight.limit(flow, facts.cursor.t) for flow in facts.names}
-    known = {flow: cause_found.limited_by for flow, cause_found in limits.items() if cause_found is not None}
+    known = {flow: found_limit.limited_by for flow, found_limit in limits.items() if found_limit is not None}
     ranked = [cause for cause, _ in Counter(known.values()).most_common()]
     return {cause: [facts.names[flow] for flow in known if known[flow] == cause] for cause in ranked}
 
