@@ -30,12 +30,12 @@ async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal
         hands = lab.hands
         hands.tell(state())
         hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
-        await until_text(pilot, "s1-eth1 delays what comes back")
+        await until_text(pilot, "s1-eth1 delays the reverse path")
         hands.shells["s1"].says("Error: Exclusivity flag on, cannot modify.\r\n")
         await until_text(pilot, "that place already has a qdisc")
         hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
         await until_text(pilot, " 1 ✓ ")
-        await until(pilot, lambda: "delays what comes back" not in text(app))
+        await until(pilot, lambda: "delays the reverse path" not in text(app))
         hands.tell(state())
         await until_text(pilot, " 1 ○ ")
         assert journal.page(MODULE, STEP).activity("shell").right is None
@@ -135,7 +135,7 @@ async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab
         await until_text(pilot, second)
         lab.hands.tell(state())
         lab.hands.tell(state({"reverse_delay": 0.02}, {"s1-eth1": (netem(delay=0.02),)}))
-        await until_text(pilot, "s1-eth1 delays what comes back")
+        await until_text(pilot, "s1-eth1 delays the reverse path")
         assert "By hand" not in text(app)
         await until_text(pilot, "F9 s1: tc qdisc show dev s1-eth2")
         await pilot.press("f9")
