@@ -48,7 +48,7 @@ async def test_a_journal_that_is_held_keeps_nobody_waiting_and_has_all_later(
         other.execute("ROLLBACK")
         await until(pilot, lambda: not journal.unsaved)
         await until(pilot, lambda: "NOT SAVED" not in text(app))
-        await until(pilot, lambda: any("is saved now" in told.message for told in app._notifications))
+        await until(pilot, lambda: any("is saved again" in told.message for told in app._notifications))
     assert app.is_saved
 
 
@@ -116,7 +116,7 @@ async def test_a_journal_that_opens_after_the_app_has_all_that_was_done_before(
         other.close()
         await until(pilot, lambda: app.is_saved)
         await until(pilot, lambda: "NOT SAVED" not in text(app))
-        await until(pilot, lambda: any("is saved now" in told.message for told in app._notifications))
+        await until(pilot, lambda: any("is saved again" in told.message for told in app._notifications))
         await pilot.press("left")
     journal.close()
     again = Journal.open(file)
