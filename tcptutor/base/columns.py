@@ -27,11 +27,11 @@ def table(
     fold: bool = False,
     width: int = WIDTH,
 ) -> list[str]:
-    """Lay out `rows` in columns and return one line each, without trailing blanks.
+    """Lay out `rows` in columns and return a line per row, without trailing blanks.
 
     Args:
         rows: Cells, the same number in each row.
-        widths: Column widths; the last one may be omitted. Default: the widest cell of each column.
+        widths: Column widths; the last may be omitted. Default: the widest cell of each column.
         indent: Blanks before a line.
         gap: Blanks between columns.
         right: Right-align all columns, or each as given.
@@ -59,7 +59,7 @@ def table(
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Wrap `text` to lines of `width` characters; a number and its unit stay on one line."""
+    """Wrap `text` to lines of `width` characters; a number and its unit stay on the same line."""
     lines = textwrap.wrap(_QUANTITY.sub("\N{NO-BREAK SPACE}", text), width)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 

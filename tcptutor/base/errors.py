@@ -1,17 +1,17 @@
-"""The exceptions of tcptutor. Each message is one line that says what to do next.
+"""The exceptions of tcptutor. Each message is a single line with a remedy.
 
-TutorError                  any error reported to the user in one line; exit code 1
+TutorError                  any error reported to the user in a line; exit code 1
 ├── UsageError              a request for something that does not exist or is out of bounds; exit code 2
 │   ├── UnitError           a quantity without a unit, with a wrong unit, or not a number
 │   ├── ParameterError      an unknown parameter, or a value out of its bounds
 │   └── ContentError        a damaged or contradictory lesson file; names file, key and reason
 ├── LabError                a run that began and failed; its data so far is saved; exit code 1
 │   ├── AgentDied           the agent, or the guest under it, ended during a run
-│   └── ProtocolError       an agent that speaks another version, or not at all
+│   └── ProtocolError       an agent of a different version, or without a valid answer
 ├── LabUnavailable          the lab cannot run here; exit code 3
 │   ├── MissingTool         a program that `tcptutor setup` would install
 │   ├── KernelLacks         a kernel feature, or memory, that the experiment needs
-│   └── ImageDamaged        a guest image or snapshot that is missing, incomplete or of another version
+│   └── ImageDamaged        a guest image or snapshot that is missing, incomplete or of a different version
 ├── JournalError            the journal cannot be read or written
 └── SetupError              `tcptutor setup` could not finish a part; earlier parts stay installed
 """
@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 
 class TutorError(Exception):
-    """Base of all errors raised on purpose. `str(error)` is the one line the user reads."""
+    """Base of all errors raised on purpose. `str(error)` is the line the user reads."""
 
     exit_code = 1
     """The exit code of the command."""
@@ -110,7 +110,7 @@ def unknown(what: str, name: str, names: Iterable[str], otherwise: str = "") -> 
         what: The kind of thing, e.g. "parameter".
         name: The rejected name.
         names: The valid names, listed when none is similar.
-        otherwise: Text used in place of that list; says how to see the names.
+        otherwise: Text used in place of that list: how to see the names.
     """
     names = tuple(names)
     return f"no {what} {quoted(name)}: {near(name, names) or otherwise or 'there are ' + (', '.join(names) or 'none')}"
@@ -131,7 +131,7 @@ def refused(error: OSError, elsewhere: str = "give another place") -> str:
 
     Args:
         error: The error of the system.
-        elsewhere: Says how the user can choose another place.
+        elsewhere: How the user can choose a different place.
     """
     reason = error.strerror or str(error)
     if error.errno == errno.EEXIST:  # mkdir where a file has this name

@@ -51,7 +51,7 @@ class FileKind(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: str
     """Remedy when it cannot be read."""
     damaged: str
-    """Remedy when it is damaged or of another kind."""
+    """Remedy when it is damaged or of a different kind."""
     large: str
     """Remedy when it is too large."""
     plain: int = 0
@@ -79,7 +79,7 @@ def open_bounded(
         path: The file.
         kind: Its size limits and remedies.
         cut: Accept a packed file with a missing or wrong end, up to the damage.
-        content: Its bytes, for a file inside another file.
+        content: Its bytes, for a file inside an archive.
 
     Raises:
         TutorError: It is missing, too large or unreadable; or the block raised ValueError, OverflowError,
@@ -167,7 +167,7 @@ def atomic(path: Path, elsewhere: str = "give another place", *, private: bool =
 
     Args:
         path: The file to write or replace.
-        elsewhere: Says in the error how the user can choose another place.
+        elsewhere: How the user can choose a different place, for the error.
         private: Make the file readable by its owner only, also when it replaces a public file.
 
     Raises:
@@ -206,7 +206,7 @@ def make_private(folder: Path) -> None:
 
 
 def close_to_others(folder: Path) -> None:
-    """Remove the access of group and others to a folder, whose older files may be public. Never raises."""
+    """Remove the access of group and others to a folder: older files in it may be public. Never raises."""
     with contextlib.suppress(OSError):
         if (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o077:
             folder.chmod(mode & 0o700)
@@ -215,7 +215,7 @@ def close_to_others(folder: Path) -> None:
 def _temporary_file(target: Path, mode: int) -> Path:
     """Create an empty temporary file next to `target`, with `mode` less the umask. Raises OSError.
 
-    O_EXCL: in a folder that others can write, somebody could place a link under a name that they guess.
+    O_EXCL: in a folder that others can write, an attacker could place a link under a guessed name.
     """
     start = target.with_name(f".{target.name[:_PREFIX]}.{os.getpid()}")
     for number in ("", *_NUMBERS):

@@ -20,10 +20,7 @@ STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
 
 
 _NOWHERE = Path("/proc/no-home")
-"""Substitute for a missing home. Nobody can create a folder there, so writing fails with advice on what to
-
-set.
-"""
+"""Substitute for a missing home. No folder can be created in it, so writing fails with advice."""
 
 
 def _content(name: str) -> Path:
@@ -57,7 +54,7 @@ def state() -> Path:
 
 
 def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
-    """Return the user's folder, or one below `_NOWHERE` where the home is empty, relative or unknown to the system."""
+    """Return the user's folder, or a folder below `_NOWHERE` if the home is empty, relative or unknown."""
     if Path(os.environ.get(variable, "")).is_absolute() or Path(os.environ.get("HOME", "/")).is_absolute():
         with contextlib.suppress(RuntimeError):
             return folder("tcptutor")
@@ -67,7 +64,7 @@ def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
 def pip_install(requirement: str) -> str:
     """Return the command that installs `requirement` for the running Python, to type in this folder.
 
-    Never an extra of ours by our own name: anybody can register that name on PyPI.
+    Never an extra of ours by our own name: a stranger can register that name on PyPI.
     """
     python = Path(sys.executable)
     with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name

@@ -82,7 +82,7 @@ _AMOUNT = re.compile(
 def split(text: str, kind: str = "rate") -> tuple[float, str]:
     """Split `text` into its number and its unit, without blanks; the unit is "" when missing.
 
-    Raises UnitError, with an example of `kind`, when there is no number.
+    Raises UnitError, with an example of `kind`, for a text without a number.
     """
     match = _QUANTITY.fullmatch(text.translate(_TYPOGRAPHY))
     digits = _ungrouped(text, match["digits"], kind) if match else None
@@ -102,7 +102,7 @@ def parse(text: str, kind: str, plain: str = "") -> float:
     Args:
         text: A quantity.
         kind: Its kind.
-        plain: The unit of a number without one, as a field shows it; by default only a zero needs no unit.
+        plain: The default unit, as a field shows it; without a default only a zero needs no unit.
 
     Raises:
         UnitError: The text is not a number, or its unit is missing, wrong or ambiguous.
@@ -148,12 +148,12 @@ def is_plain(text: str) -> bool:
 
 
 def plain_reading(text: str, kind: str, plain: str = "") -> str:
-    """Return the plain number that `text` was read as, if it has digit groups or a power of ten; else "".
+    """Return the plain number in `text` if it has digit groups or a power of ten, otherwise "".
 
     Args:
         text: A quantity that `parse` accepts.
         kind: Its kind.
-        plain: The unit of a number without one.
+        plain: The default unit.
     """
     match = _QUANTITY.fullmatch(text.translate(_TYPOGRAPHY))
     if match is None:
@@ -203,7 +203,7 @@ def _finite(value: float, text: str) -> float:
 
 
 def _scale(text: str, number: float, unit: str, kind: str) -> float:
-    """Return the base units of `kind` in one `unit`. Raises UnitError for a wrong, missing or ambiguous unit."""
+    """Return the base units of `kind` in a `unit`. Raises UnitError for a wrong, missing or ambiguous unit."""
     scale = None
     match kind:
         case "time":
@@ -226,7 +226,7 @@ def _scale(text: str, number: float, unit: str, kind: str) -> float:
 
 
 def _rate_scale(text: str, number: float, prefix: str, what: str, per: str) -> float | None:
-    """Return the bit/s in one such unit; iperf3's own "9M" is bits as well."""
+    """Return the bit/s in such a unit; iperf3's own "9M" is bits as well."""
     scale, letter = _PREFIXES[prefix.lower()], _symbol(prefix)
     if _is_bits(what):
         return scale if what or not per else None
@@ -320,7 +320,7 @@ def percent(value: float, digits: int = 3) -> str:
 
 
 def share(value: float) -> str:
-    """Format a measured fraction, or a spread relative to a mean: "12 %"; a tiny one is "< 0.01 %"."""
+    """Format a measured fraction, or a spread relative to a mean: "12 %"; tiny values are "< 0.01 %"."""
     return "< 0.01 %" if 0 < value < 1e-4 else percent(value, 2)
 
 

@@ -1,4 +1,4 @@
-"""The commands of the command line, one file each."""
+"""Implementations of the commands, a file each."""
 
 from tcptutor.commands import grading  # noqa: F401  # adds its commands to the group
 from tcptutor.commands.group import main

@@ -34,7 +34,7 @@ class Bar:
         self._task = self._progress.add_task(title, total=total, completed=done, latest="")
 
     def advance(self, latest: str = "") -> None:
-        """Count one finished run and show `latest` next to the bar."""
+        """Count a finished run and show `latest` next to the bar."""
         self._progress.update(self._task, advance=1, latest=latest)
 
     def __enter__(self) -> Bar:

@@ -46,13 +46,13 @@ def check_goals(name: str | None, as_json: bool) -> int:
 
 
 def _is_done(page: ShellPage) -> bool:
-    """Return True if all goals were reached together, now or earlier. Raises JournalError."""
+    """Return True if all goals were reached at the same time, now or earlier. Raises JournalError."""
     with open_journal() as journal:
         return page.shell.is_done(journal.page(page.module.id, page.step.id))
 
 
 def _closed_board(page: ShellPage, done: bool) -> GoalBoard:
-    """Return the board of a page whose network is closed."""
+    """Return the board of a page with a closed network."""
     return GoalBoard(
         goals=tuple(GoalState(id=goal.id, text=goal.text, ticked=done) for goal in page.shell.goals)
     )
@@ -78,7 +78,7 @@ def _document(page: ShellPage, open_page: OpenPage | None, board: GoalBoard, don
 
 
 def _check_challenge(module: Module, step: Step, challenge: ExploreActivity, as_json: bool) -> int:
-    """Print the challenge's state from the journal; return 0 when it is reached, else 1. Raises JournalError."""
+    """Print the challenge's state from the journal; return 0 when it is reached, otherwise 1. Raises JournalError."""
     with open_journal() as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)
     reached, standing = record.right is not None, challenge.describe_status(record)

@@ -32,7 +32,7 @@ class ClaimResult(NamedTuple):
 
     of: Judged
     judgements: tuple[Judgement, ...]
-    """One per seed."""
+    """A judgment per seed."""
 
     @property
     def holds(self) -> bool:
@@ -80,7 +80,7 @@ class ClaimRuns:
         return self._latest[key]
 
     def results(self, page: Iterable[Judged]) -> list[ClaimResult]:
-        """Judge one page; its runs are read once and then released."""
+        """Judge a page; its runs are read once and then released."""
         self._latest.clear()
         found = [ClaimResult(each, each.judge(self.find)) for each in page]
         self._latest.clear()

@@ -1,4 +1,4 @@
-"""`tcptutor class`: show the results of a class on screen, as text, JSON, CSV or one HTML page."""
+"""`tcptutor class`: show the results of a class on screen, as text, JSON, CSV or an HTML page."""
 
 from __future__ import annotations
 

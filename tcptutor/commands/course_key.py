@@ -12,7 +12,7 @@ from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_stu
 
 
 def make_key(target: str) -> int:
-    """Write a new key, or report an existing one, and return the exit code. Raises TutorError."""
+    """Write a new key, or report an existing key, and return the exit code. Raises TutorError."""
     path = Path(target)
     if path.is_file():
         key = read_key(path)

@@ -1,4 +1,4 @@
-"""`tcptutor doctor`: report what works on this machine, with a remedy for each problem."""
+"""`tcptutor doctor`: check this machine and print a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_LAB = 3
 
 
 def report_machine(as_json: bool) -> int:
-    """Print the diagnosis and return the exit code: 0 when the course can run here, else 3."""
+    """Print the diagnosis and return the exit code: 0 when the course can run here, otherwise 3."""
     diagnosis = diagnose()
     if as_json:
         backends = {"host": diagnosis.host, "guest": diagnosis.guest}

@@ -1,4 +1,4 @@
-"""End of the command line: errors as one line that says what to do, and the exit code.
+"""End of the command line: errors as a single line with a remedy, and the exit code.
 
 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here.
 """
@@ -47,7 +47,7 @@ class _CommandWithColor(click.Command):
 
 
 class CommandGroup(click.Group):
-    """A group that turns errors into one line and the right exit code."""
+    """A group that turns errors into a line and the right exit code."""
 
     command_class = _CommandWithColor
 
@@ -78,7 +78,7 @@ class CommandGroup(click.Group):
 
 @contextlib.contextmanager
 def _errors_in_one_line() -> Iterator[None]:
-    """Print an error of the block in one line and exit with its code."""
+    """Print an error of the block in a line and exit with its code."""
     try:
         yield
     except click.UsageError as error:

@@ -17,7 +17,7 @@ def export_runs(
 ) -> int:
     """Export the runs and return the exit code; `replace` overwrites existing files.
 
-    Raises TutorError; when it refuses a target, nothing has been written.
+    Raises TutorError; when it refuses a target, no file has been written.
     """
     opened = [open_run(name, warn) for name in names]
     if output == "-":

@@ -76,7 +76,7 @@ def _folded(text: str, indent: int) -> list[str]:
 
 
 class PageRecorder:
-    """Records reached goals in the journal; `trouble` has the error if that fails, else it is empty."""
+    """Records reached goals in the journal; `trouble` has the error if that fails, otherwise it is empty."""
 
     def __init__(self, page: ShellPage) -> None:
         self._page = page

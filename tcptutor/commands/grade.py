@@ -44,7 +44,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_files(request: GradeRequest) -> int:
-    """Grade the hand-ins and return the exit code: 1 if one is unreadable, or none belongs to the course.
+    """Grade the hand-ins and return the exit code: 1 if a hand-in is unreadable, or none belongs to the course.
 
     Raises TutorError for a problem that concerns all of them.
     """
@@ -66,7 +66,7 @@ def grade_files(request: GradeRequest) -> int:
 
 
 def exit_code(graded: Sequence[GradedFile]) -> int:
-    """Return 1 if a hand-in could not be read or none counts, else 0."""
+    """Return 1 if a hand-in could not be read or none counts, otherwise 0."""
     return int(session.none_counts(graded) or any(each.grade is None for each in graded))
 
 
@@ -92,7 +92,7 @@ def _print_grades(graded: Sequence[GradedFile], request: GradeRequest) -> None:
 
 
 def hand_ins(names: Sequence[str]) -> list[Path]:
-    """Return the named hand-ins and those in named folders. Raises UsageError if there are none."""
+    """Return the named hand-ins and the contents of named folders. Raises UsageError for an empty result."""
     paths = batch.find_hand_ins([Path(name) for name in names])
     if not paths:
         raise UsageError(f"no hand-ins in {', '.join(names)}: their names end in {SUFFIX}")

@@ -66,7 +66,7 @@ def enrol(code: str, student: str) -> None:
 @REPLACE
 @JSON
 def submit(**given: Any) -> None:
-    """Write one file to hand in: your answers, predictions and runs, with the journal that proves them.
+    """Write a file to hand in: your answers, predictions and runs, with the journal that proves them.
 
     Lists missing work first. Grading the file needs neither a lab nor root.
     """

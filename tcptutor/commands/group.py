@@ -92,7 +92,7 @@ def shell(**given: Any) -> None:
     """Open a shell on a lab host (h1, h2, ... s1, s2) in real time. The lab manuals' commands work as printed.
 
     Traffic from iperf3 or other programs is saved as runs and explained when the shell ends. MODULE/PAGE
-    opens the network of a page with goals; `tcptutor check` in another terminal shows your progress.
+    opens the network of a page with goals; `tcptutor check` in a second terminal shows your progress.
     """
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
@@ -103,7 +103,7 @@ def shell(**given: Any) -> None:
 @click.argument("name", metavar="[MODULE/PAGE]", required=False)
 @JSON
 def check(**given: Any) -> None:
-    """Show the goals of a page, by default of the page whose network is open. Exit code 1 while a goal is open.
+    """Show the goals of a page, by default of the page with an open network. Exit code 1 while a goal is open.
 
     The network is open in the app, or in `tcptutor shell MODULE/PAGE`. For a page with a challenge, show what
     your runs reached.
@@ -152,7 +152,7 @@ def check(**given: Any) -> None:
 @CLOCK
 @JSON
 def sweep(**given: Any) -> None:
-    """Run an experiment over a grid of settings, into one file. Repeat the command to continue a stopped sweep."""
+    """Run an experiment over a grid of settings, into a single file. Repeat the command to continue a stopped sweep."""
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
     end(run_sweep, SweepRequest(**given))
@@ -162,7 +162,7 @@ def sweep(**given: Any) -> None:
 @click.argument("name", metavar="[NAME]", required=False)
 @JSON
 def list_(**given: Any) -> None:
-    """List modules and experiments, or describe one name: a module, experiment, parameter or a term such as `RTT`."""
+    """List modules and experiments, or describe a module, experiment, parameter or a term such as `RTT`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     end(list_course, **given)
@@ -273,7 +273,7 @@ def lint(**given: Any) -> None:
 )
 @JSON
 def runs(name: str | None, experiment: str | None, **given: Any) -> None:
-    """List the stored runs, of all experiments or one, newest first.
+    """List the stored runs, newest first.
 
     show, plot and export accept the id in a line, or `last`.
     """
@@ -357,7 +357,7 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
 @GROUP
 @JSON
 def plot(**given: Any) -> None:
-    """Plot stored runs, one or several on the same axes, or a sweep file (--x, --y and --group)."""
+    """Plot one or more stored runs on the same axes, or a sweep file (--x, --y and --group)."""
     from tcptutor.commands.plot import plot_files  # noqa: PLC0415
 
     end(plot_files, **given)

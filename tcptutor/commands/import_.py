@@ -20,7 +20,7 @@ def import_file(
     """Import the tests of a file as runs and return the exit code. Raises TutorError.
 
     Args:
-        file: The output of another program; several tests become several runs, in JSON a list.
+        file: The output of a different program; several tests become several runs, in JSON a list.
         output: The run file to write; None for the user's runs.
         path: Path parameters that the file lacks.
         as_json: Print the runs as JSON.

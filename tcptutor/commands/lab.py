@@ -26,7 +26,7 @@ _DIGEST_LENGTH = 16
 
 
 def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
-    """Print the parts of the lab, or those of a run's lab compared with it, and return the exit code.
+    """Print the parts of the lab, or compare a run's lab with it, and return the exit code.
 
     Args:
         name: A run, or None for this machine's lab.
@@ -34,7 +34,7 @@ def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
         everything: Include parts that only explain others.
 
     Raises:
-        LabUnavailable: There is no lab here.
+        LabUnavailable: This machine has no lab.
         TutorError: The run cannot be opened.
     """
     if name is None:
@@ -120,7 +120,7 @@ def _environment(name: str) -> Environment:
 
 
 def _local_lab(clock: str, memory: int = sizes.DEFAULT_SIZE, kvm: bool = False) -> Mapping[str, str]:
-    """Return the parts of the lab here. Raises LabUnavailable if there is none."""
+    """Return the parts of this machine's lab. Raises LabUnavailable without a lab."""
     snapshots = Snapshots(memory=memory)
     snapshots.image.check()
     return snapshots.composition(clock, kvm)

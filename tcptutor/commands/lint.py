@@ -21,11 +21,11 @@ def lint_course(
     as_json: bool = False,
     seeds: int = 1,
 ) -> int:
-    """Check the course and return the exit code: 1 if there are problems.
+    """Check the course and return the exit code: 1 for problems.
 
     Args:
-        folder: The lessons; None for those that ship with tcptutor.
-        target: Pages whose claims are run, "" for all, None for none.
+        folder: The lessons; None for the lessons of tcptutor.
+        target: Pages to check claims of, "" for all, None for none.
         jobs: Guests at a time.
         as_json: Print JSON.
         seeds: Seeds per claim, if it asks for fewer.
@@ -59,7 +59,7 @@ def lint_course(
 
 
 def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
-    """Return claims and challenges of those pages, page by page."""
+    """Return claims and challenges of the chosen pages, page by page."""
     order = list(chosen.files)
     judged: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
     return sorted(judged, key=lambda each: order.index((each.module, each.step)))

@@ -1,4 +1,4 @@
-"""Output of all commands: lines for people, one JSON document for programs, one line on standard error.
+"""Output of all commands: lines for people, a JSON document for programs, a line on standard error.
 
 UTF-8 in any locale; color where it is visible or requested; never truncated to a width.
 """
@@ -56,7 +56,7 @@ def prepare() -> None:
 
 
 def use_color(choice: str) -> bool | None:
-    """Return whether to use color: by `choice`, else NO_COLOR or FORCE_COLOR; None means on a terminal only."""
+    """Return whether to use color: by `choice`, then NO_COLOR or FORCE_COLOR; None means on a terminal only."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -67,7 +67,7 @@ def use_color(choice: str) -> bool | None:
 
 
 def width() -> int | None:
-    """Return the width of the terminal on standard output; None without one, which disables folding."""
+    """Return the width of the terminal on standard output; None disables folding."""
     return _columns(sys.stdout)
 
 
@@ -135,7 +135,7 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
 
 
 def print_json(document: object) -> None:
-    """Print one line of JSON."""
+    """Print a line of JSON."""
     print_lines([json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f")])
 
 
@@ -149,7 +149,7 @@ def print_files(files: Sequence[Path], as_json: bool) -> None:
 
 
 def warn(text: str) -> None:
-    """Print an error in one line on standard error; very long words are shortened in the middle."""
+    """Print an error in a line on standard error; very long words are shortened in the middle."""
     shortened = _LONG_WORD.sub(lambda word: f"{word[0][:_HEAD_LENGTH]}…{word[0][-_TAIL_LENGTH:]}", text)
     remark(f"tcptutor: {escaped(shortened)}")
 

@@ -32,14 +32,14 @@ def plot_files(
     """Draw the plot and return the exit code. Raises TutorError.
 
     Args:
-        names: Runs, or one sweep file.
+        names: Runs, or a sweep file.
         output: The picture to write.
         what: Quantities of runs, separated by commas.
         x: Sweep axis on the x axis.
         y: Quantity of a sweep.
-        group: Sweep axis with one color per value.
+        group: Sweep axis with a color per value.
         as_json: Print JSON.
-        kind: "course" over time, or "sequence" for one flow's sequence graph.
+        kind: "course" over time, or "sequence" for a flow's sequence graph.
         flow: Flow of the sequence graph, from 1.
         span: Time range of the sequence graph.
         replace: Overwrite existing files.

@@ -25,7 +25,7 @@ from tcptutor.spec import Experiment, settings
 _FACTS = 9
 """Width of the column of names."""
 _MAX_FLOWS = 8
-"""Largest number of flows with a line each; above it only the fastest and slowest have one."""
+"""Largest number of flows with a line each; above it only the fastest and slowest have a line."""
 _EXTREMES = 3
 """Number of fastest and of slowest flows shown."""
 FIDELITY: dict[str, Tone] = {"valid": "good", "suspect": "doubt", "invalid": "bad", "unchecked": "doubt"}
@@ -74,7 +74,7 @@ def report_lines(
 
 
 def _facts(*facts: Row) -> list[str]:
-    """Format facts, folded to the terminal; paths stay whole, to be copied."""
+    """Format facts, folded to the terminal; paths are not folded, to be copied."""
     room = width()
     lines = []
     for name, text in facts:
@@ -170,7 +170,7 @@ def _fairness(result: Report) -> list[Row]:
 
 
 def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:
-    """Format a table with a line per flow; empty for a single flow, whose figures are shown above."""
+    """Format a table with a line per flow; empty for a single flow: its figures are shown above."""
     if len(flows) < 2:
         return []
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
@@ -224,7 +224,7 @@ def _lost(flow: UdpResult) -> str:
 
 
 def _scale(rates: Sequence[float]) -> tuple[float, str]:
-    """Return the factor and name of the rate unit that suits the largest rate, for a whole column."""
+    """Return the factor and name of the rate unit that suits the largest rate, for a column."""
     return next((one for one in SCALES if max(rates) >= one[0]), SCALES[-1])
 
 
@@ -237,7 +237,7 @@ def _direction(experiment: Experiment, pair: int, reverse: bool, both: bool) -> 
 
 
 def _listed(head: Row, rows: Sequence[Row], rates: Sequence[float], all_flows: bool) -> list[str]:
-    """Format the rows below their head, without empty columns; of many rows those with extreme `rates`."""
+    """Format the rows below their head, without empty columns; of many rows only the extreme `rates`."""
     used = [place for place in range(len(head)) if any(row[place] for row in rows)]
     by_rate = sorted(range(len(rows)), key=lambda place: -rates[place])
     few = all_flows or len(rows) <= _MAX_FLOWS

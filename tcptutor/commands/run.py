@@ -1,4 +1,4 @@
-"""`tcptutor run`: run one experiment and print its report with the models' predictions."""
+"""`tcptutor run`: run an experiment and print its report with the models' predictions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def run_experiment(
     as_json: bool,
     all_flows: bool,
 ) -> int:
-    """Run an experiment and return the exit code: 1 when nothing was measured or saving failed.
+    """Run an experiment and return the exit code: 1 without a measurement or when saving failed.
 
     Raises TutorError before the run.
     """

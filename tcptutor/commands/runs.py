@@ -1,4 +1,4 @@
-"""`tcptutor runs`: list the stored runs, newest first, one per line."""
+"""`tcptutor runs`: list the stored runs, newest first, each on a line."""
 
 from __future__ import annotations
 

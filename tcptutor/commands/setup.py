@@ -1,4 +1,4 @@
-"""`tcptutor setup`: install what is missing on this machine."""
+"""`tcptutor setup`: install missing parts on this machine."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def open_shell(
 
     Args:
         words: A host, a page MODULE/PAGE, or both.
-        experiment: Experiment whose network is set up.
+        experiment: Experiment of the network.
         settings: Parameters of the network.
         scale: Scale of the experiment.
         backend: Backend of the lab.
@@ -91,7 +91,7 @@ def open_shell(
 
 
 class _OpenedPage:
-    """A page whose network is open here."""
+    """A page with its network open here."""
 
     def __init__(self, page: ShellPage) -> None:
         self.page, self.record = page, PageRecorder(page)
@@ -251,7 +251,7 @@ async def _connect(terminal: Terminal, opened: _OpenedPage | None) -> None:
 
 @contextlib.contextmanager
 def _raw(source: int) -> Iterator[None]:
-    """Put the terminal in raw mode: every key goes to the lab's terminal, including Ctrl-C."""
+    """Put the terminal in raw mode: every key is sent to the lab's terminal, including Ctrl-C."""
     if not os.isatty(source):
         yield
         return

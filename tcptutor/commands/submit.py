@@ -1,4 +1,4 @@
-"""`tcptutor submit`: write a student's work to one file to hand in."""
+"""`tcptutor submit`: write a student's work to a file to hand in."""
 
 from __future__ import annotations
 

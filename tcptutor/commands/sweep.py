@@ -127,7 +127,7 @@ def _of_page(request: SweepRequest) -> SweepActivity:
 
 
 def _on_cluster(request: SweepRequest) -> Place:
-    """Return guests with the virtual clock. Raises UsageError if the user asks for anything else."""
+    """Return guests with the virtual clock. Raises UsageError for any other choice."""
     if request.backend == "host" or request.clock == "real":
         raise UsageError(
             "--cluster: real-time runs disturb each other: omit --backend and --clock to use the virtual clock"

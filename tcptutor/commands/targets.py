@@ -13,16 +13,16 @@ ELSEWHERE = "give another place with -o"
 def check_targets(
     targets: Sequence[Path], inputs: Sequence[Path], *, replace: bool, elsewhere: str = ELSEWHERE
 ) -> None:
-    """Check all targets before the first one is written.
+    """Check all targets before the first is written.
 
     Args:
         targets: The files to write.
         inputs: The files that are read.
         replace: Allow overwriting existing files.
-        elsewhere: Says in the error how the user can give another place.
+        elsewhere: How the user can choose a different place, for the error.
 
     Raises:
-        UsageError: A target is an input (also by a link), another target, a device, a pipe or a folder; or it
+        UsageError: A target is an input (also by a link), a repeated target, a device, a pipe or a folder; or it
             exists and `replace` is off.
     """
     seen = dict[Path, Path]()

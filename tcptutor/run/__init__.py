@@ -1,4 +1,4 @@
-"""The results of one run, and its file."""
+"""Results of runs, and their files."""
 
 from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save

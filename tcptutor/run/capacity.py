@@ -33,7 +33,7 @@ class FlowSpan(NamedTuple):
 
 
 def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: bool = False) -> float | None:
-    """Return the bytes of frames that one direction can carry from `start` to `end`; None without a rate.
+    """Return the bytes of frames that a direction can carry from `start` to `end`; None without a rate.
 
     Follows each change of rate. Every planned change refills the lab's own bucket; a burst set by the user is
     not added.

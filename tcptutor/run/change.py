@@ -1,4 +1,4 @@
-"""Experiments with one change: of a parameter for the whole run, or from an instant of the run on."""
+"""Experiments with a single change: of a parameter throughout, or from an instant of the run on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def apply_change(experiment: Experiment, name: str, text: str, at: float | None 
     Later planned changes of the same parameter are dropped.
 
     Raises:
-        ParameterError: The change is invalid, or changes nothing.
+        ParameterError: The change is invalid or has no effect.
     """
     after = (
         _changed_throughout(experiment, name, text)
@@ -92,7 +92,7 @@ def _replaced(experiment: Experiment, part: str, **values: Any) -> Experiment:
 
 
 def _value_at(path: Path, name: str, at: float | None) -> float | None:
-    """Return the value just before `at`, or the initial one."""
+    """Return the value just before `at`, or the initial value."""
     value: float | None = 1.0 if name == LINK else getattr(path, name)
     for change in path.changes:
         if at is not None and change.name == name and change.at <= at:
@@ -115,7 +115,7 @@ def current_value(experiment: Experiment, name: str, at: float | None = None) ->
 def suggested_values(
     experiment: Experiment, name: str, at: float | None = None, algorithms: tuple[str, ...] = ALGORITHMS
 ) -> list[str]:
-    """Suggest valid new values, the most likely first; `algorithms` are those of the kernel."""
+    """Suggest valid new values, the most likely first; `algorithms` lists the kernel's."""
     suggestions = []
     for text in dict.fromkeys(_candidates(experiment, name, at, algorithms)):
         try:

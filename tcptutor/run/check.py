@@ -83,7 +83,7 @@ def check_frame(run: Run) -> None:
 
 
 class RowsCheck:
-    """Checks the tables of one run, each at once or in consecutive pieces."""
+    """Checks the tables of a run, each at once or in consecutive pieces."""
 
     def __init__(self, experiment: spec.Experiment) -> None:
         self._streams = experiment.total_streams

@@ -1,4 +1,4 @@
-"""Window reductions of a sender in response to the network, found in its samples one after another."""
+"""Window reductions of a sender in response to the network, found in the sequence of its samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cut(Enum):
 
 
 class CutFinder:
-    """Follows the samples of one flow and reports its window reductions.
+    """Follows the samples of a flow and reports its window reductions.
 
     A loss event is an entry into recovery or loss, or a new event inside of it: ssthresh changes again during
     retransmissions, or a timeout follows after new acknowledgments. A recovery that fits between two samples
@@ -72,7 +72,7 @@ class CutFinder:
 
 
 class Cuts(NamedTuple):
-    """Indexes of the samples of one flow at which a loss event or a reduction by a mark had begun."""
+    """Indexes of the samples of a flow at which a loss event or a reduction by a mark had begun."""
 
     losses: tuple[int, ...]
     marks: tuple[int, ...]
@@ -86,7 +86,7 @@ def cuts_at(
     total_rto: Sequence[int],
     bytes_acked: Sequence[int],
 ) -> Cuts:
-    """Return where one flow lost segments, and where marks alone reduced its window, see CutFinder."""
+    """Return where a flow lost segments, and where only marks reduced its window, see CutFinder."""
     finder = CutFinder()
     rows = zip(ca_state, ssthresh, retransmits, delivered_ce, total_rto, bytes_acked, strict=True)
     found = [finder.at(*row) for row in rows]

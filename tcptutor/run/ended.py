@@ -18,7 +18,7 @@ class TimerCounts(msgspec.Struct, frozen=True):
     late: float = 0.0
     """Fraction of timers that were late, 0 to 1."""
     missing: float = 0.0
-    """Fraction of samples missing up to the last one, 0 to 1."""
+    """Fraction of samples missing before the last sample, 0 to 1."""
     mean_late: float = 0.0
     """Mean lateness of the timers, s."""
 
@@ -35,7 +35,7 @@ class Ended(msgspec.Struct, frozen=True, tag="ended"):
     complete: bool
     """False if it was cut short."""
     planned: bool
-    """False if a user started the flows by hand, so that missing ones are unknown."""
+    """False if a user started the flows by hand, so that missing flows cannot be detected."""
     timers: TimerCounts
     checks: dict[str, float | int | str | bool] = {}
     """Values that were checked, by name."""

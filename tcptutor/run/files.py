@@ -1,4 +1,4 @@
-"""Run files: one run per file (`.tcprun`), gzip-compressed JSON with a format version.
+"""Run files: a run per file (`.tcprun`), gzip-compressed JSON with a format version.
 
 A file is self-contained: it can be read, plotted and marked again without the lab. Format 2 stores samples as
 columns; files of format 1, with rows, are read as well. Both functions may be called from any thread.
@@ -17,7 +17,7 @@ from tcptutor.run.record import FORMAT_VERSION, Run
 LARGEST = 1 << 30
 """Most bytes of a run's text: an hour of 13 flows, or 15 minutes of 50, at a hundred samples a second."""
 _ANY, _TIMES = 96 << 20, 24
-"""Bytes of text that any file may hold (an hour of one flow), and the largest compression ratio above that.
+"""Bytes of text that any file may hold (an hour of a single flow), and the largest compression ratio above that.
 Runs compress to an eighth on average; the limit keeps small files from using much memory."""
 _NUMBERS = 12_000_000
 """Numbers in the tables of `_ANY` bytes: a row of a flow has 30, of 8 bytes each."""
@@ -42,7 +42,7 @@ def save(run: Run, path: Path, elsewhere: str = "give another place", *, private
     Args:
         run: The run.
         path: The file to write or replace.
-        elsewhere: Says in the error how the user can choose another place.
+        elsewhere: How the user can choose a different place, for the error.
         private: Make the file readable by its owner only.
 
     Raises:
@@ -56,7 +56,7 @@ def save(run: Run, path: Path, elsewhere: str = "give another place", *, private
 
 
 def load(path: Path, content: bytes | None = None) -> Run:
-    """Read the run in `path`, or in `content` for a file inside another file.
+    """Read the run in `path`, or in `content` for a file inside an archive.
 
     Raises TutorError for a file that is missing, damaged, too large or of a newer format.
     """

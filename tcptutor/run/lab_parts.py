@@ -16,7 +16,7 @@ IMAGE, PACKAGE, TOOL = "image ", "package ", "tool "
 EXPLAINING = (PACKAGE, TOOL)
 _DIGESTS = (IMAGE, "firmware", "agent")
 _LONGEST = 120
-"""Characters of two values that fit on one line."""
+"""Characters of two values that fit on a line."""
 
 
 class DifferentPart(NamedTuple):
@@ -43,7 +43,7 @@ def fingerprint(parts: Mapping[str, str]) -> str:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[DifferentPart]:
-    """List the differences between two labs, the explaining ones first."""
+    """List the differences between two labs, explaining parts first."""
     names = {name for name in (*here, *there) if here.get(name) != there.get(name)}
     ordered = sorted(names, key=lambda name: (not name.startswith(EXPLAINING), name))
     return [DifferentPart(name, here.get(name, ""), there.get(name, "")) for name in ordered]

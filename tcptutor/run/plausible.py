@@ -1,4 +1,4 @@
-"""Plausibility of a run's results, judged by its samples and the flows' figures alone."""
+"""Plausibility of a run's results, judged only by its samples and the flows' figures."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Doubts:
 
 
 class PlausibilityChecks(Doubts):
-    """Rules that check one property each and add a sentence when it fails."""
+    """Rules that check a property each and add a sentence when it fails."""
 
     def check_measured(self, flows: Sequence[FlowResult]) -> None:
         """Check that every flow was seen in the measured time, and for more than its start."""
@@ -126,7 +126,7 @@ class PlausibilityChecks(Doubts):
             )
 
     def check_segmentation(self, flows: Sequence[FlowResult]) -> None:
-        """Check for offloads: one loss then takes a packet of up to 45 segments."""
+        """Check for offloads: a loss then takes a packet of up to 45 segments."""
         path = self.experiment.path
         losses = sum(flow.losses or 0 for flow in flows)
         retransmits = sum(flow.retransmits or 0 for flow in flows)
@@ -165,7 +165,7 @@ class PlausibilityChecks(Doubts):
         self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
 
     def check_window(self, largest: int, mss: int) -> None:
-        """Check that the advertised window was the configured one."""
+        """Check that the advertised window matched the configured window."""
         configured = self.experiment.hosts.window
         if configured is None or largest == 0:
             return

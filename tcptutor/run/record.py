@@ -1,4 +1,4 @@
-"""The results of one run: environment, samples, flow results and fidelity."""
+"""Results of a run: environment, samples, flow results and fidelity."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One flow over the measured time, without the warm-up."""
+    """A flow over the measured time, without the warm-up."""
 
     flow: int
     pair: int
@@ -82,7 +82,7 @@ class FlowResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One UDP flow over the measured time, as iperf3 counts it at the receiver."""
+    """A UDP flow over the measured time, as iperf3 counts it at the receiver."""
 
     pair: int
     sent_bps: float | None
@@ -129,7 +129,7 @@ class UdpResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapturedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """Packets captured at one interface."""
+    """Packets captured at an interface."""
 
     interface: str
     packets: int
@@ -143,7 +143,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status = "unchecked"
     reasons: tuple[str, ...] = ()
-    """One sentence per problem that makes it suspect or invalid, or the reason for not checking."""
+    """A sentence per problem that makes it suspect or invalid, or the reason for not checking."""
     checks: dict[str, float | int | str | bool] = {}
     """Values that were read back or measured, by name."""
 
@@ -154,7 +154,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One run of one experiment, complete or cut short. Mutable: it grows as samples arrive."""
+    """A run of an experiment, complete or cut short. Mutable: it grows as samples arrive."""
 
     id: str
     experiment: Experiment
@@ -188,7 +188,7 @@ class Run(msgspec.Struct, kw_only=True):
 
     @property
     def unmeasured_reason(self) -> str:
-        """Return why no flow was measured: the reason for cutting it short, else the first failed check."""
+        """Return why no flow was measured: the reason for cutting it short, or the first failed check."""
         wrong = next(iter(self.fidelity.reasons), "")
         reason = (wrong or self.note) if self.complete else (self.note or wrong)
         return reason.removeprefix("nothing was measured: ") or "no flow was seen"

@@ -19,7 +19,7 @@ _HANDSHAKE = 1
 
 
 class _FlowSamples:
-    """Columns of one flow's samples in order of time, without a row object per sample."""
+    """Columns of a flow's samples in order of time, without a row object per sample."""
 
     def __init__(self, samples: SampleTable, rows: list[int]) -> None:
         # itemgetter with a single index returns no tuple.
@@ -56,13 +56,13 @@ class _FlowSamples:
         return bps
 
     def received(self, first: int, last: int) -> float | None:
-        """Return the receiver's throughput up to the last sample with its counter, bit/s; None without one."""
+        """Return the receiver's throughput up to the last sample with its counter, bit/s; None without a counter."""
         known = next((at for at in range(last, first, -1) if self.bytes_received[at]), None)
         return None if known is None else self.throughput(self.bytes_received, first, known)
 
 
 def _flow_span(flow: int, pair: int, samples: _FlowSamples, experiment: Experiment) -> FlowSpan | None:
-    """Return the figures of one flow; None with fewer than two samples between the warm-up and its last byte."""
+    """Return the figures of a flow; None with fewer than two samples between the warm-up and its last byte."""
     first = bisect_left(samples.t, experiment.flows.warmup)
     end = len(samples.t)
     completion = None

@@ -1,4 +1,4 @@
-"""Measurements during a run, one row per instant: TCP state, the bottleneck's queue, single ACKs.
+"""Measurements during a run, a row per instant: TCP state, the bottleneck's queue, single ACKs.
 
 Times are seconds of the lab's clock since the traffic began.
 """
@@ -20,7 +20,7 @@ _CWR = CA_STATES.index("cwr")
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
-    """One flow's TCP state at one instant, as the sender's kernel reports it (struct tcp_info)."""
+    """TCP state of a flow at an instant, as the sender's kernel reports it (struct tcp_info)."""
 
     flow: int
     t: float
@@ -80,7 +80,7 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class QueueSample(msgspec.Struct, frozen=True, array_like=True):
-    """The bottleneck's queue at one instant: tbf and its child."""
+    """The bottleneck's queue at an instant: tbf and its child."""
 
     t: float
     bytes: int
@@ -94,7 +94,7 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SenderSample(msgspec.Struct, frozen=True, array_like=True):
-    """Queue discipline of one sending host's own interface at one instant, where fq holds back packets.
+    """Queue discipline of a sending host's own interface at an instant, where fq holds back packets.
 
     Interfaces without a queue (`noqueue`) are not sampled.
     """
@@ -105,13 +105,13 @@ class SenderSample(msgspec.Struct, frozen=True, array_like=True):
     bytes: int
     """Queued bytes."""
     packets: int
-    """Queued packets; TCP passes several segments as one packet, which is split on departure."""
+    """Queued packets; TCP passes several segments as a packet, which is split on departure."""
     drops: int
     """Packets dropped since the run's start."""
 
 
 class UdpSample(msgspec.Struct, frozen=True, array_like=True):
-    """One UDP flow at one instant, as its receiver counts it."""
+    """A UDP flow at an instant, as its receiver counts it."""
 
     flow: int
     """Index among the UDP flows, from 0."""
@@ -127,7 +127,7 @@ class UdpSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AckSample(msgspec.Struct, frozen=True, array_like=True):
-    """One flow at an arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
+    """A flow at an arriving packet, from the kernel's tracepoint tcp:tcp_probe."""
 
     flow: int
     t: float
@@ -145,7 +145,7 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ResentSample(msgspec.Struct, frozen=True, array_like=True):
-    """One retransmitted segment, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
+    """A retransmitted segment, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
 
     flow: int
     t: float
@@ -172,10 +172,10 @@ def hystart_exits(
 def arrived_bytes(
     bytes_acked: Sequence[int], delivered: Sequence[int], mss: Sequence[int], ca_state: Sequence[int]
 ) -> list[int]:
-    """Return the payload that one flow's receiver had at each sample, bytes, including bytes behind a gap.
+    """Return the payload that a flow's receiver had at each sample, bytes, including bytes behind a gap.
 
     While segments are missing, later segments arrive and cannot be acknowledged; the acknowledgment after a
-    recovery covers bytes that arrived long before. The kernel counts whole segments of them, as reported by
+    recovery covers bytes that arrived long before. The kernel counts full segments of them, as reported by
     the receiver.
     """
     arrived: list[int] = []

@@ -1,4 +1,4 @@
-"""Rows of a struct stored as columns: one array of numbers per field, so that a million rows fit in memory."""
+"""Rows of a struct stored as columns: an array of numbers per field, so that a million rows fit in memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _types(row: type[msgspec.Struct]) -> list[Any]:
 
 
 class Table(Sequence[Row], Generic[Row]):
-    """A sequence of rows with access to the numbers of one field by `column`, without creating rows.
+    """A sequence of rows with access to the numbers of a field by `column`, without creating rows.
 
     None in a row is NaN in its column, and null in a file.
     """
@@ -88,7 +88,7 @@ class Table(Sequence[Row], Generic[Row]):
         return f"{type(self).__name__}({len(self)} rows)"
 
     def column(self, name: str) -> array[Any]:
-        """Return the numbers of one field, in the order of the rows."""
+        """Return the numbers of a field, in the order of the rows."""
         return self._columns[self.row.__struct_fields__.index(name)]
 
     def is_optional(self, name: str) -> bool:
@@ -122,7 +122,7 @@ class Table(Sequence[Row], Generic[Row]):
         """Fill an empty table from columns in pieces; a missing column gets the field's default in every row.
 
         Raises:
-            ValueError: The columns differ in length, or one without a default is missing.
+            ValueError: The columns differ in length, or a column without a default is missing.
             OverflowError: A number is out of a column's range.
         """
         for name, column in zip(self.row.__struct_fields__, self._columns, strict=True):

@@ -23,7 +23,7 @@ MAX_REST = 4 << 20
 _MAX_KEYS = 1000
 """Most members of an object."""
 _MAX_BRACKETS = 2_000_000
-"""Most brackets of a value: an hour of one flow has two for each row of format 1."""
+"""Most brackets of a value: an hour of a single flow has two for each row of format 1."""
 NUMBERS = 4096
 """Numbers of a column written per call. Reading uses PIECE bytes of text per call."""
 
@@ -207,7 +207,7 @@ class RunText:
         return slice(start, end + 1)
 
     def _closing(self, start: int) -> int:
-        """Return the position of the bracket that closes the one at `start`."""
+        """Return the position of the bracket that closes the bracket at `start`."""
         depth = 0
         for match in islice(_BRACKET.finditer(self._text, start), _MAX_BRACKETS):
             depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(match[0], 0)

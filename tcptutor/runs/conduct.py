@@ -1,4 +1,4 @@
-"""Conduct one run, or one session, in the lab and save it to run files while its events are shown.
+"""Conduct a run, or a session, in the lab and save it to run files while its events are shown.
 
     async with ConductedRun(lab, experiment, store) as conducted:
         async for event in conducted:
@@ -45,9 +45,9 @@ class GrowingRun:
         self.file: Path | None = None
         """Path of the saved run; None before its end, and when it was not saved."""
         self.unsaved = ""
-        """Error in one line when the run could not be saved; else empty."""
+        """Error message if the run could not be saved, otherwise empty."""
         self.packets_unsaved = ""
-        """Error in one line when the packets could not be saved; else empty."""
+        """Error message if the packets could not be saved, otherwise empty."""
 
     def take(self, event: Event) -> None:
         """Add an event to the run; it is in the store when this returns."""
@@ -85,9 +85,9 @@ class SavedFiles(NamedTuple):
 
     file: Path | None
     unsaved: str = ""
-    """Error when the run could not be saved; else empty."""
+    """Error message if the run could not be saved, otherwise empty."""
     packets_unsaved: str = ""
-    """Error when the packets could not be saved; else empty."""
+    """Error message if the packets could not be saved, otherwise empty."""
 
 
 def finish(run: Run, store: RunStore) -> SavedFiles:
@@ -105,7 +105,7 @@ def finish(run: Run, store: RunStore) -> SavedFiles:
 
 
 class ConductedRun(GrowingRun):
-    """One run of an experiment in a lab; without a store it is not saved.
+    """A run of an experiment in a lab; without a store it is not saved.
 
     The run's time counts from the construction: start the lab before.
     """
@@ -170,7 +170,7 @@ class ConductedSession:
 
     @property
     def run(self) -> Run | None:
-        """The run of the last event: the run in progress, else the last ended run; None before the first."""
+        """The run of the last event: the run in progress, or the last ended run; None before the first."""
         latest = self.growing or next(reversed(self.ended), None)
         return latest.run if latest is not None else None
 

@@ -96,7 +96,7 @@ def load(run: Run, run_file: Path) -> Iterator[tuple[float, str, CapturedPacket]
 
 
 def interfaces(run_file: Path) -> list[str]:
-    """Return the captured interfaces of a run. Raises TutorError when there are no packets or the file is damaged."""
+    """Return the captured interfaces of a run. Raises TutorError without packets or for a damaged file."""
     with files.open_bounded(file_of(run_file), _CAPTURE) as data:
         return _read(data)[0]
 
@@ -112,7 +112,7 @@ def _read(data: bytearray) -> tuple[list[str], Iterator[CapturedPacket]]:
 
 
 def of_interface(run: Run, run_file: Path, name: str) -> Iterator[bytes]:
-    """Return a pcapng file with the packets of one interface, in pieces. Raises TutorError like `load`.
+    """Return a pcapng file with the packets of an interface, in pieces. Raises TutorError like `load`.
 
     With two interfaces every packet appears twice, and Wireshark would report the second as a retransmission.
     """

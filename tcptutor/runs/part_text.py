@@ -28,7 +28,7 @@ _MAX_BYTES = 1 << 30
 
 
 class DamagedPart(Exception):
-    """A part from which nothing can be recovered; the message says why in a few words."""
+    """A part without recoverable data; the message is the reason in a few words."""
 
 
 class PartHead(msgspec.Struct):
@@ -47,7 +47,7 @@ class PartText(msgspec.Struct):
     run: Run
     captured: list[CapturedPackets]
     damage: str = ""
-    """The damage that ends the part early, in a few words; else empty. An unfinished last line is no damage."""
+    """The damage that ends the part early, in a few words, or empty. An unfinished last line is no damage."""
 
 
 _BROKEN = (ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
@@ -107,7 +107,7 @@ class _Replayed:
         self._left = _MAX_BYTES
 
     def take(self, lines: Iterable[bytes]) -> str:
-        """Add the events of the lines up to the first damaged one; return the damage, or "" for none."""
+        """Add the events of the lines up to the first damaged line; return the damage, or "" for none."""
         for number, line in enumerate(lines, 2):
             self._left -= len(line)
             try:

@@ -1,4 +1,4 @@
-"""Write-ahead file of a run in progress, `ID.tcprun.part`: a line for the experiment, then one per event.
+"""Write-ahead file of a run in progress, `ID.tcprun.part`: a line for the experiment, then a line per event.
 
 Each line reaches the kernel before the call returns, so a killed program loses no event. The writer holds a
 lock that ends with its process: a part that can be locked has lost its writer, and the next start converts it
@@ -36,9 +36,9 @@ DAMAGED = ".damaged"
 
 
 class Part:
-    """Writes the part of one run, next to `file`, the path of the finished run.
+    """Writes the part of a run, next to `file`, the path of the finished run.
 
-    Never raises: on a full disk the part ends early, and the run goes on.
+    Never raises: on a full disk the part ends early, and the run continues.
     """
 
     def __init__(self, file: Path, run: Run) -> None:
@@ -78,7 +78,7 @@ class Part:
             self._fd = None
 
     def remove(self) -> None:
-        """Remove the part: the run is saved, or there is nothing to save."""
+        """Remove the part: the run is saved or empty."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
         self._close()
@@ -100,15 +100,15 @@ def _ignore(_: str) -> None:
 
 
 def recover(folder: Path, report: Callable[[str], None] = _ignore) -> list[Run]:
-    """Convert the parts in `folder` whose writer has died to run files. Never raises.
+    """Convert the parts of dead writers in `folder` to run files. Never raises.
 
-    A run whose last event had arrived is complete, any other is marked as cut short. A run that cannot be
+    A run is complete if its last event had arrived, any other is marked as cut short. A run that cannot be
     written now stays for the next start, and the part of a running program is skipped. A damaged part is
     renamed to `NAME.part.damaged`, and the events before the damage are recovered.
 
     Args:
         folder: The folder of run files.
-        report: Called with one line for each damaged part.
+        report: Called with a line for each damaged part.
 
     Returns:
         The recovered runs.
@@ -163,7 +163,7 @@ def _recover(path: Path, part: IO[bytes], report: Callable[[str], None]) -> Run 
     """Convert a locked part to a run file; None when it has no data, or the run file exists already.
 
     Raises:
-        DamagedPart: Nothing can be recovered.
+        DamagedPart: The part has no recoverable data.
         TutorError: The run cannot be written.
     """
     file = path.with_name(path.name.removesuffix(SUFFIX))

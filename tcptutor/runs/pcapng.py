@@ -1,6 +1,6 @@
 """Reader and writer of pcapng (draft-ietf-opsawg-pcapng), the packet format of Wireshark.
 
-The reader accepts our own files: little-endian, one section, Ethernet, times in nanoseconds.
+The reader accepts our own files: little-endian, a single section, Ethernet, times in nanoseconds.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PACKET_HEAD = struct.Struct("<IIIII")
 
 
 class CapturedPacket(NamedTuple):
-    """One packet at one interface."""
+    """A packet at an interface."""
 
     ns: int
     """Time of capture, ns since 1970."""
     interface: int
     """Index in the list of interfaces."""
     length: int
-    """Bytes of the whole Ethernet frame."""
+    """Length of the Ethernet frame, bytes."""
     data: bytes
     """The first bytes of the frame."""
 

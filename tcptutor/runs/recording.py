@@ -56,7 +56,7 @@ def add(run: Run, event: Event) -> None:
 
 
 def cut(run: Run, why: str) -> None:
-    """Mark `run`, whose last event never came, as cut short; its fidelity was never checked."""
+    """Mark `run` as cut short: its last event never came, and its fidelity was never checked."""
     run.note = why
     if run.fidelity.status == "unchecked":
         measured = run.experiment_s > run.experiment.flows.warmup and (run.samples or run.udp_samples)

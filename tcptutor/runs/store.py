@@ -17,7 +17,7 @@ from tcptutor.wire.protocol import CapturedPackets, Event
 
 
 class RunStore:
-    """A folder of `<id>.tcprun`, with a part for each run in progress; None saves nothing."""
+    """A folder of `<id>.tcprun`, with a part for each run in progress; with None no run is saved."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class RunStore:
                 self._packets.setdefault(run.id, []).append(event)
 
     def finish(self, run: Run) -> str:
-        """Write the finished run atomically and return its path; empty when there is nothing to save.
+        """Write the finished run atomically and return its path; empty for a run without data.
 
         May be called from any thread after the last event; a large run takes a second.
 
@@ -79,7 +79,7 @@ class RunStore:
     def recover(self, report: Callable[[str], None] = lambda _: None) -> list[Run]:
         """Recover the runs of killed programs and return them; also remove packets of deleted runs.
 
-        Call it once, at the start. `report` is called with one line for each damaged run.
+        Call it once, at the start. `report` is called with a line for each damaged run.
         """
         if self.folder is None:
             return []
@@ -88,7 +88,7 @@ class RunStore:
         return parts.recover(self.folder, report)
 
     def is_running(self, file: Path) -> bool:
-        """Return True while a program, this one or another, writes that run."""
+        """Return True while any program writes that run."""
         return file.with_name(file.name + parts.SUFFIX).exists()
 
 

@@ -22,11 +22,11 @@ _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes"
 """Parameters read last: they can be multiples of the BDP, which needs rate and delay."""
 
 SCALES = ("bench", "paper")
-"""Values for this machine, or those printed in the source."""
+"""Values for this machine, and values printed in the source."""
 
 
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
-    """Return one BDP in bytes, at least 64 full frames: the bursts of slow start on short paths."""
+    """Return the BDP in bytes, at least 64 full frames: the bursts of slow start on short paths."""
     return min(
         max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high)
     )

@@ -14,7 +14,7 @@ from tcptutor.spec.parts import HEADERS, Experiment, interface_names
 
 _PROBABILITIES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _MIN_PROBABILITY = 1e-9
-"""Smallest probability: netem stores 32 bits of one, a firewall rule 31."""
+"""Smallest probability: netem stores 32 bits, a firewall rule 31."""
 _MIN_ARRIVALS = 0.24
 """Smallest fraction of packets with an answer for which connections still succeed."""
 _MAX_DATAGRAM = 65_507
@@ -44,13 +44,13 @@ _MIN_POSITIVE = {
     "snaplen": 14,
     "capture_size": 1,
 }
-"""Smallest positive value by parameter, for those that formulas divide by or the kernel requires."""
+"""Smallest positive value by parameter, if formulas divide by it or the kernel requires it."""
 _MAX_ENTRIES = 1024
 """Most flows, and entries of a list, of any experiment."""
 _MAX_NAME = 200
 """Characters of a name."""
 _MAX_QUOTED = 1e18
-"""Messages quote numbers below this one."""
+"""Messages quote numbers below this limit."""
 
 
 def check(experiment: Experiment) -> None:
@@ -123,7 +123,7 @@ def _check_frame(experiment: Experiment) -> None:
 
 
 def _values(known: Parameter, experiment: Experiment) -> Iterator[Any]:
-    """Yield the values of `known` in `experiment`: each entry of a list, nothing for None."""
+    """Yield the values of `known` in `experiment`: each entry of a list, no value for None."""
     value = known.of(experiment)
     if known.many:
         if len(value) > _MAX_ENTRIES:
@@ -148,7 +148,7 @@ def _check_printable(name: str, value: str, most: int = _MAX_NAME) -> None:
 
 
 def _max_bucket(rate: float, seconds: float) -> int:
-    """Return the largest useful bucket, bytes: a larger one lets a whole run of `seconds` pass at once."""
+    """Return the largest useful bucket, bytes: a larger bucket lets all traffic of `seconds` pass at once."""
     return math.floor(rate / 8 * min(seconds, _BUCKET_SECONDS))
 
 

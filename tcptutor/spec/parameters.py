@@ -13,7 +13,7 @@ from tcptutor.spec.parts import Change, Experiment, interface_names
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter: its unit, its bounds in base units, and a one-sentence description."""
+    """A parameter: its unit, its bounds in base units, and a short description."""
 
     name: str
     part: str
@@ -24,7 +24,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     optional: bool = False
     """Whether "none" is a value (no shaper, no limit)."""
     many: bool = False
-    """Whether it is a comma-separated list: one entry per pair, or per flow with one pair."""
+    """Whether it is a comma-separated list: an entry per pair, or per flow with a single pair."""
     choices: tuple[str, ...] = ()
     help: str
 
@@ -57,7 +57,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return "none" if value is None else self.text_of(value)
 
     def text_of(self, value: Any) -> str:
-        """Format one entry of a value as the user writes it."""
+        """Format an entry of a value as the user writes it."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return value if isinstance(value, str) else units.write(value, self.kind)
@@ -85,7 +85,7 @@ ALGORITHMS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
     "veno", "yeah", "lp", "nv", "cdg",
 )  # fmt: skip
-"""Congestion controls of Linux; kernels differ in those they were built with."""
+"""Congestion controls of Linux; each kernel is built with a subset."""
 
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
@@ -141,7 +141,7 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("udp_rate", "flows", "rate", 1e4, 1e11, "rate at which each UDP flow sends"),
     )
 }  # fmt: skip
-"""Every parameter of an experiment with one path, in display order."""
+"""Every parameter of an experiment, in display order."""
 
 _ALIASES = {
     "bandwidth": "rate",
@@ -180,7 +180,7 @@ def parameter(name: str) -> Parameter:
 
 
 def sysctl_name(name: str) -> str | None:
-    """Return the name from `tcp_` on if `name` is a TCP sysctl, with or without net.ipv4; else None."""
+    """Return the name from `tcp_` on if `name` is a TCP sysctl, with or without net.ipv4; otherwise None."""
     match = _SYSCTL.fullmatch(name)
     return match[1] if match else None
 

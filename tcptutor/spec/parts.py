@@ -48,9 +48,9 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None = None
     """Bottleneck, bit/s of Ethernet frames (tbf); None leaves the link unshaped."""
     delay: float = 0.0
-    """Delay added to the data direction, seconds: the whole RTT that the lab adds (netem)."""
+    """Delay added to the data direction, seconds: all of the RTT that the lab adds (netem)."""
     jitter: float = 0.0
-    """Spread of the delay, seconds: maximum deviation if uniform, else the standard deviation."""
+    """Spread of the delay, seconds: maximum deviation if uniform, otherwise the standard deviation."""
     jitter_shape: str = "uniform"
     """Distribution of the delay: uniform, normal, pareto or paretonormal."""
     loss: float = 0.0
@@ -113,7 +113,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     algorithm: str = "cubic"
     """Congestion control of the senders, by the kernel's name."""
     algorithms: tuple[str, ...] = ()
-    """One per pair (per flow, with one pair), repeated if there are fewer; empty: `algorithm` for all."""
+    """An entry per pair (per flow, with a single pair), used in turn; empty: `algorithm` for all."""
     window: int | None = None
     """The receiver's window, maximum advertised payload in bytes; None leaves the kernel's autotuning."""
     send_buffer: int | None = None
@@ -123,7 +123,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     mss: int | None = None
     """Upper bound of the segment's payload, bytes (TCP_MAXSEG); None leaves it to the MTU."""
     offloads: bool = False
-    """Whether segmentation offloads (TSO, GSO, GRO) are on: one loss then takes a whole super-packet."""
+    """Whether segmentation offloads (TSO, GSO, GRO) are on: a loss then takes a full super-packet."""
     maxrate: float | None = None
     """Upper bound that the sender's fq sets on each flow, bit/s of Ethernet frames; None leaves fq out."""
     sysctls: dict[str, str] = {}
@@ -140,9 +140,9 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     warmup: float = 2.0
     """Seconds at the start that are shown but left out of all means."""
     starts: tuple[float, ...] = ()
-    """Start of each pair (each flow, with one pair), seconds since the traffic began; empty: all at once."""
+    """Start of each pair (each flow, with a single pair), seconds since the traffic began; empty: all at once."""
     directions: tuple[str, ...] = ()
-    """forward or reverse for each pair (each flow, with one pair); empty: all forward."""
+    """forward or reverse for each pair (each flow, with a single pair); empty: all forward."""
     pacing: float | None = None
     """Upper bound that the application sets on each flow, bit/s of payload (SO_MAX_PACING_RATE)."""
     buffer: int | None = None
@@ -285,7 +285,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         return values[self.place(flow) % len(values)]
 
     def place(self, flow: int) -> int:
-        """Return the index of TCP flow number `flow` in per-pair lists: its pair, or itself with one pair."""
+        """Return the index of TCP flow number `flow` in per-pair lists: its pair, or itself with a single pair."""
         return flow if self.pairs == 1 else flow // self.flows.streams
 
     def algorithm(self, flow: int) -> str:

@@ -1,4 +1,4 @@
-"""`tcptutor list [NAME]`: list the course's modules and experiments, or describe one name."""
+"""`tcptutor list [NAME]`: list the course's modules and experiments, or describe a name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _overview(catalog: course.Course) -> list[str]:
 
 
 def _named(module: course.Module, indent: int) -> list[str]:
-    """Format the module's experiments, one per line if they fit."""
+    """Format the module's experiments, each on a line if it fits."""
     room = width()
     rows = [(short_name(name), each.title) for name, each in module.experiments.items()]
     return table(rows, indent=indent, fold=room is not None, width=room or 0)
@@ -79,7 +79,7 @@ def _folded(text: str, indent: int) -> list[str]:
 
 
 def _describe(catalog: course.Course, name: str) -> _Description:
-    """Describe what `name` runs, and its meaning as a term."""
+    """Describe the runnable `name`, and its meaning as a term."""
     term = of_name(readable_glossary(catalog.root), name)
     try:
         matches = _describe_runnable(catalog, name)

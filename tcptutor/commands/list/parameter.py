@@ -41,7 +41,7 @@ _EXAMPLES = {
     "udp_streams": "1",
     "warmup": "2s",
 }
-"""Examples for parameters whose kind's example would be out of bounds, or odd."""
+"""Examples for parameters where the example of the kind would be out of bounds, or odd."""
 _WITH = {
     "algorithms": ("streams=2",),
     "capture_at": ("capture=on",),

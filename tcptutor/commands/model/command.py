@@ -1,4 +1,4 @@
-"""`tcptutor model`: list the models, describe one, or compute one."""
+"""`tcptutor model`: list the models, or describe or compute a model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _full_name(name: str) -> str:
 
 
 def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
-    """Return the result, or one per flow. Raises ParameterError if it is not finite."""
+    """Return the result, or a result per flow. Raises ParameterError if it is not finite."""
     try:
         result = model.function(**values)
     except (OverflowError, ZeroDivisionError):

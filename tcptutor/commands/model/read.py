@@ -14,7 +14,7 @@ _SWITCH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """Split words of the form NAME=VALUE. Raises UsageError for another form, ParameterError for a repeated name."""
+    """Split words of the form NAME=VALUE. Raises UsageError for any other form, ParameterError for a repeated name."""
     settings: dict[str, str] = {}
     for word in words:
         name, equals, text = (part.strip() for part in word.partition("="))

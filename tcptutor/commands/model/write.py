@@ -70,7 +70,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 
 
 def signature(parameters: Iterable[Argument]) -> str:
-    """Format the parameters like "mss rtt loss [c]", optional ones in brackets."""
+    """Format the parameters like "mss rtt loss [c]", optional parameters in brackets."""
     return " ".join(each.name if each.required else f"[{each.name}]" for each in parameters)
 
 
