@@ -36,7 +36,7 @@ def check_goals(name: str | None, as_json: bool) -> int:
     open_page = next(
         (each for each in running if (each.module, each.step) == (page.module.id, page.step.id)), None
     )
-    done = _is_done(page)
+    done = _was_completed(page)
     board = open_page.board if open_page is not None else _closed_board(page, done)
     if as_json:
         print_json(_document(page, open_page, board, done))
@@ -45,14 +45,12 @@ def check_goals(name: str | None, as_json: bool) -> int:
     return 0 if board.done else 1
 
 
-def _is_done(page: ShellPage) -> bool:
-    """Return True if all goals were reached at the same time, now or earlier. Raises JournalError."""
+def _was_completed(page: ShellPage) -> bool:
     with open_journal() as journal:
         return page.shell.is_done(journal.page(page.module.id, page.step.id))
 
 
 def _closed_board(page: ShellPage, done: bool) -> GoalBoard:
-    """Return the board of a page with a closed network."""
     return GoalBoard(
         goals=tuple(GoalState(id=goal.id, text=goal.text, ticked=done) for goal in page.shell.goals)
     )

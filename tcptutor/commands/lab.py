@@ -44,7 +44,7 @@ def show_lab(name: str | None, as_json: bool, everything: bool) -> int:
         else:
             print_lines(_lines(parts, everything))
         return 0
-    where = _environment(name)
+    where = _environment_with_lab(name)
     try:
         like: Mapping[str, str] = _similar_local_lab(where)
     except LabUnavailable:
@@ -104,15 +104,14 @@ def find_lab(name: str) -> Mapping[str, str]:
         if lab_parts.fingerprint(parts) == name:
             return parts
     try:
-        return _environment(name).lab
+        return _environment_with_lab(name).lab
     except UsageError as error:
         raise UsageError(
             f"no stored run is from the lab {name!r}: name a run file from it, or a run's id"
         ) from error
 
 
-def _environment(name: str) -> Environment:
-    """Return the environment of the run `name`. Raises UsageError if its lab is unknown."""
+def _environment_with_lab(name: str) -> Environment:
     run, path = open_run(name, warn)
     if not run.environment.lab:
         raise UsageError(f"{path} does not record the parts of its lab: only newer runs in a guest do")
@@ -141,14 +140,15 @@ def _lines(parts: Mapping[str, str], everything: bool) -> list[str]:
         for name, value in parts.items()
         if everything or not name.startswith(lab_parts.EXPLAINING)
     }
-    rows = [(name, value if len(value) < _MAX_VALUE else _digest(value)) for name, value in shown.items()]
+    rows = [
+        (name, value if len(value) < _MAX_VALUE else _short_digest(value)) for name, value in shown.items()
+    ]
     lines = [f"lab {lab_parts.fingerprint(parts)}", *table(rows, (max(len(name) for name, _ in rows),))]
     if left := len(parts) - len(shown):
         lines.append(f"  and {left} packages and tools that it was built from: --all shows them")
     return lines
 
 
-def _digest(value: str) -> str:
-    """Return the beginning of a digest, or of the value's own digest."""
+def _short_digest(value: str) -> str:
     digest = value if len(value) == 64 and " " not in value else hashlib.sha256(value.encode()).hexdigest()
     return f"{digest[:_DIGEST_LENGTH]}..."

@@ -59,7 +59,6 @@ def lint_course(
 
 
 def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
-    """Return claims and challenges of the chosen pages, page by page."""
     order = list(chosen.files)
     judged: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
     return sorted(judged, key=lambda each: order.index((each.module, each.step)))
@@ -73,7 +72,6 @@ def _print_problems(problems: list[str], as_json: bool) -> None:
 
 
 def _belongs_to(line: str, chosen: Pages, root: Path) -> bool:
-    """Return True if a problem belongs to these pages or their experiments."""
     files = [f"{root.name}/{path.relative_to(root).as_posix()}" for path in chosen.files.values()]
     folders = {f"{Path(file).parent.as_posix()}/experiments/" for file in files}
     return line.startswith((*files, *folders))

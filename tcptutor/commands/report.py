@@ -229,7 +229,6 @@ def _scale(rates: Sequence[float]) -> tuple[float, str]:
 
 
 def _direction(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:
-    """Return the direction of a flow where flows differ in direction."""
     if experiment.pairs == 1:
         return ("reverse" if reverse else "forward") if both else ""
     ends = f"h{2 * pair + 1}", f"h{2 * pair + 2}"

@@ -62,7 +62,7 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
     catalogue = Catalogue(places.lessons())
     full_name = None if experiment is None else catalogue.full_name(experiment)
     steps = _steps(module, page)
-    pages, names = _pages(), _names()
+    pages, names = _pages(), _workbench_names()
     matches: list[StoredRun] = []
     more = False
     for file in exchange.saved_runs(warn):
@@ -119,8 +119,7 @@ def _pages() -> Mapping[str, _PLACE]:
         return {}
 
 
-def _names() -> Mapping[str, str]:
-    """Return the names of runs from the workbench, by run id."""
+def _workbench_names() -> Mapping[str, str]:
     try:
         return {each.run: each.name for each in Benches.of_user().all() if each.run}
     except JournalError as error:
@@ -196,7 +195,7 @@ def _cells(one: StoredRun, all_of_them: Sequence[StoredRun]) -> tuple[str, ...]:
     experiment = short if len(same) == 1 else one.experiment
     return (
         one.short,
-        _when(one.started),
+        _local_minute(one.started),
         f"{experiment} “{one.name}”" if one.name else experiment,
         ", ".join(rates) or "nothing",
         one.limited_by or "",
@@ -204,8 +203,7 @@ def _cells(one: StoredRun, all_of_them: Sequence[StoredRun]) -> tuple[str, ...]:
     )
 
 
-def _when(started: str) -> str:
-    """Return the local day and minute of the start."""
+def _local_minute(started: str) -> str:
     try:
         return f"{datetime.fromisoformat(started):%Y-%m-%d %H:%M}"
     except ValueError:

@@ -116,7 +116,6 @@ class _OpenedPage:
 
 
 def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
-    """Split `words` into a page and a host."""
     named = [word for word in words if "/" in word]
     hosts = [word for word in words if "/" not in word]
     if len(named) > 1 or len(hosts) > 1:

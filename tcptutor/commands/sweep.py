@@ -90,7 +90,7 @@ def run_sweep(request: SweepRequest) -> int:
         all_cells,
     )
     if request.dry_run:
-        _announce(request, all_cells, where)
+        _print_plan(request, all_cells, where)
         return 0
     with Store(path, definition) as store:
         return _fill(request, store, all_cells, where)
@@ -145,7 +145,7 @@ def _fill(request: SweepRequest, store: Store, all_cells: Sequence[Cell], where:
             request,
         )
     if missing:
-        _announce(request, missing, where, done=len(all_cells) - len(missing))
+        _print_plan(request, missing, where, done=len(all_cells) - len(missing))
         problem = run_until_signal(_run(request, store, missing, where, len(all_cells)))
     else:
         problem = None
@@ -230,8 +230,7 @@ def _outcome(cell: Cell, run: Run | TutorError) -> Outcome:
         return cell_failure(cell, error)
 
 
-def _announce(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
-    """Print the number of cells, the expected time and the place."""
+def _print_plan(request: SweepRequest, missing: Sequence[Cell], where: Place, done: int = 0) -> None:
     progress = f"{done} are done, " if done else ""
     text = (
         f"{progress}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"

@@ -48,7 +48,6 @@ def check_regular(target: Path, elsewhere: str = ELSEWHERE) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """Resolve all links of a path."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # circular links
@@ -56,7 +55,6 @@ def _resolved(path: Path) -> Path:
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    """Return True if both paths are the same file."""
     try:
         return one.samefile(other)
     except OSError:

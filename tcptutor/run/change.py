@@ -92,7 +92,6 @@ def _replaced(experiment: Experiment, part: str, **values: Any) -> Experiment:
 
 
 def _value_at(path: Path, name: str, at: float | None) -> float | None:
-    """Return the value just before `at`, or the initial value."""
     value: float | None = 1.0 if name == LINK else getattr(path, name)
     for change in path.changes:
         if at is not None and change.name == name and change.at <= at:

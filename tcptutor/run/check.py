@@ -186,8 +186,7 @@ def _checks(checks: Mapping[str, float | int | str | bool]) -> None:
             _within(f"checks: {name}", value, -_MAX_RATE, _MAX_RATE)
 
 
-def _numbers(what: str, result: msgspec.Struct) -> None:
-    """Check that no number of a result is negative or beyond the limits."""
+def _check_numbers(what: str, result: msgspec.Struct) -> None:
     for name in result.__struct_fields__:
         value = getattr(result, name)
         if isinstance(value, str):
@@ -200,7 +199,7 @@ def _numbers(what: str, result: msgspec.Struct) -> None:
 def _flows(flows: Iterable[FlowResult], streams: int) -> None:
     seen = []
     for flow in flows:
-        _numbers("flows", flow)
+        _check_numbers("flows", flow)
         seen.append(flow.flow)
     if len(set(seen)) < len(seen) or max(seen, default=-1) >= streams:
         raise ValueError(f"flows: results do not match the {streams} flows of the experiment")
@@ -209,14 +208,14 @@ def _flows(flows: Iterable[FlowResult], streams: int) -> None:
 def _udp(flows: Iterable[UdpResult]) -> None:
     count = 0
     for count, flow in enumerate(flows, 1):  # noqa: B007
-        _numbers("udp", flow)
+        _check_numbers("udp", flow)
     if count > _MAX_ENTRIES:
         raise ValueError(f"udp: {count} flows, at most {_MAX_ENTRIES} allowed")
 
 
 def _captured(captured: Iterable[CapturedAt]) -> None:
     for each in captured:
-        _numbers("captured", each)
+        _check_numbers("captured", each)
         check_interface(each.interface)
 
 

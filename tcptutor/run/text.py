@@ -202,12 +202,11 @@ class RunText:
         end = self._text.find(b"]", start)
         # Most values are long arrays of numbers, and `find` is fifty times as fast as a pattern.
         if end < 0 or any(self._text.find(inner, start + 1, end) >= 0 for inner in (b"[", b"{", b'"')):
-            end = self._closing(start)
+            end = self._closing_bracket(start)
         self._at = end + 1
         return slice(start, end + 1)
 
-    def _closing(self, start: int) -> int:
-        """Return the position of the bracket that closes the bracket at `start`."""
+    def _closing_bracket(self, start: int) -> int:
         depth = 0
         for match in islice(_BRACKET.finditer(self._text, start), _MAX_BRACKETS):
             depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(match[0], 0)

@@ -56,7 +56,7 @@ def build(
         raise ParameterError(
             f"{quoted(unknown[0])} is not a key of an experiment: the keys are {', '.join(sorted(_KEYS))}"
         )
-    layers = (_parameters(table, "parameters"), _paper(name, table, scale), overrides or {})
+    layers = (_parameters(table, "parameters"), _paper_values(name, table, scale), overrides or {})
     text = {**layers[0], **layers[1], **layers[2], **_no_warmup(layers)}
     path, hosts, flows, own = _parts(text)
     pairs = own.get("pairs", table.get("pairs", 1))
@@ -98,8 +98,7 @@ def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return own
 
 
-def _paper(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:
-    """Return the source's values if `scale` asks for them. Raises ParameterError if the file has none."""
+def _paper_values(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:
     if scale not in SCALES:
         raise ParameterError(f"scale: {scale!r} is not one of {', '.join(SCALES)}")
     printed = _parameters(table, "paper")

@@ -231,7 +231,7 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
             rows.append(row)
             seconds.append(lasts)
             segments.append(sent)
-    share = _stationary(rows)
+    share = _stationary_distribution(rows)
     sent_a_second: float = sum(map(mul, share, segments)) / sum(map(mul, share, seconds))
     return Mean(sent_a_second * (1 - loss), sent_a_second * limits.rtt)
 
@@ -321,8 +321,7 @@ def _max_window(sender: Sender, loss: float, limits: Limits) -> float:
     return min(line, limits.max_cwnd)
 
 
-def _stationary(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Return the stationary distribution of the chain with the transition matrix `rows`."""
+def _stationary_distribution(rows: Sequence[Sequence[float]]) -> list[float]:
     columns = list(zip(*rows, strict=True))
     share = [1 / len(rows)] * len(rows)
     for _ in range(_LOSSES):

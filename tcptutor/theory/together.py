@@ -222,7 +222,6 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
 
 
 def _drop_victim(flows: Sequence[_Flow], number: int) -> _Flow:
-    """Return the flow of a dropped segment, spread evenly by the flows' shares."""
     left = (number * _GOLDEN % 1) * sum([flow.sent for flow in flows])
     for flow in flows:
         left -= flow.sent

@@ -119,7 +119,7 @@ class _SampleTransfer:
         self.rounds = 0
         self._chance = chance
         self._sender = sender(transfer.algorithm, transfer.rtt)
-        self._gap = self._next_gap()
+        self._gap = self._segments_to_next_loss()
         self._window = float(INITIAL_WINDOW)
         self._last, self._mode = 0.0, 0
         self._epoch: Epoch | None = None
@@ -132,7 +132,7 @@ class _SampleTransfer:
             self.rounds += 1
             flight = min(left, max(1, int(min(self._window, given.window))))
             dropped = int(max(0.0, flight - max(1.0, given.inflight_at_full_queue)))
-            lost = min(flight, self._losses(flight - dropped) + dropped)
+            lost = min(flight, self._lost_segments(flight - dropped) + dropped)
             round_trip = max(given.rtt, (flight - dropped) / given.rate)
             left -= flight - lost
             now += round_trip
@@ -158,18 +158,16 @@ class _SampleTransfer:
         """Return the seconds until the loss of the last segments is found: no probe is sent during a repair."""
         return self.transfer.rto if is_repairing else _PROBE * self.transfer.rtt
 
-    def _losses(self, sent: int) -> int:
-        """Return the number of `sent` segments that are lost."""
+    def _lost_segments(self, sent: int) -> int:
         lost = 0
         while self._gap < sent:
             lost += 1
             sent -= self._gap + 1
-            self._gap = self._next_gap()
+            self._gap = self._segments_to_next_loss()
         self._gap -= sent
         return lost
 
-    def _next_gap(self) -> int:
-        """Return the number of segments that arrive before the next loss."""
+    def _segments_to_next_loss(self) -> int:
         return int(math.log(1 - self._chance.random()) / math.log1p(-self.transfer.loss))
 
     def _cut(self, window: float) -> None:

@@ -49,7 +49,7 @@ def _overview(catalog: course.Course) -> list[str]:
         size = f"{count(len(module.steps), 'page')}, {module.minutes} minutes"
         lines += [
             toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"),
-            *_named(module, 3),
+            *_experiment_rows(module, 3),
             "",
         ]
     return [
@@ -66,8 +66,7 @@ def _overview(catalog: course.Course) -> list[str]:
     ]
 
 
-def _named(module: course.Module, indent: int) -> list[str]:
-    """Format the module's experiments, each on a line if it fits."""
+def _experiment_rows(module: course.Module, indent: int) -> list[str]:
     room = width()
     rows = [(short_name(name), each.title) for name, each in module.experiments.items()]
     return table(rows, indent=indent, fold=room is not None, width=room or 0)
@@ -135,7 +134,7 @@ def _module(module: course.Module) -> _Description:
         "  pages",
         *table(pages, indent=4),
         "  experiments",
-        *_named(module, 4),
+        *_experiment_rows(module, 4),
         "  open it",
         f"    tcptutor --module {module.id}",
     ]

@@ -46,7 +46,6 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
 
 
 def _full_name(name: str) -> str:
-    """Return the model with this name or unique prefix. Raises UsageError."""
     names, known = [*MODELS, trajectory.NAME], name.replace("-", "_").lower()
     begins = [each for each in names if each == known] or [each for each in names if each.startswith(known)]
     if len(begins) == 1:

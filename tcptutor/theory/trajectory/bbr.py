@@ -35,7 +35,7 @@ class BBR(WindowLaw):
             return
         # The arrivals of a window of 4 segments do not measure the link: that time does not count.
         self._now += dt
-        estimate = self._measure(rate, rtt)
+        estimate = self._max_recent_rate(rate, rtt)
         if self._mode == "startup":
             self._startup(dt, rtt, estimate)
         else:
@@ -44,8 +44,7 @@ class BBR(WindowLaw):
     def lose(self, room: float) -> None:
         self.flight = max(BBR_MIN_WINDOW, self.flight * room)
 
-    def _measure(self, rate: float, rtt: float) -> float:
-        """Return the largest rate of the last ten round trips, segments/s."""
+    def _max_recent_rate(self, rate: float, rtt: float) -> float:
         rates = self._rates
         while rates and rates[-1][1] <= rate:
             rates.pop()
@@ -91,7 +90,6 @@ class BBR(WindowLaw):
         return gain
 
     def _probe_rtt(self, rtt: float) -> None:
-        """Keep four segments in flight for 200 ms, then continue."""
         self.window = self.flight = BBR_MIN_WINDOW
         if self._since_probe >= _RTT_PERIOD + max(_RTT_TIME, rtt):
             self._since_probe = 0.0

@@ -207,7 +207,6 @@ def _play(link: _Link, flows: list[_Flow], duration: float, step: float, synchro
 
 
 def _overflow(link: _Link, active: list[_Flow], t: float, room: float, synchronised: bool) -> None:
-    """Let the largest flows lose until the rest fits, or all flows if `synchronised`."""
     for flow in sorted(active, key=lambda flow: flow.law.flight, reverse=True):
         if not synchronised and link.fits(active):
             return
