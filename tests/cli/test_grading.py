@@ -42,9 +42,9 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
     said = tcptutor("enrol", KEY.code.lower(), "ada")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         0,
-        f"you are ada in the course {KEY.code}: you get your own numbers and seeds from now on",
+        f"enrolled in the course {KEY.code} as ada: you get your own numbers and seeds from now on",
     )
-    assert tcptutor("enrol", KEY.code, "ada").stdout == f"you are ada in the course {KEY.code} already\n"
+    assert tcptutor("enrol", KEY.code, "ada").stdout == f"you are already enrolled in the course {KEY.code} as ada\n"
     path = tmp_path / "ada.tcphandin"
     done = tcptutor("submit", "-o", str(path))
     assert done.returncode == 0, done.stderr
