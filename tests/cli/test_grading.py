@@ -44,7 +44,10 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
         0,
         f"enrolled in the course {KEY.code} as ada: you get your own numbers and seeds from now on",
     )
-    assert tcptutor("enrol", KEY.code, "ada").stdout == f"you are already enrolled in the course {KEY.code} as ada\n"
+    assert (
+        tcptutor("enrol", KEY.code, "ada").stdout
+        == f"you are already enrolled in the course {KEY.code} as ada\n"
+    )
     path = tmp_path / "ada.tcphandin"
     done = tcptutor("submit", "-o", str(path))
     assert done.returncode == 0, done.stderr
