@@ -245,7 +245,7 @@ def test_a_sequence_graph_is_plotted_from_the_command_line(run: Run, kept: Path,
         (["--span", "1s"], "--span '1s'"),
         (["--span", "2s..1s"], "is not an earlier and a later time"),
         (["--span", "100s..200s"], "sends nothing in this span"),
-        (["--what", "cwnd"], "leave --what"),
+        (["--what", "cwnd"], "omit --what"),
     ],
 )
 def test_what_cannot_be_a_sequence_graph_is_told(kept: Path, options: list[str], said: str) -> None:
