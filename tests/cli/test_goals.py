@@ -35,7 +35,7 @@ BOARD = GoalBoard(
 )
 WITH_EXAMPLES = f"""
 from pathlib import Path
-from tcptutor import places
+from tcptutor.base import places
 places.lessons = lambda: Path({str(EXAMPLES)!r})
 from tcptutor.commands import main
 main(prog_name="tcptutor")
