@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from pathlib import Path
 
@@ -13,27 +14,31 @@ from tests.cli.command import SERVER, TCPTUTOR
 
 pytestmark = pytest.mark.guest
 
+PAUSE = "pause"
 SENT = "timeout 10 iperf3 -c h2 -t 2"
 TYPED = (
     SERVER,
     # A bucket smaller than a full frame: the handshake passes, the data never does.
     "s1 tc qdisc add dev s1-eth2 root tbf rate 5mbit burst 1000 limit 20000",
     SENT,
-    "sleep 1",
+    PAUSE,
     f"{SENT} -u -b 2M -l 1400",
-    "sleep 1",
+    PAUSE,
     "s1 tc qdisc del dev s1-eth2 root",
     # A black hole: the receiver's firewall drops full packets.
     "h2 iptables -A INPUT -p tcp -m length --length 1000: -j DROP",
     SENT,
-    "sleep 1",
+    PAUSE,
 )
 
 
 def test_a_run_of_0_bytes_is_kept_and_explained(mark: str, snapshots: object, without_state: Path) -> None:
+    # The lab has to see each run end before the next one begins.
+    pause = f"sleep {math.ceil(patience.seconds(2))}"
+    typed = [pause if line == PAUSE else line for line in TYPED]
     done = subprocess.run(
         [TCPTUTOR, "shell", "h1", "--backend", "guest"],
-        input="\n".join(TYPED) + "\n",
+        input="\n".join(typed) + "\n",
         capture_output=True,
         text=True,
         timeout=patience.seconds(120),
