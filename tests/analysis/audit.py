@@ -413,7 +413,7 @@ AUDITS: dict[str, Check] = {
     "{retransmits} segments were retransmitted: a queue overflowed, for the path loses none": _only_a_queue,
     "no rate is set, and a processor was busy {processor} of the time: this computer is the bottleneck": _computer,
     "the window was still growing, {growth} in this time": _growing,
-    "segments came out of order and TCP took some for lost: {spurious} were needless": _needless,
+    "segments came out of order: {spurious} were needless": _needless,
     "segments came out of order {reordered} times, and TCP took some for lost": _reordering,
     "waiting for timeouts ({timeouts} of them) took {stalled} of the time": _timeouts,
     "waiting for timeouts took {stalled} of the time": _stalls,

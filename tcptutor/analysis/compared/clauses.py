@@ -250,7 +250,7 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
     "growing": (Clause("the window was still growing, {growth} in this time", lambda f: f.is_growing),),
     "reordering": (
         Clause(
-            "segments came out of order and TCP took some for lost: {spurious} were needless",
+            "segments came out of order: {spurious} were needless",
             lambda f: f.is_reordering and f.evidence.spurious > 0,
         ),
         Clause(
