@@ -48,7 +48,7 @@ def _hand_in(path: Path) -> None:
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
     told = survey([GradedFile(path.name, found)], _course())
-    assert is_printable(web.page(told), lines=True)
+    assert is_printable(web.class_page(told), lines=True)
     assert is_printable(msgspec.json.encode(told).decode(), lines=True)
 
 

@@ -21,7 +21,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import is_printable
 from tcptutor.commands.report import report_lines
-from tcptutor.commands.runs import _kept, _lines
+from tcptutor.commands.runs import _stored_run, _lines
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange import curves, export, import_runs
 from tcptutor.run import Run, load, save
@@ -96,7 +96,7 @@ def use(run: Run, file: Path) -> None:
     result = analysis.report(run)
     lines = [] if result.is_empty else report_lines(run, result, file, True)
     with contextlib.suppress(TutorError):
-        kept = _kept(run, file, None, None, _catalogue())
+        kept = _stored_run(run, file, None, None, _catalogue())
         lines += [*_lines([kept]), str(msgspec.json.encode(kept))]
     for line in lines:
         assert is_printable(unstyle(str(line))), f"a line has control characters: {str(line)!r}"
