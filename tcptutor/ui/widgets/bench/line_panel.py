@@ -116,7 +116,8 @@ class LinePanel(Widget):
         self._requested = True
         if not self._drawing and self.is_attached:
             self._drawing = True
-            self.run_worker(self._draw_while_due(), group="panel")
+            # A function: a coroutine would never be awaited if the app ends before the worker starts.
+            self.run_worker(self._draw_while_due, group="panel")  # type: ignore[arg-type]
 
     async def _draw_while_due(self) -> None:
         try:
