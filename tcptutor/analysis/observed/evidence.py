@@ -140,7 +140,8 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
     if is_imported(measured.run) and goodput:
         # Use the receivers' counts: the samples show bytes written, not bytes received.
         carried_rates = [link.rate(start, end) or math.inf for link in used_links]
-        acks = _acks(throughput, experiment) / math.fsum(carried_rates) if len(used_links) > 1 else 0.0
+        acknowledged = throughput if len(used_links) > 1 else opposite
+        acks = _acks(acknowledged, experiment) / math.fsum(carried_rates)
         utilization = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
     waits = [wait for link in used_links if (wait := link.queueing_delay(start, end)) is not None]
     known = Evidence(
