@@ -21,7 +21,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import is_printable
 from tcptutor.commands.report import report_lines
-from tcptutor.commands.runs import _stored_run, _lines
+from tcptutor.commands.runs import _lines, _stored_run
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange import curves, export, import_runs
 from tcptutor.run import Run, load, save
