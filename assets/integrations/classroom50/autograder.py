@@ -1,8 +1,8 @@
-"""Classroom 50's autograder of an assignment: grades the one hand-in of the student's repository.
+"""Autograder for Classroom 50: grades the hand-in in a student's repository.
 
-It runs in the student's checkout, after each submission, and writes result.json and release-body.md there:
-https://github.com/foundation50/classroom50/wiki/Advanced-Autograding. What lies in the checkout is the student's, so
-nothing there is run, nor looked for by a name that somebody else gives.
+It runs in the student's checkout after each submission and writes result.json and release-body.md there:
+https://github.com/foundation50/classroom50/wiki/Advanced-Autograding. The checkout belongs to the student, so no file
+in it is executed or imported.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ RESULT, BODY = "result.json", "release-body.md"
 
 
 class Refused(Exception):
-    """There is nothing to grade; the message is for the student."""
+    """No hand-in can be graded; the message is for the student."""
 
 
 def main() -> None:
-    """Anything else that goes wrong ends this program with an exit code, which Classroom 50 shows as an error."""
+    """Grade and write both files. Any other failure exits with a code that Classroom 50 shows as an error."""
     checkout = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        # Not in the checkout: a file there may have the name of a package, or of the course's code.
+        # Outside the checkout, where a file could shadow a package or the course code.
         os.chdir(folder)
         tcptutor = os.environ.get("TCPTUTOR") or installed(Path(folder) / "tcptutor")
         try:
@@ -39,9 +39,7 @@ def main() -> None:
 
 
 def installed(venv: Path) -> str:
-    """The command of the tcptutor that lies beside this file. Never one by its name from PyPI: there the name is
-    whoever's takes it.
-    """
+    """Install the wheel next to this file and return its command. Never install by name from PyPI."""
     (wheel,) = BUNDLE.glob("tcptutor-*.whl")
     subprocess.run([sys.executable, "-I", "-m", "venv", venv], check=True)
     subprocess.run([venv / "bin" / "pip", "install", "--quiet", wheel], check=True)
@@ -49,7 +47,7 @@ def installed(venv: Path) -> str:
 
 
 def hand_in(checkout: Path) -> Path:
-    """Raises Refused unless there is one."""
+    """Return the only hand-in. Raises Refused if there is none, or more than one."""
     found = [path for path in checkout.rglob("*.tcphandin") if path.is_file() and not path.is_symlink()]
     if not found:
         raise Refused("There is no hand-in: commit the file that `tcptutor submit` writes, and push it.")
@@ -59,7 +57,7 @@ def hand_in(checkout: Path) -> Path:
 
 
 def graded(tcptutor: str, path: Path, folder: Path) -> dict[str, Any]:
-    """The result. Raises Refused for a file that cannot be graded, or that is another student's."""
+    """Return the result. Raises Refused for a file that cannot be graded or belongs to another student."""
     code = (BUNDLE / "course.code").read_text(encoding="utf-8").strip()
     words: list[str | Path] = [tcptutor, "grade", path, "--key", code]
     if (BUNDLE / "lessons").is_dir():
@@ -74,12 +72,12 @@ def graded(tcptutor: str, path: Path, folder: Path) -> dict[str, Any]:
         if done.returncode:
             said = done.stderr.strip().rpartition("\n")[2]
             if done.returncode != 1 or not said.startswith("tcptutor: "):
-                # An error of its own, of the machine, or of what it was given beside the hand-in (2).
+                # A defect, a problem of the machine, or wrong usage (2): not the student's fault.
                 sys.exit(f"tcptutor ended with {done.returncode}: {done.stderr}")
             raise Refused(said.removeprefix("tcptutor: ").replace(f"{path.parent}/", ""))
     (whole,) = json.loads((folder / "json").read_text(encoding="utf-8"))["hand_ins"]
     owner = os.environ.get("OWNER", "")
-    # With this file students are enrolled by their names on GitHub.
+    # This file means that students enrol with their GitHub names.
     if (BUNDLE / "check-owner").exists() and whole["student"].casefold() != owner.casefold():
         raise Refused(f"This hand-in is another student's: enrol as {owner}, your name on GitHub.")
     result: dict[str, Any] = json.loads((folder / "classroom50").read_text(encoding="utf-8"))
@@ -87,7 +85,7 @@ def graded(tcptutor: str, path: Path, folder: Path) -> dict[str, Any]:
 
 
 def no_marks(why: str) -> dict[str, Any]:
-    """A result of 0. Without any test it would be a success."""
+    """Return a result of 0 marks with one failed test; without a test it would count as a success."""
     test = {"test-name": "hand-in", "passed": False, "score": 0, "max-score": 1, "reason": why}
     commit = os.environ["COMMIT_URL"]
     return {
@@ -100,7 +98,7 @@ def no_marks(why: str) -> dict[str, Any]:
         "commit": commit,
         "release": os.environ["RELEASE_URL"],
         "review": os.environ.get("REVIEW_URL") or commit,
-        # The runner puts the time of the commit here.
+        # The runner replaces this with the time of the commit.
         "datetime": "1970-01-01T00:00:00Z",
         "score": 0,
         "max-score": 1,
@@ -109,7 +107,7 @@ def no_marks(why: str) -> dict[str, Any]:
 
 
 def body(result: dict[str, Any]) -> str:
-    """What the student reads at the release: each mark with its reason, which Classroom 50's own table leaves out."""
+    """Format the release text: each mark with its reason, which Classroom 50's own table omits."""
     lines = [f"### {result['score']} of {result['max-score']}", "", "| | marks | |", "|---|---|---|"]
     for test in result["tests"]:
         cells = [test["test-name"], f"{test['score']} of {test['max-score']}", test["reason"]]
@@ -118,7 +116,7 @@ def body(result: dict[str, Any]) -> str:
 
 
 def cell(text: str) -> str:
-    """Of a Markdown table, as text and nothing else."""
+    """Escape `text` for a cell of a Markdown table."""
     return " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
