@@ -39,7 +39,7 @@ def grade_all(
     """
     if cluster is not None and jobs is not None:
         raise UsageError(
-            "--cluster: each worker grades as many hand-ins at a time as it has threads: leave --jobs out"
+            "--cluster: each worker grades as many hand-ins at a time as it has threads: omit --jobs"
         )
     found: dict[int, GradedFile] = {}
 

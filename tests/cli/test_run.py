@@ -227,7 +227,7 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
         timeout=patience.seconds(60), env={**os.environ, "XDG_DATA_HOME": str(folder)},
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert "not kept" in done.stderr
+    assert "not saved" in done.stderr
     assert json.loads(done.stdout)["file"] is None
 
 

@@ -70,7 +70,7 @@ def test_what_is_there_is_left_as_it_is_and_proved_to_work(
     before = {path: path.lstat().st_mtime_ns for path in cache.guest.rglob("*") if not path.is_dir()}
     done = run(SETUP)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("already there") == 3
+    assert done.stdout.count("already built") == 3
     assert "setup will" not in done.stdout
     assert "the lab works: " in done.stdout
     assert " of 19.13 Mbit/s" in done.stdout
@@ -99,7 +99,7 @@ def test_half_built_is_replaced_and_a_second_setup_waits(
     out, errors = second.communicate(timeout=patience.seconds(300))
     assert (second.returncode, errors) == (0, "")
     assert out.startswith("another setup is running")
-    assert out.count("already there") == 3
+    assert out.count("already built") == 3
     assert cache.unfinished() == []
     assert (
         Snapshots().manifest("virtual").environment.kernel == snapshots.manifest("virtual").environment.kernel

@@ -261,7 +261,7 @@ async def test_keys_typed_while_the_lab_starts_reach_their_prompts_in_order(make
         await until_text(pilot, "the lab is starting for a terminal")
         await pilot.press(*keys("ping h2"), "enter", "f8", *keys("ss"))
         pilot.app.post_message(events.Paste(" -ti\n"))
-        await until_text(pilot, "what you type is kept")
+        await until_text(pilot, "your keys wait for the prompt")
         assert "One lossy flow" in text(pilot.app), "no key was the page's"
         lab.session_waits.set()
         await until(pilot, lambda: lab.hands is not None and {"h1", "h2"} <= set(lab.hands.shells))
