@@ -140,7 +140,7 @@ async def test_a_flood_a_full_disk_and_a_memory_hog_leave_the_lab_usable(
     ("line", "error", "says"),
     [
         ("kill -9 -1", AgentDied, "the guest ended"),
-        ("f() { f | f & f; }; f", LabError, "more than 400 processes and goes on"),
+        ("f() { f | f & f; }; f", LabError, "more than 400 processes"),
     ],
 )
 async def test_what_ends_the_lab_ends_it_with_one_line_and_the_next_is_fresh(
