@@ -115,7 +115,7 @@ def test_a_signal_ends_every_guest_and_keeps_what_is_finished(
     _, stderr = process.communicate(timeout=patience.seconds(20))
     assert process.returncode == 1
     assert stderr.count("\n") == 1
-    assert "stopped; 1 of 3 cells are kept" in stderr
+    assert "stopped; 1 of 3 cells are saved" in stderr
     assert leftovers.wait_until_none(mark) == []
     assert list(load(file).rows) == [0]
 
