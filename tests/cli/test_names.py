@@ -101,7 +101,7 @@ def test_where_the_course_is_small_a_refusal_names_all_experiments(tmp_path: Pat
     with pytest.raises(UsageError, match=r"'zzz': there are made-0, made-1, .*made-9$"):
         Catalogue(tmp_path).full_name("zzz")
     shutil.copy(first, folder / "made-10.toml")
-    with pytest.raises(UsageError, match=r"'zzz': `tcptutor list` names them$"):
+    with pytest.raises(UsageError, match=r"'zzz': run `tcptutor list` to see them$"):
         Catalogue(tmp_path).full_name("zzz")
 
 

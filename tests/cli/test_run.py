@@ -109,7 +109,7 @@ def test_without_json_a_person_reads_it(mark: str, without_state: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["run", "parallel-streams/nothing"], 2, "did you mean parallel-streams/"),
-        (["run", "nothing"], 2, "`tcptutor list` names them"),
+        (["run", "nothing"], 2, "run `tcptutor list` to see them"),
         (
             ["run", "parallel-streams/random-loss", "--set", "bandwidth=1Gbit/s"],
             2,
