@@ -69,7 +69,7 @@ def test_of_two_experiments_with_one_short_name_both_are_named(tmp_path: Path) -
     shutil.copy(first, folder)
     catalogue = Catalogue(tmp_path / "lessons")
     assert catalogue.full_name("small-window") == "parallel-streams/small-window"
-    with pytest.raises(UsageError, match="give parallel-streams/random-loss or other/random-loss"):
+    with pytest.raises(UsageError, match="write parallel-streams/random-loss or other/random-loss"):
         catalogue.full_name("random-loss")
 
 

@@ -57,7 +57,7 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
     ],
 )
 def test_a_page_does_not_say_what_is_to_be_found(tmp_path: Path, old: str, new: str, key: str) -> None:
-    (problem,) = [line for line in lint(edited(tmp_path, old, new)) if "for the student to find" in line]
+    (problem,) = [line for line in lint(edited(tmp_path, old, new)) if "reveals the fault" in line]
     assert PAGE in problem
     assert key in problem
 

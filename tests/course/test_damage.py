@@ -163,7 +163,7 @@ def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
         experiment("parallel-stream/random-loss")
     with pytest.raises(UsageError, match="there are lossy, small-window"):
         experiment("nothing", folder=EXAMPLES)
-    with pytest.raises(UsageError, match="`tcptutor list` names them"):
+    with pytest.raises(UsageError, match="run `tcptutor list` to see them"):
         experiment("nothing")
     with pytest.raises(ParameterError, match="streams"):
         experiment("parallel-streams/random-loss", {"streams": "many"})

@@ -176,7 +176,7 @@ def test_what_contradicts_itself_is_not_loaded(activity: ReadOff, key: str) -> N
 
 
 def test_the_linter_looks_at_the_experiment_of_the_page() -> None:
-    assert dict(read_off("first-loss", flow=3).problems(RUN.experiment))["flow"].endswith("has 2 only")
+    assert dict(read_off("first-loss", flow=3).problems(RUN.experiment))["flow"].endswith("has only 2")
     assert (
         "after the run's end at 10 s" in dict(read_off("cwnd-at", at="11 s").problems(RUN.experiment))["at"]
     )
