@@ -146,7 +146,7 @@ def _name(function: Callable[..., object]) -> str:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"a worker has no {error.name}: install tcptutor {__version__} there from the same repository"
+        return f"a worker has no {error.name}: install version {__version__} there from this repository"
     if type(error).__name__ == "KilledWorker":
         return "the worker died repeatedly while it ran this: check its memory"
     text = str(error).strip().splitlines()

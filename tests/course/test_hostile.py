@@ -178,7 +178,7 @@ def test_a_hostile_name_of_a_file_is_told_in_printable_characters(lessons: Path)
     course, problems = read_course(lessons)
     lines = [str(problem) for problem in problems]
     assert len(lines) == 2
-    assert all(is_printable(line) and r"\x1b]52" in line and "rename it" in line for line in lines)
+    assert all(is_printable(line) and r"\x1b]52" in line and "rename the file" in line for line in lines)
     assert set(lines) <= set(lint(lessons))
     assert all(is_printable(each) for module in course.modules for each in module.experiments)
 

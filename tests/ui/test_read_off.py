@@ -180,7 +180,7 @@ def test_the_linter_looks_at_the_experiment_of_the_page() -> None:
     assert (
         "after the run's end at 10 s" in dict(read_off("cwnd-at", at="11 s").problems(RUN.experiment))["at"]
     )
-    assert "no experiment on this page" in dict(read_off("first-loss").problems(None))["about_run"]
+    assert "needs an experiment on this page" in dict(read_off("first-loss").problems(None))["about_run"]
 
 
 # On the page
