@@ -123,8 +123,8 @@ FULL_ONLY = {
         "finds and fixes a fault by hand on the real clock, half a minute each", ("narrow-hop",)
     ),
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
-        "half an hour of guests for all pages; these two take seconds",
-        ("congestion-algorithms/slow-start", "parallel-streams/two-beat-eight"),
+        "half an hour of guests for all pages; this one takes seconds",
+        ("congestion-algorithms/slow-start",),
     ),
     "tests/course/test_hostile.py::test_a_hostile_file_costs_only_itself": FullOnly(
         "reads and lints a course for each of 25 contents of five files; all contents of a page, two of the others",
@@ -164,6 +164,12 @@ FULL_ONLY = {
     ),
     "tests/fuzz/test_fuzz.py::test_a_reader_takes_or_refuses_mutated_files": FullOnly(
         "two hundred files for each reader; fifty in a plain run, and `python -m tests.fuzz` takes any others", ("*-0",)
+    ),
+    "tests/install/test_remedies.py::test_debian_has_the_packages": FullOnly(
+        "asks Debian's package lists for every package, ten seconds"
+    ),
+    "tests/install/test_setup.py::test_half_built_is_replaced_and_a_second_setup_waits": FullOnly(
+        "builds parts of the guest twice, half a minute; every build machine runs `tcptutor setup` itself"
     ),
     "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(
         _DAMAGE, ("*-image/base.cpio", "*-virtual.snapshot")
