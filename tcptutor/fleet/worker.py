@@ -47,6 +47,9 @@ def run_experiment(experiment: bytes, function: str, clock: str, version: str) -
     key = worker.get_current_task()
 
     def is_wanted() -> bool:
+        # A worker that has lost its scheduler closes, and waits for its tasks without changing their state.
+        if worker.status not in (distributed.core.Status.running, distributed.core.Status.paused):
+            return False
         task = worker.state.tasks.get(key)
         return task is not None and task.state == "executing"
 
