@@ -136,7 +136,7 @@ class FidelityChecks(Timeliness):
             if self.experiment.hosts.offloads:
                 # A shaper that splits a super-packet counts each dropped segment, the netem above it none.
                 random, most = max(0, random), drops
-            self._netem_drops(random, packets + queue, most)
+            self._netem_drops(random, most, packets + queue)
         for interface, kinds in counted.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
@@ -159,8 +159,8 @@ class FidelityChecks(Timeliness):
                 " the number of one of its classes (default 10 for class 1:10), or add a filter"
             )
 
-    def _netem_drops(self, random: int, passed: int, most: int | None = None) -> None:
-        """Check netem's random drops, `random` to `most` packets (None: exactly `random`) while others `passed`."""
+    def _netem_drops(self, random: int, most: int, passed: int) -> None:
+        """Check netem's random drops, `random` to `most` packets while others `passed`."""
         path = self.experiment.path
         self.checks["random drops"] = random
         loss = capacity.netem_drop_rate(path.loss, path.duplicate) if path.loss_by == "netem" else 0.0
@@ -181,7 +181,7 @@ class FidelityChecks(Timeliness):
         hosts = self.experiment.hosts
         fewest = expected / math.ceil(_SUPER_PACKET / self.experiment.segment) if hosts.offloads else expected
         # Correlated draws are seldom extreme, so small losses become rarer than requested.
-        if (random if most is None else most) < fewest - 6 * spread - 5 and not path.loss_correlation:
+        if most < fewest - 6 * spread - 5 and not path.loss_correlation:
             self.invalid.append(f"netem dropped only {random} packets, {expected:.0f} were planned")
 
     def check_kernel(self, increases: dict[str, dict[str, int]]) -> None:

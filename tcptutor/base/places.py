@@ -6,7 +6,8 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import platformdirs
@@ -18,7 +19,7 @@ _PACKAGE = Path(__file__).parents[1]
 STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
 """Advice for error messages: how to move the journal and the run files."""
 
-
+_UNUSED_DAYS = 60
 _NOWHERE = Path("/proc/no-home")
 """Substitute for a missing home. No folder can be created in it, so writing fails with advice."""
 
@@ -51,6 +52,15 @@ def cache() -> Path:
 def state() -> Path:
     """Return the user's data folder: the journal and the run files. It may not exist yet."""
     return _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
+
+
+def remove_unused(files: Iterable[Path]) -> None:
+    """Remove the cached files that were not used for 60 days."""
+    oldest = time.time() - _UNUSED_DAYS * 86400
+    for file in files:
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def _of_user(folder: Callable[[str], Path], variable: str) -> Path:

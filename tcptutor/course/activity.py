@@ -6,13 +6,15 @@ a page's record whether it is done. It stores no progress: `PageRecord` holds th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
-from tcptutor.base.errors import UsageError
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import readability
 from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.draws import Draw
@@ -278,3 +280,16 @@ def typed_text(given: Given, example: str) -> str:
     if not isinstance(given, str):
         raise UsageError(f"this question asks for a number: write {example!r}")
     return given
+
+
+def interpret_number(given: Given, kind: str, plain: str) -> str:
+    """Return how a typed quantity of `kind` was interpreted, or an empty string if it is written in plain digits.
+
+    Args:
+        given: The response.
+        kind: Kind of the quantity, as in `base.units`.
+        plain: Unit of a number without one.
+    """
+    with contextlib.suppress(UnitError):  # an edited lesson may now ask for another unit
+        return units.plain_reading(given, kind, plain) if isinstance(given, str) else ""
+    return ""

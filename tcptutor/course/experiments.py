@@ -14,6 +14,8 @@ from tcptutor.base.errors import ContentError, ParameterError, UsageError, unkno
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.lesson_format import ExperimentFile, is_slug, numbered
 
+_MAX_BUILT = 512
+"""Experiments that a catalogue keeps built."""
 _FEW = 10
 """Most experiments an error message lists by name."""
 
@@ -127,6 +129,9 @@ class Catalogue:
             raise entry
         key = (name, *sorted((overrides or {}).items()), seed, scale)
         if key not in self._built:
+            if len(self._built) >= _MAX_BUILT:
+                # Every turn of a knob builds another experiment: forget the oldest.
+                del self._built[next(iter(self._built))]
             self._built[key] = spec.build(name, entry.table, overrides, seed, scale)
         return self._built[key]
 

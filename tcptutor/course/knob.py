@@ -33,7 +33,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def help(self) -> str:
-        """One-line description."""
+        """Description on one line."""
         return self.parameter.help if self.parameter else f"sysctl net.ipv4.{self.name} of all hosts"
 
     @property

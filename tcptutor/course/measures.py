@@ -17,7 +17,7 @@ MeasureName = Literal["throughput", "rtt", "loss-rate", "jain", "cov", "share1",
 
 
 class Measure(NamedTuple):
-    """One quantity of a run."""
+    """A quantity of a run."""
 
     kind: Literal["rate", "time", "ratio", "number"]
     label: str

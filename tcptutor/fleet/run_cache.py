@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import os
 import tempfile
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -25,8 +24,6 @@ from tcptutor.run import Run, lab_parts, load, save
 from tcptutor.spec import Experiment
 
 _ELSEWHERE = "set XDG_CACHE_HOME to a folder that can be written"
-_UNUSED_DAYS = 60
-"""Days after which an unused run is removed."""
 
 
 class RunCache:
@@ -78,11 +75,7 @@ class RunCache:
 
     def prune(self) -> None:
         """Remove runs that were not used for a long time."""
-        oldest = time.time() - _UNUSED_DAYS * 86400
-        for file in self._folder.glob("*.tcprun"):
-            with contextlib.suppress(OSError):
-                if file.stat().st_mtime < oldest:
-                    file.unlink()
+        places.remove_unused(self._folder.glob("*.tcprun"))
 
     def _file(self, experiment: Experiment) -> Path:
         return self._folder / f"{self.key(experiment)}.tcprun"

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import time
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from tcptutor.course.model import Course
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes
 from tcptutor.grading.grade import Grade
 
-_UNUSED_DAYS = 60
 _MOST = 8 << 20
 _decoder = msgspec.json.Decoder(Grade)
 
@@ -60,11 +58,7 @@ class GradeCache:
 
     def prune(self) -> None:
         """Remove grades that have not been used for 60 days."""
-        oldest = time.time() - _UNUSED_DAYS * 86400
-        for file in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError):
-                if file.stat().st_mtime < oldest:
-                    file.unlink()
+        places.remove_unused(self._folder.glob("*.json"))
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key}.json"

@@ -95,7 +95,7 @@ class Reruns:
         self._failed: dict[str, str] = {}
         """Why a run failed, by its key."""
         self._plans: list[dict[str, _Plan]] = []
-        """One dictionary per hand-in, by the ids of its runs."""
+        """Plans of each hand-in, by the ids of its runs."""
 
     def plan(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[Experiment]:
         """Choose the runs to repeat and return the experiments that no cache holds, each once."""

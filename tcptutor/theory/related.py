@@ -23,7 +23,7 @@ class _GrowingEpoch:
     """A window that grows by its law."""
 
     start: float
-    law: _Aimd
+    law: _Aimd | _BicGrowth
 
     def grown(self, line: float, before: Age, after: Age) -> float:
         rounds = after.rounds - before.rounds
@@ -59,18 +59,10 @@ class _Aimd:
 
 
 @dataclass(frozen=True, slots=True)
-class _BicEpoch:
-    """BIC's window between two losses: a binary search up to the window of the last loss, then a probe beyond it."""
+class _BicGrowth:
+    """BIC between two losses: a binary search up to the window of the last loss, then a probe beyond it."""
 
-    start: float
     target: float
-
-    def grown(self, line: float, before: Age, after: Age) -> float:
-        rounds = after.rounds - before.rounds
-        steps = max(1, math.ceil(rounds * _STEPS))
-        for _ in range(steps):
-            line += self.growth(line) * rounds / steps
-        return line
 
     def growth(self, line: float) -> float:
         """Return the segments added per round trip (bictcp_update in tcp_bic.c)."""
@@ -92,10 +84,10 @@ class _Bic:
 
     modes = 2
 
-    def epoch(self, window: float, mode: int) -> _BicEpoch:
+    def epoch(self, window: float, mode: int) -> Epoch:
         left = _BIC_LEFT if window > _BIC_LOW else 0.5
         target = window * (1 + _BIC_LEFT) / 2 if mode else window
-        return _BicEpoch(max(MIN_WINDOW, left * window), target)
+        return _GrowingEpoch(max(MIN_WINDOW, left * window), _BicGrowth(target))
 
     def follow(self, window: float, mode: int, found: float) -> int:
         target = window * (1 + _BIC_LEFT) / 2 if mode else window

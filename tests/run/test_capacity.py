@@ -117,7 +117,7 @@ def test_a_run_in_which_nothing_arrived_is_invalid(build: Build) -> None:
 )
 def test_losses_are_as_many_as_chance_makes_them(build: Build, dropped: int, told: str) -> None:
     checks = FidelityChecks(build(**PATH, loss="1 %"))
-    checks._netem_drops(dropped, 10_000 - dropped)
+    checks._netem_drops(dropped, dropped, 10_000 - dropped)
     assert [told in reason for reason in checks.invalid] == [True] * bool(told)
 
 

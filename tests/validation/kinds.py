@@ -10,7 +10,7 @@ import asyncio
 import math
 import random
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 
@@ -213,17 +213,33 @@ def drawn(seed: int, cells: int) -> Iterator[tuple[str, Experiment]]:
     for number in range(cells):
         kind = turn[number % len(turn)]
         chance = random.Random(f"kinds {seed} {number}")
-        for attempt in range(_ATTEMPTS):
-            table = {"title": kind, "parameters": KINDS[kind][1](Path(chance))}
-            if table["parameters"].get("pairs"):
-                table["pairs"] = int(table["parameters"].pop("pairs"))
-            try:
-                yield kind, spec.build(f"kinds/{seed}-{number}", table, seed=chance.getrandbits(32))
-            except UsageError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                break
+        yield kind, legal(f"kinds/{seed}-{number}", kind, on_path(KINDS[kind][1]), chance)
+
+
+def on_path(make: Callable[[Path], Settings], path: type[Path] = Path) -> Callable[[random.Random], Settings]:
+    """Return a function that draws the settings of a kind, on a path of class `path`."""
+    return lambda chance: make(path(chance))
+
+
+def legal(
+    name: str, title: str, draw: Callable[[random.Random], Settings], chance: random.Random
+) -> Experiment:
+    """Draw settings until they do not contradict themselves, and build their experiment.
+
+    Raises:
+        UsageError: All of many draws contradict themselves.
+    """
+
+    def built() -> Experiment:
+        table = {"title": title, "parameters": draw(chance)}
+        if table["parameters"].get("pairs"):
+            table["pairs"] = int(table["parameters"].pop("pairs"))
+        return spec.build(name, table, seed=chance.getrandbits(32))
+
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(UsageError):
+            return built()
+    return built()
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -23,18 +23,17 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor import run as runs
-from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
-from tcptutor.base.errors import LabError, TutorError, UsageError
+from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import Run
 from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
 from tests.analysis import audit
 from tests.validation import drawn as drawn_sets
-from tests.validation.kinds import KINDS, Path, Settings
+from tests.validation.kinds import KINDS, Path, Settings, legal, on_path
 
 WORTH = 0.15
 """Relative gain from which a relaxed resource counts as the limit."""
@@ -47,10 +46,6 @@ _AS_MUCH = 0.75
 
 _RISING = 1.03
 """Throughput of the second half of the measured time over the first from which a longer run is tried."""
-
-_ATTEMPTS = 20
-"""How often one experiment is drawn until its settings do not contradict each other."""
-
 
 # Drawing
 
@@ -183,12 +178,6 @@ MIXTURES: dict[str, Callable[[ShortPath], Settings]] = {
 """Limits that meet, in time or on the path."""
 
 
-def _of(
-    make: Callable[[ShortPath], Settings], path: type[ShortPath] = ShortPath
-) -> Callable[[random.Random], Settings]:
-    return lambda chance: make(path(chance))
-
-
 def _meeting(make: Callable[[drawn_sets.Draw], Settings]) -> Callable[[random.Random], Settings]:
     """Return how one of the experiments in which two limits meet is drawn, cut to a few seconds."""
 
@@ -213,12 +202,12 @@ def drawn(seed: int, cells: int, kind: str = "") -> Iterator[tuple[str, Experime
         UsageError: A kind gives only experiments that contradict themselves.
     """
     every: dict[str, Callable[[random.Random], Settings]] = {
-        **{kind: _of(make) for kind, (_, make) in KINDS.items() if kind != "change"},
-        **{kind: _of(make) for kind, make in MIXTURES.items()},
+        **{kind: on_path(make, ShortPath) for kind, (_, make) in KINDS.items() if kind != "change"},
+        **{kind: on_path(make, ShortPath) for kind, make in MIXTURES.items()},
     }
     turn, chance = list(every), random.Random(f"limits turn {seed}")
     chance.shuffle(turn)
-    fast = {f"fast: {kind}": _of(make, FastPath) for kind, make in MIXTURES.items()}
+    fast = {f"fast: {kind}": on_path(make, FastPath) for kind, make in MIXTURES.items()}
     meeting = {f"meeting: {kind}": _meeting(make) for kind, _, make in drawn_sets.SETS["meeting"]}
     turn += [*chance.sample(list(meeting), len(meeting)), *chance.sample(list(fast), len(fast))]
     turn = [each for each in turn if kind in each]
@@ -226,17 +215,7 @@ def drawn(seed: int, cells: int, kind: str = "") -> Iterator[tuple[str, Experime
     for number in range(cells):
         name = turn[number % len(turn)]
         chance = random.Random(f"limits {seed} {f'{kind} ' if kind else ''}{number}")
-        for attempt in range(_ATTEMPTS):
-            table = {"title": name, "parameters": every[name](chance)}
-            if table["parameters"].get("pairs"):
-                table["pairs"] = int(table["parameters"].pop("pairs"))
-            try:
-                yield name, spec.build(f"limits/{seed}-{number}", table, seed=chance.getrandbits(32))
-            except UsageError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                break
+        yield name, legal(f"limits/{seed}-{number}", name, every[name], chance)
 
 
 # Relaxing

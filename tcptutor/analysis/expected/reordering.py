@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 from tcptutor import theory
 from tcptutor.analysis.case import Case
@@ -37,10 +38,18 @@ Between one half and this value, a queue may lengthen the RTT, and with it the w
 """
 
 
-def mistakes_window(case: Case) -> float | None:
-    """Return the segments per RTT at which spurious losses keep the flow; None if unknown.
+class _Windows(NamedTuple):
+    """Segments per RTT that two limits leave a flow."""
 
-    It is known for a single loss-based flow on a path whose only impairment is reordering.
+    mistakes: float
+    """Window at which spurious losses keep it."""
+    link: float
+
+
+def _windows(case: Case) -> _Windows | None:
+    """Return the windows of reordering and of the link; None if unknown.
+
+    They are known for a single loss-based flow on a path whose only impairment is reordering.
     """
     path = case.path
     known = (
@@ -48,28 +57,26 @@ def mistakes_window(case: Case) -> float | None:
         and case.algorithms <= theory.LIMITED
         and not (case.is_reverse or case.is_cut or case.udp_rate)
         and case.loss_rate <= 0
-        and case.tcp_capacity is not None
         and path.delay > 0
         and case.qdisc == "fifo"
     )
-    if not known or bool(path.jitter) == bool(path.reorder):
+    if not known or case.tcp_capacity is None or bool(path.jitter) == bool(path.reorder):
         return None
+    link = case.window_at(case.tcp_capacity)
     if path.reorder:
-        return overtaking_window(path.reorder, _MISTAKES.get(case.algorithm, OVERTAKING_MISTAKES))
+        mistakes = _MISTAKES.get(case.algorithm, OVERTAKING_MISTAKES)
+        return _Windows(overtaking_window(path.reorder, mistakes), link)
     if path.jitter_shape != "uniform" or path.jitter > path.delay:
         return None
-    return jitter_window(path.jitter, path.delay)
+    return _Windows(jitter_window(path.jitter, path.delay), link)
 
 
 def reordering_candidate(case: Case) -> Candidate | None:
     """Return the prediction under reordering; None if unknown or if the link is the limit."""
-    window = mistakes_window(case)
-    if window is None or case.tcp_capacity is None:
+    windows = _windows(case)
+    if windows is None or windows.link < BINDING_RATIO * windows.mistakes:
         return None
-    link = case.window_at(case.tcp_capacity)
-    if link < BINDING_RATIO * window:
-        return None
-    segments = combine_with_link(window, link)
+    segments = combine_with_link(*windows)
     formula = (
         f"{case.mss} B × {units.number(segments)} / {case.rtt_text()}, about a mistaken loss a round trip"
     )
@@ -85,10 +92,10 @@ def reordering_candidate(case: Case) -> Candidate | None:
 
 def reordering_error(case: Case) -> float | None:
     """Return the relative error of the models under reordering; None if unknown."""
-    window = mistakes_window(case)
-    if window is None or case.tcp_capacity is None:
+    windows = _windows(case)
+    if windows is None:
         return None
-    link = case.window_at(case.tcp_capacity)
+    window, link = windows
     if link < BINDING_RATIO * window:
         return LINK_ERROR + _growth(case, link)
     if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:

@@ -10,7 +10,7 @@ from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.theory.models import ThroughputModel
-from tcptutor.theory.transfers import Transfer, transfer_time
+from tcptutor.theory.transfers import Transfer, TransferTime, transfer_time
 
 COMPLETION_ERROR = 0.15
 """Error from the handshake, the last delayed ACK, and slow start at the queue."""
@@ -110,20 +110,19 @@ def _fights(flows: set[FlowCase], case: Case) -> bool:
     return len(kinds) > 1 and not case.is_fair and {flow.algorithm for flow in flows} != {"reno"}
 
 
-def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
-    """Return each flow's transfer time from its start, s; empty without a fixed amount.
+def _durations(
+    case: Case, size: int, believed: Sequence[Candidate]
+) -> list[tuple[float, TransferTime | None]]:
+    """Return the time in which each flow transfers `size` bytes, s, with the simulated transfer if there is one.
 
     Without losses this is slow start followed by the least of the flow's limits. With losses, sample transfers are
     simulated if the sender's law is known. The link is shared as if all flows lasted to the end, which underestimates
     the flow that starts last.
     """
-    size = case.experiment.flows.bytes
-    if size is None:
-        return ()
     limits = _lossless_limits(case, believed)
     link = math.inf if case.tcp_capacity is None else case.tcp_capacity / case.flow_count
-    known: dict[tuple[str, float, float, float], float] = {}
-    times = []
+    known: dict[tuple[str, float, float, float], tuple[float, TransferTime | None]] = {}
+    durations = []
     for flow, limit in zip(case.flows, limits, strict=True):
         loss = 0.0 if flow.algorithm == "bbr" else case.loss_rate
         key = (flow.algorithm, flow.rtt, min(limit, link), loss)
@@ -132,12 +131,14 @@ def completions(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
             rate_limit = rate if math.isfinite(rate) else None
             timeout = case.measured_rto or None
             if (transfer := _transfer(case, flow, size, limit)) is not None:
-                simulated = transfer_time(transfer).seconds
-                known[key] = max(simulated, theory.completion_time(size, case.mss, rtt, rate_limit))
+                simulated = transfer_time(transfer)
+                lossless = theory.completion_time(size, case.mss, rtt, rate_limit)
+                known[key] = (max(simulated.seconds, lossless), simulated)
             else:
-                known[key] = theory.completion_time(size, case.mss, rtt, rate_limit, loss=loss, rto=timeout)
-        times.append(known[key])
-    return tuple(times)
+                seconds = theory.completion_time(size, case.mss, rtt, rate_limit, loss=loss, rto=timeout)
+                known[key] = (seconds, None)
+        durations.append(known[key])
+    return durations
 
 
 def _lossless_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
@@ -193,17 +194,16 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
 
     The candidate is the best only if all flows finish before the run ends.
     """
-    times = completions(case, believed)
     size = case.experiment.flows.bytes
-    if not times or size is None:
+    if size is None or not case.flows:
         return None, None
+    durations = _durations(case, size, believed)
+    times = [seconds for seconds, _ in durations]
     starts = [flow.start for flow in case.flows]
     end = max(start + duration for start, duration in zip(starts, times, strict=True))
     span = end - min(starts)
     total = 8 * size * case.flow_count / span
-    limits = _lossless_limits(case, believed)
-    transfers = [_transfer(case, flow, size, limit) for flow, limit in zip(case.flows, limits, strict=True)]
-    simulated = [transfer_time(one) for one in transfers if one is not None]
+    simulated = [one for _, one in durations if one is not None]
     error = COMPLETION_ERROR
     if len(simulated) < case.flow_count:
         if case.loss_rate > 0:

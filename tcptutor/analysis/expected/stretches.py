@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tcptutor.analysis.case import Case, case_of, flow_case
+from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
-from tcptutor.spec import Experiment, Path
+from tcptutor.spec import Experiment
 from tcptutor.theory import sawtooth_mean
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
@@ -100,7 +100,7 @@ def stretch_cases(
 
 def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
     experiment = whole.experiment
-    path, up = _path(experiment, start)
+    path, is_cut = path_at(experiment, start), _is_cut(experiment, start)
     active = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
     for backward in (False, True):
         flows = tuple(
@@ -108,21 +108,14 @@ def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
         )
         if flows:
             yield replace(
-                whole, path=path, flows=flows, seconds=end - start, is_reverse=backward, is_cut=not up
+                whole, path=path, flows=flows, seconds=end - start, is_reverse=backward, is_cut=is_cut
             )
 
 
-def _path(experiment: Experiment, moment: float) -> tuple[Path, bool]:
-    """Return the path at `moment`, s, and whether its link is up."""
-    path, up = experiment.path, True
-    for change in experiment.path.changes:
-        if change.at > moment + 1e-9:
-            break
-        if change.name == "link":
-            up = bool(change.value)
-        else:
-            path = path.after(change)
-    return path, up
+def _is_cut(experiment: Experiment, moment: float) -> bool:
+    """Return whether the link is down at `moment`, s."""
+    cuts = [one for one in experiment.path.changes if one.name == "link" and one.at <= moment + 1e-9]
+    return bool(cuts) and not cuts[-1].value
 
 
 def merge(stretches: Sequence[Stretch]) -> Stretch:

@@ -99,7 +99,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     pacing_bps: float = 0.0
     """Pacing rate per flow if the kernel never changed it, otherwise 0; bit/s."""
     link_share: float | None = None
-    """One flow's share of the link's payload capacity; None if the link is unshaped."""
+    """Share of the link's payload capacity that the flow takes; None if the link is unshaped."""
     return_used: float | None = None
     """Utilization of the reverse link by its data and these flows' ACKs; None without reverse data."""
     return_queue_s: float | None = None

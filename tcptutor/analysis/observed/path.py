@@ -29,7 +29,7 @@ LossKind = Literal["random-loss", "bottleneck", "reordering"]
 
 
 class Direction:
-    """One direction of the path; only the forward direction has queue samples."""
+    """A direction of the path; only the forward direction has queue samples."""
 
     def __init__(self, run: Run, reverse: bool = False) -> None:
         experiment = run.experiment

@@ -17,7 +17,7 @@ _SYN = 0x02
 _END, _NOTHING, _SACK = 0, 1, 5
 
 Connection = tuple[str, int, str, int]
-"""One direction of a connection: source address and port, destination address and port."""
+"""A direction of a connection: source address and port, destination address and port."""
 
 
 class TcpSegment(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -10,7 +9,16 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import draws, readability
-from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
+from tcptutor.course.activity import (
+    NO_RUN,
+    Mark,
+    MarkContext,
+    Problem,
+    Question,
+    Reference,
+    interpret_number,
+    typed_text,
+)
 from tcptutor.course.draws import AnswerUnit, Draw, Drawn
 from tcptutor.course.expression import expression
 from tcptutor.course.page_record import Given
@@ -99,9 +107,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         )
 
     def interpret(self, given: Given) -> str:
-        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
-            return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
-        return ""
+        return interpret_number(given, self.unit, self.plain_unit)
 
     # Mistakes
 

@@ -22,6 +22,7 @@ from tcptutor.course.activity import (
     Reference,
     Stage,
     hint_problems,
+    interpret_number,
     typed_text,
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
@@ -108,9 +109,7 @@ class Predict(Activity, frozen=True, kw_only=True):
         return given
 
     def interpret(self, given: Given) -> str:
-        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
-            return units.plain_reading(given, self.unit, self.plain_unit) if isinstance(given, str) else ""
-        return ""
+        return interpret_number(given, self.unit, self.plain_unit)
 
     def value(self, given: str) -> float:
         """Parse a prediction into the base unit.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
@@ -12,7 +11,16 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import readability
-from tcptutor.course.activity import NO_RUN, Mark, MarkContext, Problem, Question, Reference, typed_text
+from tcptutor.course.activity import (
+    NO_RUN,
+    Mark,
+    MarkContext,
+    Problem,
+    Question,
+    Reference,
+    interpret_number,
+    typed_text,
+)
 from tcptutor.course.page_record import Given
 from tcptutor.course.written_quantities import is_close, slip
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
@@ -238,13 +246,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return "s" if instant else units.FIELD_UNITS[self._asked.unit]
 
     def interpret(self, given: Given) -> str:
-        with contextlib.suppress(UnitError):  # an edited lesson may ask for another unit now
-            return (
-                units.plain_reading(given, self._asked.unit, self.plain_unit)
-                if isinstance(given, str)
-                else ""
-            )
-        return ""
+        return interpret_number(given, self._asked.unit, self.plain_unit)
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:

@@ -62,8 +62,6 @@ class HomeScreen(SavingScreen):
             self._show_modules(self.query_one(OptionList).highlighted)
 
     def course_read(self) -> None:
-        if not self.query(OptionList):  # the app is closing
-            return
         self._show_problems()
         if self.tutor.problems:
             # Damaged pages were counted until now.

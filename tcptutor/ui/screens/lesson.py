@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import ClassVar
+from functools import partial, wraps
+from typing import ClassVar, Concatenate, ParamSpec
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -57,6 +57,24 @@ VIEWS = ("", CHART, TEXT)
 """Views in two columns; a single column shows either the chart or the text."""
 
 
+_P = ParamSpec("_P")
+
+
+def _when_complete(
+    update: Callable[Concatenate[LessonScreen, _P], None],
+) -> Callable[Concatenate[LessonScreen, _P], None]:
+    """Postpone an update of the screen until everything on the page is mounted."""
+
+    @wraps(update)
+    def postponed(screen: LessonScreen, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        if screen.is_complete:
+            update(screen, *args, **kwargs)
+        else:
+            screen.postponed.append(partial(update, screen, *args, **kwargs))
+
+    return postponed
+
+
 class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
     """A page of a module. Turning the page replaces the screen."""
 
@@ -81,7 +99,7 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         """True if the chart is shown in a single-column layout."""
         self._complete = asyncio.Event()
         """Set once everything below the text is mounted."""
-        self._postponed: list[Callable[[], None]] = []
+        self.postponed: list[Callable[[], None]] = []
         """Updates that arrived before the page was complete, in order."""
 
     def compose(self) -> ComposeResult:
@@ -140,9 +158,9 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
             # Another page may have replaced this one.
             if page is not None and page.is_attached:
                 self._restore()
-                for report in self._postponed:
+                for report in self.postponed:
                     report()
-        self._postponed.clear()
+        self.postponed.clear()
         self._complete.set()
 
     def _restore(self) -> None:
@@ -156,17 +174,11 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if not self.sitting.starts_fresh:
             self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
-        self._show_goals()
+        self.goals_updated()
         if self.terminal_open:
             self.run_worker(self.restore_terminal())
         else:
             self.set_timer(_PREFETCH_AFTER, self._prefetch_run)
-
-    def _call_when_complete(self, report: Callable[[], None]) -> None:
-        if self.is_complete:
-            report()
-        else:
-            self._postponed.append(report)
 
     @property
     def is_complete(self) -> bool:
@@ -194,10 +206,8 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         if experiment is not None:
             self.tutor.bench.expect(experiment)
 
+    @_when_complete
     def goals_updated(self) -> None:
-        self._call_when_complete(self._show_goals)
-
-    def _show_goals(self) -> None:
         session = self.tutor.bench.session
         box = self.shell_box
         if session.board is None or box is None or not session.is_of(self.module.id, self.step.id):
@@ -536,58 +546,46 @@ class LessonScreen(LookingScreen, ScreenWithTerminal, SavingScreen):
         self._answers.redraw(message.activity)
         self._update_status()
 
+    @_when_complete
     def on_run_loaded(self) -> None:
-        self._call_when_complete(self._mark_again)
-
-    def _mark_again(self) -> None:
         self._answers.mark_again()
         self._answers.reveal()
         self._update_status()
 
+    @_when_complete
     def run_updated(self, live: Live) -> None:
         super().run_updated(live)
-        self._call_when_complete(partial(self._run_updated, live))
-
-    def _run_updated(self, live: Live) -> None:
         for side in self._sides.values():
             side.run_updated(live)
         self._show_side_line()
 
+    @_when_complete
     def run_ended(self, live: Live) -> None:
         super().run_ended(live)
-        self._call_when_complete(partial(self._run_ended, live))
-
-    def _run_ended(self, live: Live) -> None:
         for side in self._sides.values():
             side.run_ended(live)
         self._answers.reveal()
         self._update_status()
         self._prefetch_run()  # a run of another page may have prevented prefetching
 
+    @_when_complete
     def sweep_updated(self, sweep: LiveSweep) -> None:
         super().sweep_updated(sweep)
-        self._call_when_complete(partial(self._sweep_updated, sweep))
-
-    def _sweep_updated(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_updated(sweep)
         self._show_side_line()
 
+    @_when_complete
     def sweep_ended(self, sweep: LiveSweep) -> None:
         super().sweep_ended(sweep)
-        self._call_when_complete(partial(self._sweep_ended, sweep))
-
-    def _sweep_ended(self, sweep: LiveSweep) -> None:
         for side in self._sides.values():
             side.sweep_ended(sweep)
         self._answers.reveal()
         self._update_status()
 
+    @_when_complete
     def end_sitting(self) -> None:
         """End the sitting: reveal all marks."""
-        self._call_when_complete(self._end_sitting)
-
-    def _end_sitting(self) -> None:
         self._answers.end()
         self._update_status()
 
