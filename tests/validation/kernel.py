@@ -1,6 +1,6 @@
-"""The kernel's senders played ACK by ACK, in its own whole numbers, against independent losses.
+"""The kernel's senders simulated ACK by ACK, in whole numbers, with independent losses.
 
-`played` has the laws; this has their code in net/ipv4, which counts segments and jiffies. What it loses by that:
+`law` has the laws; this module has their code in net/ipv4, which counts segments and jiffies. What that costs:
 
 - cwnd grows and is cut by whole segments, and only when an ACK comes, which acknowledges two segments;
 - CUBIC's Reno-friendly window grows by one at a time, and while cwnd stands still it is looked at no more than 32 times

@@ -63,7 +63,7 @@ def window(segments: Callable[[float, float], float]) -> Predict:
 
 
 def sender(result: Result) -> float:
-    """What the cell's own sender does, derived from its code."""
+    """The rate of the cell's own sender, derived from its code."""
     return 8 * result.mss * theory.limited_rates([_flow(result)])[0]
 
 
@@ -81,12 +81,12 @@ def _flow(result: Result) -> theory.LimitedFlow:
 
 
 def law(result: Result) -> float:
-    """The law of the cell's own algorithm, played against independent losses."""
+    """The law of the cell's own algorithm, simulated with independent losses."""
     return _simulated(result, "law")
 
 
 def kernel(result: Result) -> float:
-    """The kernel's code of it, played so as well."""
+    """The kernel's code of that algorithm, simulated the same way."""
     return _simulated(result, "kernel")
 
 
@@ -168,14 +168,14 @@ _UP_TO_1 = "loss up to 1 %"
 _ALL = "the whole grid"
 
 MODELS = (
-    Model("reno", "Reno, from its code", _RENO, sender, _always, _ALL, True, _RANDOM),
-    Model("cubic", "CUBIC, from its code", _CUBIC, sender, _always, _ALL, True, _RANDOM),
-    Model("htcp", "H-TCP, from its code", _HTCP, sender, _always, _ALL, True, _RANDOM),
+    Model("reno", "Reno, derived from its code", _RENO, sender, _always, _ALL, True, _RANDOM),
+    Model("cubic", "CUBIC, derived from its code", _CUBIC, sender, _always, _ALL, True, _RANDOM),
+    Model("htcp", "H-TCP, derived from its code", _HTCP, sender, _always, _ALL, True, _RANDOM),
     Model("padhye", "Reno: Padhye, short form", _RENO, _padhye, _always, _ALL, True, _RANDOM),
     Model("padhye-full", "Reno: Padhye, full form", _RENO, _padhye_full, _always, _ALL, True, _RANDOM),
     Model("bbr", "BBR: the link", ("laws-bbr",), _bbr, _always, _ALL, True),
-    Model("mss", "Reno, from its code, over MSS", ("mss",), sender, _always, _ALL, True, _RANDOM),
-    Model("together", "K sockets and the link, played together", ("sockets",), together, _always,
+    Model("mss", "Reno, derived from its code, over MSS", ("mss",), sender, _always, _ALL, True, _RANDOM),
+    Model("together", "K sockets and the link, simulated together", ("sockets",), together, _always,
           "1 to 20 sockets, three MTUs", True),
     Model(
         "aggregate", "K sockets: Hacker's eq. 5, C = 1.31, and the link", ("sockets",), aggregate, _always,
@@ -199,12 +199,12 @@ OTHERS = (
     Model("htcp-periodic", "H-TCP (periodic loss)", _HTCP,
           window(theory.htcp_window), _rare, _UP_TO_1, False, _RANDOM),
     Model("bbr-lost-behind", "BBR: link × (1 − p)", ("laws-bbr",), _bbr_lost_behind, _always, _ALL),
-    Model("played-reno", "Reno's law, played", _RENO, law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-cubic", "CUBIC's law, played", _CUBIC, law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("played-htcp", "H-TCP's law, played", _HTCP, law, _rare, _UP_TO_1, False, _RANDOM),
-    Model("kernel-reno", "Reno's code, ACK by ACK", _RENO, kernel, _rare, _UP_TO_1, False, _RANDOM),
-    Model("kernel-cubic", "CUBIC's code, ACK by ACK", _CUBIC, kernel, _rare, _UP_TO_1, False, _RANDOM),
-    Model("kernel-htcp", "H-TCP's code, ACK by ACK", _HTCP, kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("law-reno", "Reno's law, simulated", _RENO, law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("law-cubic", "CUBIC's law, simulated", _CUBIC, law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("law-htcp", "H-TCP's law, simulated", _HTCP, law, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-reno", "Reno's code, simulated", _RENO, kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-cubic", "CUBIC's code, simulated", _CUBIC, kernel, _rare, _UP_TO_1, False, _RANDOM),
+    Model("kernel-htcp", "H-TCP's code, simulated", _HTCP, kernel, _rare, _UP_TO_1, False, _RANDOM),
 )  # fmt: skip
 """For comparison: other constants, the laws and the kernel's code without a formula in between."""
 

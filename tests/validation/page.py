@@ -23,7 +23,7 @@ def write() -> int:
     made = figures.draw(found, PLOTS)
     PAGE.write_text(text(found), encoding="utf-8")
     simulated.KEPT.keep()
-    print(f"{PAGE.relative_to(kept.ROOT)} and {len(made)} plots beside it")
+    print(f"{PAGE.relative_to(kept.ROOT)} and {len(made)} plots")
     return 0
 
 
@@ -89,14 +89,14 @@ def _meeting() -> str:
 def _verdict(found: Sequence[Result]) -> str:
     missed = [one for one in tables.compared(models.MODELS, found) if one.median > judge.GOAL]
     told = ", ".join(f"{one.model.label} ({one.median:.1%})" for one in missed)
-    return f"It is missed by {told}." if missed else "All of them reach it."
+    return f"These miss it: {told}." if missed else "Every model reaches it."
 
 
 def _missing(found: Sequence[Result]) -> str:
     there = Counter(one.study for one in found)
     left = {name: len(study.points) - there[name] for name, study in plan.studies().items()}
     told = ", ".join(f"{name} {count}" for name, count in left.items() if count)
-    return f"not run yet: {told}." if told else "none is missing."
+    return f"not run yet: {told}." if told else "none are missing."
 
 
 def _cells(found: Sequence[Result]) -> str:
@@ -106,16 +106,16 @@ def _cells(found: Sequence[Result]) -> str:
     doubtful = [one for one in found if one.row.fidelity != "valid"]
     few = [one for one in found if models.loss(one) and _losses(one) < 100 and one.study != "figure3"]
     parts = [
-        _list("Left out of a comparison", out),
+        _list("Excluded from a comparison", out),
         _list(
-            "Cells whose fidelity check does not say valid",
+            "Cells whose fidelity is not valid",
             [f"{_name(one)}: {one.row.fidelity}: {'; '.join(one.row.reasons)}" for one in doubtful],
         ),
         _list(
-            "Cells with less than 100 loss events after all (figure 3 aside)",
+            "Cells with fewer than 100 loss events (figure 3 excepted)",
             [f"{_name(one)}: {_losses(one)}" for one in few],
         ),
-        f"Cells: {_missing(found)}",
+        f"Missing cells: {_missing(found)}",
     ]
     return "\n\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""What `played` and `kernel` say of the loss laws' cells, kept in results/simulated.json: they take a minute."""
+"""Throughput by the simulated laws and the simulated code, stored in results/simulated.json: computing it takes a minute."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.validation import kernel, played
+from tests.validation import kernel, law
 
 FILE = Path(__file__).parent / "results/simulated.json"
 _MSS = 1448
 _WAYS: dict[str, Callable[[str, int, float, float], float]] = {
-    "law": played.throughput,
+    "law": law.throughput,
     "kernel": kernel.throughput,
 }
 
@@ -24,7 +24,7 @@ class Simulated:
         """Mean windows in segments, by "way algorithm loss RTT"."""
 
     def throughput(self, way: str, algorithm: str, mss: int, rtt: float, loss: float) -> float:
-        """Payload that arrives, bit/s, by the law played or by the kernel's code played."""
+        """Payload that arrives, bit/s, by the simulated law or the simulated code."""
         key = f"{way} {algorithm} {loss:g} {rtt:g}"
         if key not in self.windows:
             self.windows[key] = float(f"{window(way, algorithm, rtt, loss):.5g}")

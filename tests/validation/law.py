@@ -1,4 +1,4 @@
-"""The window laws as Linux has them, played against independent losses: what a formula should give, no constant in it.
+"""The window laws as Linux has them, simulated with independent losses; no constant is fitted.
 
 Beside the formulas' assumptions it has what the kernel does: a loss is found a round trip after it, what else is lost
 until then belongs to it, and the window stands still while that round trip is repaired. No timeouts, no queue.
