@@ -30,16 +30,13 @@ _CLUSTER = "starts a Dask cluster of its own, ten seconds of a processor"
 _HOSTS = "the host's kernel measures the same as root and in a user namespace, both tried by other tests"
 _SESSIONS = "a shell on the real clock, the same code on a host and in the guest"
 _STREAMS = "the same program sends on a host, seconds in which no other lab may run; other tests send there"
+_SUBMISSIONS = "five submissions for each of four systems; a graded one and one of the others for each"
 _SIZES = "starts the app and waits after each key; each size once"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
 FULL_ONLY = {
     "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": FullOnly(
         "two thousand runs, each explained and audited; a hundred have every kind", ("0",)
-    ),
-    "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
-        "sends for some seconds per goal on the real clock, half a minute a page; tests/cli/test_goals.py works on a"
-        " page from its beginning to its record, in a plain run as well"
     ),
     (
         "tests/backends/test_building.py::test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken"
@@ -48,23 +45,32 @@ FULL_ONLY = {
         f"{_BOOT}; test_an_image_is_built_once has the same kill and wait, tests/install/test_setup.py the snapshot"
     ),
     "tests/backends/test_building.py::test_another_snapshot_of_the_same_gives_the_same_runs": FullOnly(_BOOT),
+    "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
+        "sends for some seconds per goal on the real clock, half a minute a page; tests/cli/test_goals.py works on a"
+        " page from its beginning to its record, in a plain run as well"
+    ),
     "tests/backends/test_causes.py::test_the_verdict_names_the_cause": FullOnly(
-        "27 experiments; one of each cause, with a change and the reverse path",
-        (
-            "an-application-*", "a-small-receive-window", "a-small-send-buffer", "pacing-by-fq",
-            "random-loss-and-cubic", "a-full-bottleneck", "still-growing", "reordering", "timeouts-*",
-            "a-rate-that-falls", "the-other-direction",
-        ),
+        "27 experiments; four kinds of cause, and tests/analysis explains recordings of the others",
+        ("a-small-receive-window", "a-full-bottleneck", "a-rate-that-falls", "timeouts-by-heavy-loss"),
     ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
+    "tests/backends/test_conditions.py::test_a_discipline_of_the_bottleneck_keeps_the_link_full": FullOnly(
+        "five disciplines by one path; two, and CoDel where a full queue marks", ("cake", "red")
+    ),
     "tests/backends/test_conditions.py::test_jitter_spreads_the_rtt_by_its_distribution": FullOnly(
-        "four distributions of one netem option; the two extremes", ("uniform", "pareto")
+        "four distributions of one netem option", ("pareto",)
     ),
     "tests/backends/test_conditions.py::test_the_receivers_window_is_the_one_that_was_asked_for": FullOnly(
         "three sizes of one setting", ("24",)
     ),
     "tests/backends/test_conditions.py::test_with_ecn_a_full_queue_marks_and_does_not_drop": FullOnly(
         "every queue discipline fills a link in another test; one that marks", ("codel",)
+    ),
+    "tests/backends/test_fidelity.py::test_a_bucket_of_one_frame_keeps_a_rate_of_many": FullOnly(
+        "a bucket too small for a frame is tried in a plain run"
+    ),
+    "tests/backends/test_fidelity.py::test_a_processor_that_cannot_follow": FullOnly(
+        "seven seconds of a guest that is overloaded"
     ),
     "tests/backends/test_fidelity.py::test_a_trace_that_loses_acks": FullOnly(
         "a minute and a half of one processor, more than the other faults together"
@@ -75,14 +81,17 @@ FULL_ONLY = {
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
         "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
     ),
-    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
-    "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": FullOnly(_LAW),
-    "tests/backends/test_guest.py::test_a_run_is_the_same_to_the_byte_until_something_changes": FullOnly(
-        "three runs for each of five changes", ("rate=5 Mbit/s", "link=down")
-    ),
     "tests/backends/test_guest.py::test_a_qemu_that_cannot_run_exactly_runs_all_the_same": FullOnly(
         f"{_BOOT}; that another way is taken is in tests/backends/test_building.py"
     ),
+    "tests/backends/test_guest.py::test_a_run_is_the_same_to_the_byte_until_something_changes": FullOnly(
+        "two runs for each of five changes", ("rate=5 Mbit/s",)
+    ),
+    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
+    "tests/backends/test_guest.py::test_every_algorithm_of_the_lessons_runs": FullOnly(
+        "the others run in tests of their own", ("htcp",)
+    ),
+    "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": FullOnly(_LAW),
     "tests/backends/test_host.py::test_a_killed_part_ends_the_run_with_one_line": FullOnly(
         "three kinds of kill in two kinds of host; the agent once, iperf3 once",
         ("as it is-tcptutor.agent.agent-0", "as it is-iperf3*"),
@@ -102,25 +111,43 @@ FULL_ONLY = {
         _SESSIONS, ("guest",)
     ),
     "tests/backends/test_session.py::test_a_terminal_has_a_size_and_job_control": FullOnly(_SESSIONS, ("guest",)),
-    "tests/backends/test_session.py::test_names_a_home_and_tcpdump": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_fq_by_hand_is_pacing": FullOnly(_SESSIONS),
+    "tests/backends/test_session.py::test_names_a_home_and_tcpdump": FullOnly(_SESSIONS),
     "tests/backends/test_session.py::test_settings_changed_by_hand_are_seen": FullOnly(_SESSIONS, ("guest",)),
-    "tests/backends/test_session.py::test_udp_by_hand_is_a_run_of_its_own": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_udp_by_hand_is_a_run_of_its_own": FullOnly(_SESSIONS),
     "tests/backends/test_session.py::test_what_is_sent_by_hand_is_a_run_like_any_other": FullOnly(
         _SESSIONS, ("host",)
     ),
     "tests/backends/test_session.py::test_whose_sysctl_is_changed_is_told_until_it_is_changed_back": FullOnly(
         _SESSIONS, ("host",)
     ),
+    "tests/backends/test_session_tells.py::test_a_flood_a_full_disk_and_a_memory_hog_leave_the_lab_usable": FullOnly(
+        "three misuses on the real clock; the app's terminal is flooded in a plain run"
+    ),
+    "tests/backends/test_session_tells.py::test_the_way_back_is_told_while_a_flow_goes_on": FullOnly(_SESSIONS),
     "tests/backends/test_streams.py::test_a_connection_that_the_kernel_gives_up": FullOnly(
-        "waits up to 20 s of real time on a host", ("guest-*",)
+        "waits up to 20 s of real time on a host", ("guest-0.5-20",)
+    ),
+    "tests/backends/test_streams.py::test_a_fixed_amount_is_sent_to_the_byte": FullOnly(
+        "three amounts on a host and in the guest", ("host-131071", "guest-1000")
     ),
     "tests/backends/test_streams.py::test_a_receiver_that_cannot_be_reached": FullOnly(_STREAMS, ("guest",)),
     "tests/backends/test_streams.py::test_both_directions_and_a_later_start": FullOnly(_STREAMS, ("guest",)),
-    "tests/backends/test_streams.py::test_a_fixed_amount_is_sent_to_the_byte": FullOnly(
-        "three amounts on a host and in the guest", ("host-131071", "guest-1000", "guest-1000000")
+    "tests/backends/test_streams.py::test_dctcp_answers_marks_and_loses_nothing": FullOnly(
+        "two disciplines that mark", ("codel",)
+    ),
+    "tests/backends/test_streams.py::test_flows_of_other_lengths_buffers_and_segments": FullOnly(
+        _STREAMS, ("guest",)
     ),
     "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": FullOnly(
-        "finds and fixes a fault by hand on the real clock, half a minute each", ("narrow-hop",)
+        "finds and fixes a fault by hand on the real clock, ten seconds and more each"
+    ),
+    "tests/cli/test_run.py::test_a_stopped_run_keeps_what_had_arrived": FullOnly(
+        "three signals of one handler", ("2",)
+    ),
+    "tests/cli/test_run.py::test_any_of_the_named_parameters_may_be_changed": FullOnly(
+        "six starts of the command and of a guest; tests/backends runs and explains the same settings",
+        ("changed1-*",),
     ),
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
         "half an hour of guests for all pages; this one takes seconds",
@@ -131,16 +158,22 @@ FULL_ONLY = {
         ("page-*", "*-empty", "*-a folder"),
     ),
     "tests/extremes/test_extremes.py::test_an_extreme_run_says_what_is_so": FullOnly(
-        "some seconds of a guest each; `python -m tests.extremes` draws more",
-        ("rate", "loss", "streams,udp_streams"),
+        "some seconds of a guest each; `python -m tests.extremes` draws more", ("rate", "loss")
+    ),
+    "tests/faults/test_app_at_odd_ends.py::test_the_app_runs_and_tells_what_it_could_not_save": FullOnly(
+        "starts the app in eleven surroundings; one of each kind",
+        ("TERM dumb", "cache in a device", "data in a device", "no home"),
     ),
     "tests/faults/test_damaged.py::test_commands_go_on_and_say_one_line": FullOnly(
         "three commands on each of six damaged journals; each damage once, each command twice",
         ("text-*", "flipped bits-*", "*-runs"),
     ),
     "tests/faults/test_early.py::test_a_signal_in_the_first_second": FullOnly(
-        "eleven moments of each signal: before Python is ready, while it imports, and after",
-        ("0.02-*", "0.2-*", "0.6-*"),
+        "eleven moments of each signal; one before Python is ready, while it imports, and after",
+        ("0.02-15", "0.2-1", "0.6-2"),
+    ),
+    "tests/faults/test_ends.py::test_a_journal_that_is_held_costs_a_command_some_seconds_at_most": FullOnly(
+        "waits ten seconds; one command in a plain run", ("wal-words1",)
     ),
     "tests/faults/test_ends.py::test_one_line_and_the_right_exit_code": FullOnly(
         "every command in each of 47 odd surroundings; one of each kind",
@@ -150,14 +183,17 @@ FULL_ONLY = {
             "umask 777", "folder gone", "TERM unset", "LANG unknown", "ASCII, strict", "PATH empty",
         ),
     ),
-    "tests/faults/test_ends.py::test_a_journal_that_is_held_costs_a_command_some_seconds_at_most": FullOnly(
-        "waits ten seconds; each command in one of two modes of SQLite", ("wal-*",)
-    ),
     "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": FullOnly(
-        "forty kills, each with two starts of a lab; two of each backend, one of each victim", ("*-0", "*-1")
+        "forty kills, each with two starts of a lab; one of each backend", ("host-0", "guest-1")
     ),
     "tests/faults/test_killed.py::test_the_app_killed_at_a_random_moment": FullOnly(
-        "starts the app twice each; one kill after samples came", ("1",)
+        "starts the app twice each; tests/terminal/test_walk.py closes its terminal in a plain run"
+    ),
+    "tests/faults/test_together.py::test_two_commands_at_once": FullOnly(
+        "two commands in either backend, two users in the other", ("guest",)
+    ),
+    "tests/faults/test_together.py::test_two_users_at_once": FullOnly(
+        "two users in either backend, two commands in the other", ("host",)
     ),
     "tests/faults/test_unwritable.py::test_a_command_that_could_keep_nothing_ends_with_1": FullOnly(
         "six commands by three reasons; each command on a full disk, each reason once", ("*-full", "run-*")
@@ -165,12 +201,18 @@ FULL_ONLY = {
     "tests/fuzz/test_fuzz.py::test_a_reader_takes_or_refuses_mutated_files": FullOnly(
         "two hundred files for each reader; fifty in a plain run, and `python -m tests.fuzz` takes any others", ("*-0",)
     ),
-    "tests/install/test_remedies.py::test_debian_has_the_packages": FullOnly(
-        "asks Debian's package lists for every package, ten seconds"
+    "tests/grading/test_batch.py::test_a_worker_reads_lessons_again_that_were_edited": FullOnly(_CLUSTER),
+    "tests/grading/test_integrations.py::test_classroom50": FullOnly(_SUBMISSIONS, ("full", "absent")),
+    "tests/grading/test_integrations.py::test_classroom50_installs_the_package_that_lies_beside": FullOnly(
+        "creates a virtual environment; that of Gradescope is created in a plain run"
     ),
-    "tests/install/test_setup.py::test_half_built_is_replaced_and_a_second_setup_waits": FullOnly(
-        "builds parts of the guest twice, half a minute; every build machine runs `tcptutor setup` itself"
+    "tests/grading/test_integrations.py::test_github_classroom": FullOnly(_SUBMISSIONS, ("full", "several")),
+    "tests/grading/test_integrations.py::test_github_counts_the_modules_of_the_assignment": FullOnly(
+        "one code in two workflows; each workflow once", ("small-grade.yml", "no-such-module-classroom.yml")
     ),
+    "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
+    "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
+    "tests/grading/test_rerun.py::test_a_cluster_makes_runs_again": FullOnly(_CLUSTER),
     "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(
         _DAMAGE, ("*-image/base.cpio", "*-virtual.snapshot")
     ),
@@ -180,12 +222,30 @@ FULL_ONLY = {
     "tests/install/test_damaged_cache.py::test_a_manifest_of_another_shape_is_told": FullOnly(
         _DAMAGE, ("*-virtual.json", "null-image/image.json", "half-image/image.json")
     ),
+    "tests/install/test_remedies.py::test_debian_has_the_packages": FullOnly(
+        "asks Debian's package lists for every package, ten seconds"
+    ),
+    "tests/install/test_setup.py::test_half_built_is_replaced_and_a_second_setup_waits": FullOnly(
+        "builds parts of the guest twice, half a minute; every build machine runs `tcptutor setup` itself"
+    ),
+    "tests/packaging/test_start.py::test_without_what_plots_need_it_goes_on": FullOnly(
+        "creates a virtual environment, as two other tests of the script do"
+    ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_a_killed_command": FullOnly(_CLUSTER),
+    "tests/sweep/test_run.py::test_a_signal_ends_every_guest_and_keeps_what_is_finished": FullOnly(
+        "two signals of one handler", ("2",)
+    ),
+    "tests/sweep/test_run.py::test_repeat_for_a_person": FullOnly(
+        "starts the command and two guests; the same runs as JSON in another test"
+    ),
+    "tests/sweep/test_run.py::test_two_sweeps_into_one_file": FullOnly(
+        "starts the command and guests twice"
+    ),
     "tests/terminal/test_cursor.py::test_a_step_sends_what_changes": FullOnly(_SIZES, ("80x24",)),
     "tests/terminal/test_cursor.py::test_a_zoom_and_the_way_back_send_less_than_the_chart_itself": FullOnly(
-        _SIZES, ("120x36",)
+        "starts the app and waits after each key; a step of the cursor does so in a plain run"
     ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
         "four moments of one end, each with a start of the app and of a guest; one while it leaves", ("0.1",)
