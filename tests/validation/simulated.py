@@ -1,4 +1,4 @@
-"""Throughput by the simulated laws and the simulated code, stored in results/simulated.json: computing it takes a minute."""
+"""Throughput by the simulated laws and code, stored in results/simulated.json: computing it takes a minute."""
 
 from __future__ import annotations
 
