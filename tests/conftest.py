@@ -118,6 +118,13 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     assert leftovers.wait_until_none(mark) == []
 
 
+@pytest.fixture
+def ordinary_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make root take an ordinary user's way to the host's kernel: capabilities in a user namespace only."""
+    if os.geteuid() == 0:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _course_read_once() -> Iterator[None]:
     """Read the shipped course once in a worker, whoever loads it: nothing of a course changes once it is read."""

@@ -14,11 +14,11 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from tcptutor.backends import ending, secluded, tools
+from tcptutor.backends import ending, tools
 from tcptutor.backends.agent_events import EventReader, failure, next_event
 from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
-from tcptutor.base.errors import AgentDied, LabUnavailable, MissingTool
+from tcptutor.base.errors import LabUnavailable, MissingTool
 from tcptutor.run import Environment
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
@@ -28,8 +28,6 @@ from tcptutor.wire.protocol import Event, Failed, Hello, OpenSession, Quit, Read
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _OPEN_TIMEOUT = 30.0
 _SILENCE = 60.0
-_SECLUDED_HOME = "/run/tcptutor"
-"""The student's `~` in root's shells: a folder in memory, filled by copying."""
 
 
 def privilege() -> list[str]:
@@ -67,7 +65,6 @@ class HostBackend:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._environment: Environment | None = None
-        """Environment of the agent that runs experiments."""
 
     async def open(self) -> Environment:
         if self._environment is not None:
@@ -100,18 +97,6 @@ class HostBackend:
                 event.reason if isinstance(event, Failed) else "the lab's agent does not start"
             )
         return event.environment
-
-    async def _seclude(self) -> None:
-        """Replace root's agent by an unprivileged agent, because a user types in a session."""
-        prefix = [*secluded.command(_SECLUDED_HOME), "unshare", "--ipc", *_NAMESPACES]
-        await self._kill()
-        try:
-            await self._start(*prefix)
-        except AgentDied as error:
-            reason = str(error).partition(": run")[0]
-            raise LabUnavailable(
-                f"a shell here would be root's on this machine ({reason}): use --backend guest"
-            ) from error
 
     def _send(self, request: protocol.Request) -> None:
         assert self._process is not None
@@ -152,18 +137,17 @@ class HostBackend:
 
     @asynccontextmanager
     async def session(self, experiment: Experiment, trap: str = "") -> AsyncIterator[Session]:
+        if os.geteuid() == 0:
+            raise LabUnavailable(
+                "a shell on this kernel would be root's: use --backend guest, or an ordinary user"
+            )
         await self.open()
         home = Home()
-        carried = os.geteuid() == 0
         session = Session(experiment, self._send, lambda: self._event(None), home)
         try:
-            if carried:
-                await self._seclude()
-            else:
-                home.make()
-            folder = _SECLUDED_HOME if carried else str(home.folder)
-            self._send(OpenSession(experiment, home=folder, carried=carried, trap=trap))
-            await session.begin(carry=carried)
+            home.make()
+            self._send(OpenSession(experiment, home=str(home.folder), carried=False, trap=trap))
+            await session.begin()
             yield session
         finally:
             # Programs started by hand, and changed settings, go away with the agent's namespaces.

@@ -126,10 +126,10 @@ class Lab:
         before the session starts (`agent.traps.TRAPS`). Raises LabUnavailable without a lab, LabError or KernelLacks
         when the lab cannot be set up.
         """
-        from tcptutor.backends.selection import choose  # noqa: PLC0415
+        from tcptutor.backends.selection import choose_for_session  # noqa: PLC0415
 
         self._discard_prefetched()  # a session takes real time
-        choice = await choose(needs or experiment, self._backend, "real")
+        choice = await choose_for_session(needs or experiment, self._backend)
         try:
             environment = await choice.backend.open()
             environment = msgspec.structs.replace(environment, reason=choice.reason)

@@ -7,6 +7,7 @@ have failed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -112,6 +113,16 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         if isinstance(error, KernelLacks):
             raise
         raise LabUnavailable(f"{why}; and {error}") from error
+
+
+async def choose_for_session(experiment: Experiment, backend: str = "auto") -> ChosenBackend:
+    """Return the backend for typing commands on hosts with the kernel features of `experiment`.
+
+    Root's shells open in the guest, where they cannot touch this machine. Raises as `choose` does.
+    """
+    if backend == "auto" and os.geteuid() == 0:
+        return _guest(experiment, "real", "root's shells open in the guest")
+    return await choose(experiment, backend, "real")
 
 
 def choose_replay(reason: str) -> ChosenBackend:

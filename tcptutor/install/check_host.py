@@ -69,7 +69,11 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
     works = bool(words) and not error
     known = [limit_finding(limit, works) for limit in namespace_limits.recognize(contents)]
     if works:
-        how = "as root" if os.geteuid() == 0 else "as an ordinary user"
+        how = (
+            "as root: experiments can run here, shells open in the guest"
+            if os.geteuid() == 0
+            else "as an ordinary user"
+        )
         return [ok("namespaces", how), *known]
     who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
     if known:

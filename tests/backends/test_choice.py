@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tcptutor import course
 from tcptutor.backends import selection
 from tcptutor.backends.replay import ReplayBackend
-from tcptutor.backends.selection import COURSE_ALGORITHMS, COURSE_QDISCS, ChosenBackend, choose
+from tcptutor.backends.selection import (
+    COURSE_ALGORITHMS,
+    COURSE_QDISCS,
+    ChosenBackend,
+    choose,
+    choose_for_session,
+)
 from tcptutor.base.errors import KernelLacks, LabUnavailable, TutorError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -48,6 +56,19 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 def _experiments(build: Build) -> list[Experiment]:
     """One that needs no more than tbf, one with netem, one with an algorithm that few kernels have."""
     return [build(rate="10 Mbit/s"), build(rate="10 Mbit/s", delay="10 ms"), build(algorithm="cdg")]
+
+
+@pytest.mark.parametrize(
+    ("user", "backend", "name"), [(0, "auto", "guest"), (1000, "auto", "host"), (0, "host", "host")]
+)
+async def test_roots_shells_open_in_the_guest(
+    machine: Machine, build: Build, monkeypatch: pytest.MonkeyPatch, user: int, backend: str, name: str
+) -> None:
+    """Unless the host is asked for: its backend then refuses."""
+    machine.host = WHOLE
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    found = await choose_for_session(build(), backend)
+    assert (found.name, found.clock) == (name, "real")
 
 
 @pytest.mark.parametrize(("host", "name"), [(WHOLE, "host"), (NO_NETEM, "guest"), (None, "guest")])

@@ -27,14 +27,11 @@ pytestmark = [pytest.mark.host, pytest.mark.alone]
 
 
 @pytest.fixture(params=["as it is", "user namespace"])
-async def host(
-    mark: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[HostBackend]:
+async def host(mark: str, request: pytest.FixtureRequest) -> AsyncIterator[HostBackend]:
     if request.param == "user namespace":
         if os.geteuid() != 0:
             pytest.skip("an ordinary user takes the user namespace anyway")
-        # Root then takes the way of an ordinary user: capabilities in a namespace of its own only.
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        request.getfixturevalue("ordinary_user")
     async with leaving_nothing(HostBackend(), mark) as backend:
         yield backend
 

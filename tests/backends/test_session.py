@@ -137,6 +137,8 @@ async def hands(backend: Backend, experiment: Experiment, trap: str = "") -> Asy
     params=[pytest.param("host", marks=pytest.mark.host), pytest.param("guest", marks=pytest.mark.guest)]
 )
 async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backend]:
+    if request.param == "host":
+        request.getfixturevalue("ordinary_user")
     async with leaving_nothing(host_or_guest(request, "real"), mark) as one:
         yield one
 
@@ -383,6 +385,7 @@ async def test_whose_sysctl_is_changed_is_told_until_it_is_changed_back(
 
 
 @pytest.mark.host
+@pytest.mark.usefixtures("ordinary_user")
 async def test_a_switch_is_always_the_switch(mark: str, build: Build) -> None:
     """The agent goes into the hosts' namespaces all the time; a command on s1 must not follow it there."""
     backend = HostBackend()
@@ -395,6 +398,7 @@ async def test_a_switch_is_always_the_switch(mark: str, build: Build) -> None:
 
 
 @pytest.mark.host
+@pytest.mark.usefixtures("ordinary_user")
 async def test_a_session_has_the_experiments_window_and_outlives_its_queue(mark: str, build: Build) -> None:
     backend = HostBackend()
     async with hands(backend, build(rate="8 Mbit/s", window="16 KiB")) as lab:
@@ -453,6 +457,7 @@ async def test_a_session_that_is_left_keeps_the_run_that_goes_on(backend: Backen
 
 
 @pytest.mark.host
+@pytest.mark.usefixtures("ordinary_user")
 async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str, build: Build) -> None:
     backend = HostBackend()
     await backend.open()
@@ -474,12 +479,20 @@ async def test_an_agent_that_is_killed_ends_the_session_with_a_reason(mark: str,
 
 
 @pytest.mark.host
+@pytest.mark.usefixtures("ordinary_user")
 async def test_only_a_host_that_is_there_has_a_shell(mark: str, build: Build) -> None:
     backend = HostBackend()
     async with backend.session(build()) as session:
         with pytest.raises(UsageError, match="no host 'h3': use one of h1, h2, s1, s2"):
             session.shell("h3")
     await backend.close()
+
+
+async def test_root_has_no_shell_on_the_hosts_kernel(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(LabUnavailable, match="use --backend guest"):
+        async with HostBackend().session(build()):
+            pass
 
 
 async def test_there_is_no_typing_on_a_clock_that_jumps_nor_in_a_recording(

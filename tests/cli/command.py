@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,12 @@ from pathlib import Path
 from tests import patience
 
 TCPTUTOR = str(Path(sys.executable).with_name("tcptutor"))
+
+
+ORDINARY_USER = (
+    ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"] if os.geteuid() == 0 else []
+)
+"""Before a command that root is to run as an ordinary user, with root's files."""
 
 
 def tcptutor(*arguments: str, timeout: float = 120, **how: object) -> subprocess.CompletedProcess[str]:

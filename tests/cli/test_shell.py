@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import leftovers, patience
-from tests.cli.command import SERVER, TCPTUTOR, tcptutor
+from tests.cli.command import ORDINARY_USER, SERVER, TCPTUTOR, tcptutor
 from tests.terminal.tmux import Tmux
 
 pytestmark = pytest.mark.host
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.host
 @pytest.fixture
 def terminal(mark: str, tmp_path: Path, without_state: Path) -> Iterator[Tmux]:
     one = Tmux(
-        f"{TCPTUTOR} shell --backend host --set rate=5Mbit/s; stty -a | grep -c ' echo '; cat",
+        f"{shlex.join([*ORDINARY_USER, TCPTUTOR])} shell --backend host --set rate=5Mbit/s; "
+        "stty -a | grep -c ' echo '; cat",
         tmp_path,
         100,
         30,
@@ -62,7 +64,7 @@ def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state
     commands.write_text(f"{SERVER}\niperf3 -c $h2 -t 2\nsleep 1\niperf3 -c $h2 -t 2 -P 2\nsleep 1\n")
     with commands.open() as source:
         done = subprocess.run(
-            [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
+            [*ORDINARY_USER, TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
             stdin=source, capture_output=True, text=True, timeout=patience.seconds(60), check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -73,7 +75,7 @@ def test_commands_from_a_file_make_runs(mark: str, tmp_path: Path, without_state
 
 def test_a_killed_shell_leaves_nothing_and_loses_nothing(mark: str, without_state: Path) -> None:
     process = subprocess.Popen(
-        [TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
+        [*ORDINARY_USER, TCPTUTOR, "shell", "--backend", "host", "--set", "rate=5Mbit/s"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert process.stdin is not None

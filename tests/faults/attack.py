@@ -26,7 +26,7 @@ from tcptutor.run import Run, load
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore
 from tests import leftovers, patience
-from tests.cli.command import TCPTUTOR
+from tests.cli.command import ORDINARY_USER, TCPTUTOR
 from tests.faults import machine
 from tests.faults.running import EXPERIMENT, WHERE
 
@@ -99,7 +99,12 @@ class Attacked:
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
             os.chdir(folder)
-            os.execve(TCPTUTOR, [TCPTUTOR, *target.words], self._environment)
+            # Root has no shell on the host's kernel.
+            command = [
+                *(ORDINARY_USER if target.words[0] == "shell" and target.backend == "host" else []),
+                TCPTUTOR,
+            ]
+            os.execvpe(command[0], [*command, *target.words], self._environment)
 
     def read(self, seconds: float) -> None:
         """Read for so long, and type what is to be typed when what came before has been answered."""

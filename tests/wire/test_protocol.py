@@ -91,6 +91,7 @@ async def test_the_client_takes_no_agent_of_another_version() -> None:
 
 
 @pytest.mark.host
+@pytest.mark.usefixtures("ordinary_user")
 async def test_a_real_agent_says_so_and_stays_usable(
     mark: str, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
