@@ -206,10 +206,6 @@ FULL_ONLY = {
     "tests/grading/test_integrations.py::test_classroom50_installs_the_package_that_lies_beside": FullOnly(
         "creates a virtual environment; that of Gradescope is created in a plain run"
     ),
-    "tests/grading/test_integrations.py::test_github_classroom": FullOnly(_SUBMISSIONS, ("full", "several")),
-    "tests/grading/test_integrations.py::test_github_counts_the_modules_of_the_assignment": FullOnly(
-        "one code in two workflows; each workflow once", ("small-grade.yml", "no-such-module-classroom.yml")
-    ),
     "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
     "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
     "tests/grading/test_rerun.py::test_a_cluster_makes_runs_again": FullOnly(_CLUSTER),

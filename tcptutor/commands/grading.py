@@ -96,7 +96,6 @@ def submit(**given: Any) -> None:
             "gradescope",
             "classroom50",
             "prairielearn",
-            "github-classroom",
         ]
     ),
     default="text",

@@ -9,9 +9,6 @@ classroom50   result.json (https://github.com/foundation50/classroom50/wiki/Adva
 lti           score objects of LTI 1.3 (1EdTech, "Assignment and Grade Services", 3.4), one per student
 prairielearn  results.json (https://prairielearn.readthedocs.io, "External grading")
 junit         XML as build servers read it: a suite per module and hand-in, a case per activity
-github-classroom
-              its reporter's input, before base64 (https://github.com/classroom-resources/autograding-grading-reporter,
-              https://github.com/classroom-resources/autograding-command-grader); GitHub Classroom ended in 2026
 """
 
 from __future__ import annotations
@@ -185,39 +182,6 @@ def _prairielearn(grade: Grade) -> str:
     )
 
 
-def _github_classroom(grade: Grade) -> str:
-    """Return a compact result: it becomes an environment variable, at max_scores 128 KiB.
-
-    The reporter shows only messages of errors.
-    """
-    counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
-    tests = [
-        _github_test(_test_name(mark), "fail", _points(grade, mark), mark.outcome)
-        if _failed(grade, mark)
-        else _github_test(_test_name(mark), "pass", _points(grade, mark))
-        for mark in counted
-    ]
-    status = "fail" if any(_failed(grade, mark) for mark in counted) else "pass"
-    if grade.refused:
-        status = "error"
-        tests.insert(0, _github_test("hand-in", status, 0.0, grade.refused))
-    document = {"version": 1, "status": status, "max_score": round(grade.of, _DIGITS), "tests": tests}
-    return json.dumps(document, allow_nan=False, separators=(",", ":")) + "\n"
-
-
-def _github_test(name: str, status: str, score: float, message: str | None = None) -> dict[str, Any]:
-    return {
-        "name": name,
-        "status": status,
-        "score": score,
-        "message": message,
-        "test_code": "",
-        "filename": "",
-        "line_no": 0,
-        "duration": 0,
-    }
-
-
 def _junit(graded: Sequence[GradedFile]) -> str:
     titles = (each.grade.title for each in graded if each.grade is not None)
     root = ET.Element("testsuites", name=next(titles, "tcptutor"))
@@ -304,6 +268,5 @@ _FOR_ONE: Mapping[str, Callable[[Grade], str]] = {
     "gradescope": _gradescope,
     "classroom50": _classroom50,
     "prairielearn": _prairielearn,
-    "github-classroom": _github_classroom,
 }
 FORMATS = (*_FOR_MANY, *_FOR_ONE)

@@ -93,20 +93,3 @@ def classroom50(document: Any) -> None:
         assert 0 <= one["score"] <= one["max-score"]
     for key in ("score", "max-score"):
         assert document[key] == sum(one[key] for one in document["tests"])
-
-
-def github_classroom(document: Any) -> None:
-    """What the graders of classroom-resources/autograding-command-grader and autograding-python-grader write, and
-    autograding-grading-reporter adds up.
-    """
-    number = (int, float)
-    _has(document, {"version": int, "status": str, "max_score": number, "tests": list})
-    assert document["version"] == 1
-    assert document["tests"]
-    row = {"name": str, "status": str, "score": number, "test_code": str, "filename": str, "line_no": int}
-    for one in document["tests"]:
-        _has(one, row, ["message", "duration", "execution_time"])
-        assert one["message"] is None or isinstance(one["message"], str)
-    for one in (document, *document["tests"]):
-        assert one["status"] in ("pass", "fail", "error")
-    assert sum(one["score"] for one in document["tests"]) <= document["max_score"]

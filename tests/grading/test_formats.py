@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
@@ -138,31 +137,6 @@ def test_junit_of_several_hand_ins_tells_whose_each_is() -> None:
     assert error.get("message") == "x\\x1b is not a hand-in"
 
 
-def test_github_classroom() -> None:
-    """Part of the marks is part of the points, although the test has failed."""
-    told = json.loads(format_grades([GRADED], "github-classroom"))
-    contracts.github_classroom(told)
-    assert (told["status"], told["max_score"]) == ("fail", 7)
-    assert [(test["name"], test["status"], test["score"]) for test in told["tests"]] == [
-        ("m/p: a", "pass", 2), ("m/p: b", "fail", 1), ("m/p: c", "fail", 0), ("n/p: e", "fail", 0),
-    ]  # fmt: skip
-
-
-def test_github_classroom_of_a_whole_course_fits_into_a_variable() -> None:
-    """The reporter takes it from its environment, where Linux lets one have 128 KiB."""
-    course = load_course(places.lessons())
-    marks = tuple(
-        ActivityMark(
-            module=module.id, page=step.id, title=step.title, activity=activity.id, kind="question", marks=1 / 3,
-            of=1, outcome="part", reason="r" * 200,
-        )
-        for module in course.modules for step in module.steps for activity in step.activities
-    )  # fmt: skip
-    assert len(marks) > 300
-    text = format_grades([GradedFile("a", msgspec.structs.replace(GRADE, marks=marks))], "github-classroom")
-    assert len(base64.b64encode(text.encode())) < 120 << 10
-
-
 @pytest.mark.parametrize(
     ("check", "sample"),
     [
@@ -200,13 +174,6 @@ def test_github_classroom_of_a_whole_course_fits_into_a_variable() -> None:
                 {"test-name": "compiles", "passed": True, "score": 4, "max-score": 4},
                 {"test-name": "outputs_correct", "passed": False, "score": 0, "max-score": 1},
             ],
-        }),
-        # classroom-resources/autograding-command-grader, src/main.js
-        (contracts.github_classroom, {
-            "version": 1, "status": "fail", "max_score": 10, "tests": [{
-                "name": "Command Test", "status": "fail", "score": 0, "message": "failed with exit code 1",
-                "test_code": "echo hello", "filename": "", "line_no": 0, "duration": 8,
-            }],
         }),
     ],
 )  # fmt: skip
@@ -316,7 +283,7 @@ def test_json_has_all_of_it() -> None:
     assert told[1] == {"file": "x", "problem": "no"}
 
 
-@pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn", "github-classroom"])
+@pytest.mark.parametrize("kind", ["gradescope", "classroom50", "prairielearn"])
 def test_a_format_of_one_takes_one(kind: str) -> None:
     with pytest.raises(
         UsageError, match=f"{kind} holds the result of one hand-in: give one, or use csv or json"
@@ -341,9 +308,6 @@ def test_who_is_of_another_course_gets_nothing_in_any(kind: str, tmp_path: Path)
         assert text.endswith(",0,0.0,0,19\n")
     if kind == "junit":
         assert len(ET.fromstring(text).findall(".//failure")) == len(found.marks)
-    if kind == "github-classroom":
-        contracts.github_classroom(json.loads(text))
-        assert sum(test["score"] for test in json.loads(text)["tests"]) == 0
 
 
 def test_a_part_of_the_course_has_a_title_of_its_own() -> None:

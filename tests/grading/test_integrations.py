@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -367,32 +366,31 @@ def test_classroom50_installs_the_package_that_lies_beside(made: Made, tmp_path:
 # GitHub
 
 
-def step(file: str, name: str) -> Any:
-    workflow = yaml.safe_load((READY / "github" / file).read_text())
+def step(name: str) -> Any:
+    workflow = yaml.safe_load((READY / "github" / "grade.yml").read_text())
     (job,) = workflow["jobs"].values()
     return next(each for each in job["steps"] if each.get("name") == name)
 
 
-def github(file: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def github(folder: Path) -> subprocess.CompletedProcess[str]:
     """Its step that grades, as a runner starts one that names no shell."""
     course_into(folder / "repository" / ".github" / "tcptutor")
     script = folder / "step.sh"
-    script.write_text(step(file, "Grade")["run"])
+    script.write_text(step("Grade")["run"])
     (folder / "temp").mkdir()
     return run(
         [*NO_NETWORK, "bash", "-e", script],
         GITHUB_WORKSPACE=str(folder / "repository"), RUNNER_TEMP=str(folder / "temp"), TCPTUTOR=str(TCPTUTOR),
-        GITHUB_STEP_SUMMARY=str(folder / "summary"), GITHUB_OUTPUT=str(folder / "output"),
+        GITHUB_STEP_SUMMARY=str(folder / "summary"),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("file", ["grade.yml", "classroom.yml"])
-def test_a_workflow_takes_actions_of_one_major_version_and_may_write_nothing(file: str) -> None:
-    workflow = yaml.safe_load((READY / "github" / file).read_text())
+def test_the_workflow_takes_actions_of_one_major_version_and_may_write_nothing() -> None:
+    workflow = yaml.safe_load((READY / "github" / "grade.yml").read_text())
     (job,) = workflow["jobs"].values()
     used = [each["uses"] for each in job["steps"] if "uses" in each]
     assert used
-    assert all(re.fullmatch(r"(actions|classroom-resources)/[a-z-]+@v\d+", each) for each in used)
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", each) for each in used)
     assert workflow["permissions"]["contents"] == "read"
     # What somebody else writes, the name of a branch for one, is never part of a script.
     assert all("${{" not in each.get("run", "") for each in job["steps"])
@@ -401,7 +399,7 @@ def test_a_workflow_takes_actions_of_one_major_version_and_may_write_nothing(fil
 def test_github_publishes_tables_and_junit(made: Made, tmp_path: Path) -> None:
     for case in (SEVERAL, NOTHING, DAMAGED):
         made.into(tmp_path / "repository" / case.replace(" ", "-"), case)
-    done = github("grade.yml", tmp_path)
+    done = github(tmp_path)
     assert done.returncode == 1, done.stderr
     grades = tmp_path / "temp" / "grades"
     assert sorted(file.name for file in grades.iterdir()) == [
@@ -410,7 +408,7 @@ def test_github_publishes_tables_and_junit(made: Made, tmp_path: Path) -> None:
         "junit.xml",
         "moodle.csv",
     ]
-    published = step("grade.yml", "Grade")["run"]
+    published = step("Grade")["run"]
     assert "$RUNNER_TEMP/grades" in published
     suites = ET.parse(grades / "junit.xml").getroot()
     assert [suite.get("errors") for suite in suites].count("1") == 1
@@ -422,40 +420,13 @@ def test_github_publishes_tables_and_junit(made: Made, tmp_path: Path) -> None:
     assert "    ada  19 of 19 marks, 100 %" in summary
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_github_classroom(case: str, made: Made, tmp_path: Path) -> None:
-    made.into(tmp_path / "repository" / "work", case)
-    done = github("classroom.yml", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    name, _, encoded = (tmp_path / "output").read_text().partition("=")
-    assert name == "result"
-    result = json.loads(base64.b64decode(encoded.strip(), validate=True))
-    contracts.github_classroom(result)
-    if case in LINES:
-        (test,) = result["tests"]
-        assert (result["status"], test["status"], result["max_score"]) == ("error", "error", 1)
-        assert LINES[case] in test["message"]
-        assert str(tmp_path) not in test["message"]
-    else:
-        assert result["status"] == ("pass" if case == FULL else "fail")
-        assert sum(test["score"] for test in result["tests"]) == (19 if case == FULL else 0)
-        assert result["max_score"] == 19
-    reporter = step("classroom.yml", "Autograding Reporter")
-    assert reporter["env"] == {"TCPTUTOR_RESULTS": "${{ steps.tcptutor.outputs.result }}"}
-    assert reporter["with"] == {"runners": step("classroom.yml", "Grade")["id"]}
-
-
-@pytest.mark.parametrize("file", ["grade.yml", "classroom.yml"])
 @pytest.mark.parametrize("module", ["small", "no-such-module"])
-def test_github_counts_the_modules_of_the_assignment(
-    module: str, file: str, made: Made, tmp_path: Path
-) -> None:
+def test_github_counts_the_modules_of_the_assignment(module: str, made: Made, tmp_path: Path) -> None:
     made.into(tmp_path / "repository" / "work", FULL)
     given = tmp_path / "repository" / ".github" / "tcptutor"
     given.mkdir(parents=True)
     (given / "course.modules").write_text(f"{module}\n")
-    done = github(file, tmp_path)
+    done = github(tmp_path)
     # Of what the teacher wrote wrongly there is no result: the run fails.
     assert (done.returncode == 0) == (module == "small")
-    if file == "grade.yml":
-        assert ("'no-such-module'" in done.stderr) == (module != "small")
+    assert ("'no-such-module'" in done.stderr) == (module != "small")
