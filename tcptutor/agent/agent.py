@@ -13,14 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tcptutor.agent import experiment as runner
-from tcptutor.agent import trace_instances
 from tcptutor.agent.channel import Channel, to_descriptor
 from tcptutor.agent.environment import environment
-from tcptutor.agent.host_names import HostNames
 from tcptutor.agent.host_settings import sysctl
 from tcptutor.agent.netlink import Netfilter
-from tcptutor.agent.network import Network
+from tcptutor.agent.network import HostNames, Network
 from tcptutor.agent.session.serve import SessionServer
+from tcptutor.agent.tracing import remove_dead
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -178,7 +177,7 @@ def main() -> None:
     except TutorError as error:
         channel.send(Failed(str(error)))
         return
-    trace_instances.remove_dead()
+    remove_dead()
     Agent(channel, backend, clock, names=names).serve()
 
 

@@ -1,12 +1,17 @@
-"""Kernel counters of segments that a lab host discarded or held back for lack of memory or time.
+"""Kernel counters of a run: segments that a lab host discarded or held back, and the load of the processors.
 
-Each belongs to the host's namespace (/proc/net/netstat and /proc/net/snmp; names in include/uapi/linux/snmp.h). The
-path causes none of them: the models do not describe a run in which a counter increases.
+The hosts' counters belong to their namespaces (/proc/net/netstat and /proc/net/snmp; names in
+include/uapi/linux/snmp.h). The path causes none of them: the models do not describe a run in which one increases.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tcptutor.agent.network import Host
 
@@ -33,6 +38,9 @@ DOUBTFUL[WITHHELD] = (
     " real path can"
 )
 """Reported for every host even at 0, where `agent.netlink.netfilter` is to keep it."""
+_STAT = Path("/proc/stat")
+_IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 3, 4, 6, 7
+_HIGHEST_PRIORITY = -20
 
 
 class HostCounters:
@@ -40,19 +48,19 @@ class HostCounters:
 
     def __init__(self, hosts: list[Host]) -> None:
         self._hosts = hosts
-        self._before = {host.name: _read(host) for host in hosts}
+        self._before = {host.name: _read_host(host) for host in hosts}
 
     def increases(self) -> dict[str, dict[str, int]]:
         """Return the increases so far by host and counter; only WITHHELD is included at 0."""
         result = {}
         for host in self._hosts:
             before = self._before[host.name]
-            now = {name: count - before.get(name, 0) for name, count in _read(host).items()}
+            now = {name: count - before.get(name, 0) for name, count in _read_host(host).items()}
             result[host.name] = {name: count for name, count in now.items() if count or name == WITHHELD}
         return result
 
 
-def _read(host: Host) -> dict[str, int]:
+def _read_host(host: Host) -> dict[str, int]:
     # The files alternate a line of names and one of values, each led by the protocol.
     result = {}
     for file in ("netstat", "snmp"):
@@ -64,3 +72,55 @@ def _read(host: Host) -> dict[str, int]:
                 if name in INVALIDATING or name in DOUBTFUL:
                     result[name] = int(value)
     return result
+
+
+class ProcessorShares(NamedTuple):
+    """Shares of processor time, 0 to 1."""
+
+    busiest: float
+    """Time that the busiest processor was not idle."""
+    softirq: float
+    """Largest share spent on network work in soft interrupts."""
+    steal: float
+    """Largest share taken by a hypervisor."""
+
+
+class Processors:
+    """Load of the processors since construction or the last `restart`."""
+
+    def __init__(self) -> None:
+        self._before = _read_processors()
+
+    def restart(self) -> None:
+        self._before = _read_processors()
+
+    def shares(self) -> ProcessorShares:
+        """Return the shares since the start."""
+        shares = []
+        for name, now in _read_processors().items():
+            spent = [max(0, b - a) for a, b in zip(self._before.get(name, now), now, strict=True)]
+            total = sum(spent) or 1
+            idle = spent[_IDLE] + spent[_IOWAIT]
+            shares.append(ProcessorShares(1 - idle / total, spent[_SOFTIRQ] / total, spent[_STEAL] / total))
+        return ProcessorShares(*(round(max(column), 4) for column in zip(*shares, strict=True)))
+
+
+def _read_processors() -> dict[str, list[int]]:
+    """Return the ticks by processor: user, nice, system, idle, iowait, irq, softirq, steal."""
+    rows = (line.split() for line in _STAT.read_text().splitlines() if line.startswith("cpu"))
+    return {row[0]: [int(value) for value in row[1:9]] for row in rows if row[0] != "cpu"}
+
+
+@contextmanager
+def high_priority() -> Iterator[None]:
+    """Give this thread the highest priority for the length of the block, if permitted.
+
+    Each flow has two threads, so among 16 busy flows the sampling thread would get 1/33 of a processor.
+    """
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, _HIGHEST_PRIORITY)
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)

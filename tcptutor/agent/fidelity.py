@@ -7,13 +7,16 @@ invalid; a measurement that may be off makes it suspect.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from tcptutor.agent import counters, host_settings, ping, shaping
+from tcptutor.agent import counters, host_settings, probes, shaping
+from tcptutor.agent.counters import ProcessorShares
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface, Network
-from tcptutor.agent.timeliness import Timeliness
-from tcptutor.run import capacity
+from tcptutor.run import Environment, capacity
+from tcptutor.run.plausible import Doubts
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
 
@@ -21,16 +24,33 @@ _RTT_SLACK = 0.001
 """Extra RTT of an idle path that a real clock and a busy machine may cause, s."""
 _SUPER_PACKET = 65536
 """Largest payload of a packet with offloads, bytes."""
+_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
 """Disciplines that drop packets in their queue; a netem can be above or below them."""
 Counted = dict[Interface, tuple[QdiscState, ...]]
 """Settings and counters of the disciplines on each interface."""
 
 
-class FidelityChecks(Timeliness):
-    """Checks of a run's network and traffic, on top of the checks of the machine in `Timeliness`."""
+class FidelityChecks(Doubts):
+    """Checks of a run's network and traffic, and of the machine that it takes place on."""
 
     # Before the traffic
+
+    def check_before_traffic(
+        self,
+        network: Network,
+        chains: dict[Interface, Chain],
+        problems: Sequence[str],
+        environment: Environment | None,
+    ) -> None:
+        """Check the network as set up, with the `problems` of the hosts' settings, and its idle path."""
+        self.check_settings(chains)
+        self.check_offloads(network)
+        self.check_sockets(network, chains)
+        self.invalid += problems
+        if environment is not None:
+            self.check_clock(environment.hz)
+        self.check_path(network)
 
     def check_settings(self, chains: dict[Interface, Chain]) -> None:
         """Check that the kernel holds the requested qdisc settings."""
@@ -84,6 +104,22 @@ class FidelityChecks(Timeliness):
                     " sender holds back: give that direction a delay, or take --backend guest"
                 )
 
+    def check_clock(self, hz: int) -> None:
+        """Check the resolution of the kernel's clock: queue disciplines and pacing need high-resolution timers."""
+        self.checks["kernel HZ"] = hz
+        resolution = time.clock_getres(time.CLOCK_MONOTONIC)
+        try:
+            source = _CLOCK_SOURCE.read_text().strip()
+        except OSError:
+            source = "unknown"
+        self.checks["clock source"] = source
+        if resolution > 1e-6:
+            self.suspect.append(
+                f"the kernel's timers move in steps of {resolution * 1e3:g} ms: delays and rates are coarse"
+            )
+        if source in ("jiffies", "refined-jiffies"):
+            self.suspect.append(f"the kernel counts time by {source}, {hz} a second: RTTs are coarse")
+
     def check_path(self, network: Network) -> None:
         """Check that the RTT of the idle path matches the experiment."""
         path = self.experiment.path
@@ -92,7 +128,7 @@ class FidelityChecks(Timeliness):
                 break
             expected = self.experiment.pair_delay(pair)
             # The first echo waits for ARP and the bridges' address learning.
-            times = ping.ping(sender, receiver, count=6, timeout=2.0 + 2 * expected)[1:]
+            times = probes.ping(sender, receiver, count=6, timeout=2.0 + 2 * expected)[1:]
             if not times:
                 # At a loss of a third or more, all six echoes may well be lost.
                 if max(path.loss, path.reverse_loss) < 0.3:
@@ -105,7 +141,7 @@ class FidelityChecks(Timeliness):
                 slack += expected  # an echo may be one of the reordered packets
             maxrate = self.experiment.hosts.maxrate
             # fq delays an echo until the one before has used up its time.
-            longest = expected if maxrate is None else max(expected, 8 * ping.FRAME / maxrate)
+            longest = expected if maxrate is None else max(expected, 8 * probes.PING_FRAME / maxrate)
             if not expected - slack <= rtt <= longest + slack:
                 why = "the machine is too busy" if rtt > longest else "a part of the delay is missing"
                 self.suspect.append(
@@ -113,6 +149,36 @@ class FidelityChecks(Timeliness):
                 )
 
     # After the traffic
+
+    def check_duration(self, missing: float) -> None:
+        """Check that the traffic did not end early, `missing` seconds before its time."""
+        self.checks["traffic missing"] = round(missing, 2)
+        if missing:
+            self.suspect.append(f"the traffic ended {missing:.1f} s early: the machine is too busy")
+
+    def check_processors(self, shares: ProcessorShares, alone: bool) -> None:
+        """Check that the emulation had enough processor time; `alone` if this kernel runs only the lab."""
+        self.checks["busiest processor"], self.checks["steal"] = shares.busiest, shares.steal
+        self.checks["softirq"] = shares.softirq
+        if shares.steal > 0.05:
+            self.suspect.append(
+                f"the hypervisor took {shares.steal:.0%} of a processor: give the machine more of it"
+            )
+        if shares.softirq > 0.8:
+            self.suspect.append(
+                f"a processor spent {shares.softirq:.0%} of the time on packets: {self._remedy()}"
+            )
+        if alone and shares.busiest > 0.98:
+            self.suspect.append(
+                f"a processor was busy for {shares.busiest:.0%} of the time and may be the bottleneck: {self._remedy()}"
+            )
+
+    def _remedy(self) -> str:
+        """Suggest how to reduce the work: writes smaller than a segment cost more than the rate does."""
+        write = self.experiment.write
+        if write is not None and write < self.experiment.segment:
+            return f"it writes {write} byte{'' if write == 1 else 's'} at a time, take a longer length"
+        return "take a lower rate"
 
     def check_drops(self, before: Counted, after: Counted, bottleneck: Interface) -> None:
         """Check for unplanned drops, at the bottleneck's netem and at the senders' own interfaces."""
@@ -194,6 +260,11 @@ class FidelityChecks(Timeliness):
                 reasons = self.invalid if name in counters.INVALIDATING else self.suspect
                 sentence = (counters.INVALIDATING | counters.DOUBTFUL)[name]
                 reasons.append(f"{host}: " + sentence.format(count=count, s="s" * (count > 1)))
+
+    def record_firewall_drops(self, dropped: int | None) -> None:
+        """Record the packets that firewall rules have dropped; None without such rules."""
+        if dropped is not None:
+            self.checks["firewall drops"] = dropped
 
     def record_stop(self, seconds: float) -> None:
         """Record that the run was stopped after `seconds`."""

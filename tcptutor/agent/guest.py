@@ -19,14 +19,14 @@ from tcptutor.agent import experiment as runner
 from tcptutor.agent import guest_machine
 from tcptutor.agent.agent import Agent
 from tcptutor.agent.channel import Channel
-from tcptutor.agent.host_names import HostNames
-from tcptutor.agent.session import bounds
+from tcptutor.agent.network import HostNames
+from tcptutor.agent.session import shells
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 from tcptutor.wire import home_files, memory, protocol
 from tcptutor.wire.deferred import DeferredChanges
 from tcptutor.wire.protocol import PORT_NAME, Event, Ready, Request
-from tcptutor.wire.ring import Ring, in_guest
+from tcptutor.wire.ring import Ring
 
 _MODULES = """
 veth bridge tcp_diag inet_diag sch_netem sch_tbf sch_fq sch_fq_codel sch_codel sch_cake sch_red ifb tcp_bbr tcp_htcp
@@ -160,12 +160,12 @@ def main() -> None:
     subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
     _allow_algorithms()
     port = _open_port()
-    ring = in_guest()
+    ring = guest_machine.open_ring()
     if ring is None:
         raise SystemExit("no shared memory: the guest cannot answer")
     channel = _GuestChannel(port, ring, guest_machine.find_pause())
     _make_writable()
-    bounds.make()
+    shells.make_cgroup()
     agent = Agent(channel, "guest", clock, names=HostNames(), reseed=guest_machine.reseed)
     environment = agent.start()
     trial = Experiment(

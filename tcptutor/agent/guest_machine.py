@@ -1,15 +1,18 @@
-"""Control of the guest's own machine: a repeatable pause for snapshots, and the seed of the kernel's random numbers."""
+"""QEMU's devices in the guest, and its kernel: shared memory, a repeatable pause, and the seed of random numbers."""
 
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcptutor.wire import pci
+from tcptutor.wire.ring import SIZE, Ring
 
+_SHARED_MEMORY = ("0x1af4", "0x1110")
+"""PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
 _WATCHDOG = ("0x8086", "0x25ab")
 """PCI vendor and device of Intel's 6300ESB."""
 _CONFIG, _LOCK = 0x60, 0x68
@@ -29,6 +32,12 @@ _RESEED = 0x5207
 _POOL = Path("/dev/urandom")
 
 
+def open_ring() -> Ring | None:
+    """Open the guest's end of the ring; None if the machine has no shared memory device."""
+    device = _find_device(*_SHARED_MEMORY)
+    return Ring(_map_resource(device, 2, SIZE)) if device else None
+
+
 def find_pause() -> Callable[[], None] | None:
     """Return a function that pauses this machine until QEMU resumes it; None without the watchdog.
 
@@ -37,10 +46,10 @@ def find_pause() -> Callable[[], None] | None:
     clock may run on. A timer of QEMU's on the guest's clock interrupts the guest in an idle loop, so its next steps do
     not depend on where exactly it stopped. If it stops later, the poll count in shared memory shows it.
     """
-    device = pci.find(*_WATCHDOG)
+    device = _find_device(*_WATCHDOG)
     if device is None:
         return None
-    memory = memoryview(pci.map_resource(device, 0, 16))
+    memory = memoryview(_map_resource(device, 0, 16))
     longs, words = memory.cast("I"), memory.cast("H")
     config = os.open(device / "config", os.O_RDWR)
 
@@ -69,3 +78,25 @@ def reseed(seed: int) -> None:
         fcntl.ioctl(pool, _RESEED)
     finally:
         os.close(pool)
+
+
+def _find_device(vendor: str, device: str) -> Path | None:
+    """Enable the first device of these ids (as in /sys, "0x1af4"), and return its folder; None without the device."""
+    for folder in sorted(Path("/sys/bus/pci/devices").glob("*")):
+        if (_text(folder / "vendor"), _text(folder / "device")) == (vendor, device):
+            (folder / "enable").write_text("1")
+            return folder
+    return None
+
+
+def _map_resource(device: Path, resource: int, size: int) -> mmap.mmap:
+    """Map the first `size` bytes of a device's memory resource. Raises OSError."""
+    handle = os.open(device / f"resource{resource}", os.O_RDWR)
+    try:
+        return mmap.mmap(handle, size)
+    finally:
+        os.close(handle)
+
+
+def _text(path: Path) -> str:
+    return path.read_text().strip()

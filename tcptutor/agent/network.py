@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ from typing import Any
 
 from tcptutor.agent.imports import no_distutils
 from tcptutor.base.errors import LabError
+
+HOSTS = Path("/etc/hosts")
+_MS_BIND = 4096
+
 
 with no_distutils():
     from mininet.log import setLogLevel
@@ -206,3 +211,38 @@ class Network:
     def popen(self, host: Host, *command: str, **options: Any) -> Any:
         """Start `command` on `host` and return its subprocess.Popen."""
         return self._net.get(host.name).popen(list(command), **options)
+
+
+class HostNames:
+    """The lab's /etc/hosts. Create it before the network: a host keeps the mounts that exist when it starts."""
+
+    def __init__(self, file: Path = HOSTS) -> None:
+        self._file = file
+        self._before = file.read_text(errors="replace") if file.exists() else "127.0.0.1 localhost\n"
+
+    @classmethod
+    def private(cls) -> HostNames | None:
+        """Mount a copy of /etc/hosts over it in this mount namespace; return None if the machine has no such file.
+
+        Raises LabError.
+        """
+        if not HOSTS.exists():
+            return None
+        descriptor, name = tempfile.mkstemp(prefix="hosts-")
+        try:
+            os.write(descriptor, HOSTS.read_bytes())
+            os.fchmod(descriptor, 0o644)
+            if _libc.mount(name.encode(), str(HOSTS).encode(), None, _MS_BIND, None):
+                raise LabError(f"no /etc/hosts for the lab: {os.strerror(ctypes.get_errno())}")
+        finally:
+            os.close(descriptor)
+            # The mount keeps the file alive as long as the namespace.
+            Path(name).unlink()
+        return cls()
+
+    def write(self, hosts: Iterable[Host]) -> None:
+        """Add the lines of `hosts`. Writes in place, because other namespaces share the file."""
+        rows = [f"{host.address}\t{host.name}\n" for host in hosts]
+        with self._file.open("r+" if self._file.exists() else "w") as file:
+            file.write("".join([self._before.rstrip("\n"), "\n", *rows]))
+            file.truncate()

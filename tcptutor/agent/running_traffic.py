@@ -8,21 +8,22 @@ from contextlib import ExitStack
 
 import msgspec
 
-from tcptutor.agent import connecting, shaping, traffic
+from tcptutor.agent import shaping, traffic
 from tcptutor.agent.capture import Capture
 from tcptutor.agent.channel import Channel
+from tcptutor.agent.counters import Processors
+from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.flow_group import Group
-from tcptutor.agent.flow_process import FlowProcess
 from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.netlink import QueueLength
 from tcptutor.agent.network import Interface, Network
-from tcptutor.agent.processors import Processors
 from tcptutor.agent.sampler import SampledFlow, Sampler
+from tcptutor.agent.streams import FlowProcess
 from tcptutor.agent.tracing import Tracing
-from tcptutor.agent.udp import UdpReports
-from tcptutor.agent.udp_flows import UdpGroup
+from tcptutor.agent.udp import UdpGroup, UdpReports
 from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt
+from tcptutor.run.ended import Ended
 from tcptutor.spec import Change, Experiment
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
@@ -39,7 +40,7 @@ _MAX_CONNECT_TIMEOUT = 120.0
 
 
 class RunningTraffic:
-    """Flows of a run and their sampling. Owns the flows; `stop` ends them."""
+    """Flows of a run and their sampling. Owns the flows; `close` ends them."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class RunningTraffic:
         self.missing = 0.0
         """Time by which all flows ended early, s."""
 
-    def stop(self) -> None:
+    def close(self) -> None:
         with ExitStack() as cleanup:
             if self.capture is not None:
                 cleanup.callback(self.capture.close)
@@ -88,8 +89,13 @@ class RunningTraffic:
                 cleanup.callback(group.stop)
             cleanup.callback(self.process.stop)
 
-    def start(self) -> None:
-        """Start receivers and the first flows; time begins when these are connected and may send."""
+    def start(self) -> bool:
+        """Start receivers and the first flows; time begins when these are connected and may send.
+
+        Returns:
+            Whether the path was loss-free meanwhile.
+        """
+        self.processors.restart()
         for group in self.groups:
             group.prepare()
         self.process.start()
@@ -99,8 +105,8 @@ class RunningTraffic:
         if self.experiment.flows.capture:
             self.capture = Capture(self.network, self.experiment)
         now = [group for group in self.groups if group.start == 0]
-        if connecting.connects_without_loss(self.experiment):
-            with connecting.without_loss(self._setup, self._chains):
+        if is_loss_free := traffic.connects_without_loss(self.experiment):
+            with traffic.without_loss(self._setup, self._chains):
                 self._connect(now)
                 if self.udp:
                     # The last answer to a handshake may still be in flight.
@@ -110,6 +116,7 @@ class RunningTraffic:
         self.sampler.begin(time.monotonic())
         for group in now:
             group.send()
+        return is_loss_free
 
     def _connect(self, now: list[Group]) -> None:
         waits = traffic.waits(self.experiment, now)
@@ -227,11 +234,19 @@ class RunningTraffic:
                 RawSamples(round(seconds, 6), b"", udp=tuple(sorted(rows, key=lambda row: row.t)))
             )
 
-    def send_captured(self) -> list[CapturedAt]:
-        """Send the captured packets, and return their counts by interface."""
-        if self.capture is None:
-            return []
-        counts, blocks = self.capture.end(self.sampler.began)
-        for block in blocks:
-            self.channel.send(block)
-        return counts
+    def sample_last(self) -> float:
+        """Send the samples of stopped traffic, and return the time of the last, s."""
+        seconds = self.sampler.timing.last
+        self.sampler.send(seconds, at_once=True)
+        return seconds
+
+    def ended(self, checks: FidelityChecks, seconds: float, is_complete: bool) -> Ended:
+        """Send the captured packets, and return the final event of the run."""
+        warmup = self.experiment.flows.warmup
+        udp = [result for reports in self.udp for result in reports.results(warmup, seconds)]
+        captured: list[CapturedAt] = []
+        if self.capture is not None:
+            captured, blocks = self.capture.end(self.sampler.began)
+            for block in blocks:
+                self.channel.send(block)
+        return self.sampler.ended(checks, seconds, is_complete, planned=True, udp=udp, captured=captured)

@@ -18,7 +18,7 @@ from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt, QueueSample, SenderSample, UdpResult, UdpSample
 from tcptutor.run.ended import Ended, TimerCounts
 from tcptutor.run.plausible import LATE, Doubts
-from tcptutor.wire import rows
+from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RawSamples
 
 _BATCH = 0.2
@@ -126,14 +126,16 @@ class SampledPair:
         self._receiver_requests.append(tcp_request(flow.address.other_end))
 
     def sample(self, t: float) -> list[tuple[int, bytes]]:
-        """Return number and state, in the format of `wire.rows`, of each flow that exists at `t`."""
+        """Return number and state, in the format of `wire.tcp_info`, of each flow that exists at `t`."""
         answers = zip(
             self._numbers,
             self._sender.infos(self._sender_requests),
             self._receiver.bytes_received(self._receiver_requests),
             strict=True,
         )
-        return [(number, rows.row(number, t, received, info)) for number, info, received in answers if info]
+        return [
+            (number, tcp_info.row(number, t, received, info)) for number, info, received in answers if info
+        ]
 
 
 class UdpSource(Protocol):

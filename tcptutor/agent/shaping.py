@@ -9,7 +9,7 @@ from tcptutor.agent.netlink import ROOT, NetlinkError, QdiscState, Route
 from tcptutor.agent.network import Interface
 from tcptutor.agent.qdiscs import KINDS
 from tcptutor.agent.qdiscs.attributes import U32_MAX
-from tcptutor.agent.qdiscs.shapers import TICK
+from tcptutor.agent.qdiscs.queues import TICK
 from tcptutor.base.errors import KernelLacks, LabError
 from tcptutor.wire.plan import Chain, Qdisc
 

@@ -11,7 +11,7 @@ from tcptutor.base.errors import AgentDied, KernelLacks, LabError, ProtocolError
 from tcptutor.run import QueueSample, SampleTable
 from tcptutor.run.ended import Ended
 from tcptutor.run.results import finished
-from tcptutor.wire import protocol, rows
+from tcptutor.wire import protocol, tcp_info
 from tcptutor.wire.protocol import Event, Failed, RawSamples, Samples
 
 
@@ -67,7 +67,7 @@ class EventReader:
         match event:
             case RawSamples():
                 try:
-                    samples = tuple(rows.samples(event.rows))
+                    samples = tuple(tcp_info.samples(event.rows))
                 except ValueError as error:
                     raise ProtocolError(f"the lab's agent sends malformed samples: {error}") from error
                 self._samples.extend(samples)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 
 from tcptutor.spec import Change
-from tcptutor.wire import deferred, pci
+from tcptutor.wire import deferred
 
 SIZE = 16 << 20
 """Bytes of the region."""
@@ -26,8 +26,6 @@ _DEFERRED = 8 * deferred.LENGTH
 TAIL = _DEFERRED + REQUEST
 """Bytes behind the circular data."""
 _WRITTEN, _READ, _REQUESTED, _POLLS = 0, 1, 2, 3
-_DEVICE = ("0x1af4", "0x1110")
-"""PCI vendor and device of QEMU's shared memory (docs/specs/ivshmem-spec)."""
 
 
 class Ring:
@@ -110,9 +108,3 @@ class Ring:
         self.deferred.release()
         self._request.release()
         self._memory.close()
-
-
-def in_guest() -> Ring | None:
-    """Open the guest's end; None if the machine has no shared memory device."""
-    device = pci.find(*_DEVICE)
-    return Ring(pci.map_resource(device, 2, SIZE)) if device else None

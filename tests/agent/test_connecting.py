@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.agent import connecting, shaping
+from tcptutor.agent import shaping, traffic
 from tcptutor.agent.network import Interface
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
@@ -29,7 +29,7 @@ from tests.conftest import Build
 def test_who_connects_on_a_path_that_loses_nothing(
     build: Build, asked: dict[str, str], expected: bool
 ) -> None:
-    assert connecting.connects_without_loss(build(**asked)) is expected
+    assert traffic.connects_without_loss(build(**asked)) is expected
 
 
 def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch
 
     monkeypatch.setattr(shaping, "change", change)
     hosts: Any = Hosts()
-    with connecting.without_loss(hosts, wanted):
+    with traffic.without_loss(hosts, wanted):
         ((where, without),) = held
         assert where == lossy
         assert said == ["suspend"]

@@ -11,8 +11,7 @@ import pytest
 from tcptutor.agent.netlink import ROOT, ClassState, FilterState, QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.agent.session.classify import Ends
-from tcptutor.agent.session.directions import Hop, PathDirection, combine
-from tcptutor.agent.session.stages import Tree, stages
+from tcptutor.agent.session.stages import Hop, PathDirection, Tree, combine, stages
 
 ENDS = Ends("10.0.0.1", "10.0.0.2")
 MBIT = 125_000

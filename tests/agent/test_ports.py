@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor.agent import traffic
 from tcptutor.agent.flow_group import Group
-from tcptutor.agent.flow_process import FlowProcess
+from tcptutor.agent.streams import FlowProcess
 from tcptutor.spec import Experiment
 from tests.conftest import Build
 

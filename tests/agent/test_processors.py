@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.agent import processors
+from tcptutor.agent import counters
+from tcptutor.agent.counters import Processors, ProcessorShares
 from tcptutor.agent.fidelity import FidelityChecks
-from tcptutor.agent.processors import Processors, ProcessorShares
 from tests.conftest import Build
 
 BEFORE = """cpu  300 0 300 3000 0 0 60 10 0 0
@@ -27,7 +27,7 @@ intr 23456
 def shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProcessorShares:
     """Shares between two fixed readings."""
     stat = tmp_path / "stat"
-    monkeypatch.setattr(processors, "_STAT", stat)
+    monkeypatch.setattr(counters, "_STAT", stat)
     stat.write_text(BEFORE)
     began = Processors()
     stat.write_text(AFTER)

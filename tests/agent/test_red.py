@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.agent.qdiscs.aqm import Red
+from tcptutor.agent.qdiscs.queues import Red
 
 FRAME = 1514
 

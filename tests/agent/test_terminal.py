@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.agent.session.terminal import PseudoTerminal
+from tcptutor.agent.session.shells import PseudoTerminal
 from tcptutor.wire.protocol import OpenTerminal
 from tests import patience
 

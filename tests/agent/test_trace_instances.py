@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.agent import trace_instances
+from tcptutor.agent import tracing
 from tcptutor.backends.host import HostBackend
 from tcptutor.wire.protocol import Samples
 from tests import leftovers, patience
 from tests.backends.play import play
 from tests.conftest import Build
 
-TRACEFS = trace_instances.TRACEFS
+TRACEFS = tracing.TRACEFS
 HOLDS = """
 import contextlib, time
-from tcptutor.agent.trace_instances import TraceInstance
+from tcptutor.agent.tracing import TraceInstance
 one = TraceInstance()
 with contextlib.suppress(OSError):  # a kernel without events of one's own
     one.define("tcp.tcp_retransmit_skb state=$state:s32")
@@ -42,12 +42,12 @@ def tracefs() -> Iterator[None]:
     if os.geteuid() != 0:
         pytest.skip("tracing is root's")
     mounted = (TRACEFS / "events").exists()
-    trace_instances.mount()
+    tracing.mount()
     if not (TRACEFS / "events" / "tcp" / "tcp_probe").exists():
         pytest.skip("this kernel cannot trace tcp_probe")
-    trace_instances.remove_dead()
+    tracing.remove_dead()
     yield
-    trace_instances.remove_dead()
+    tracing.remove_dead()
     left = ours()
     if not mounted:
         subprocess.run(["umount", TRACEFS], check=True)
@@ -93,10 +93,10 @@ def test_one_that_is_killed_leaves_nothing_at_the_next_start(mark: str) -> None:
         one.wait()
         deadline = patience.Deadline(10)
         while token in _tokens() and deadline.left:
-            assert trace_instances.remove_dead() <= 1
+            assert tracing.remove_dead() <= 1
         assert _tokens() == holders.keys()
     assert leftovers.wait_until_none(mark) == []
-    assert trace_instances.remove_dead() == 5
+    assert tracing.remove_dead() == 5
     assert ours() == set()
 
 
@@ -126,11 +126,11 @@ async def test_two_runs_at_once_and_one_killed(mark: str, build: Build) -> None:
 
 
 def test_where_there_is_no_tracing_nothing_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_instances, "TRACEFS", tmp_path)
-    monkeypatch.setattr(trace_instances, "mount", lambda: None)
-    assert trace_instances.remove_dead() == 0
+    monkeypatch.setattr(tracing, "TRACEFS", tmp_path)
+    monkeypatch.setattr(tracing, "mount", lambda: None)
+    assert tracing.remove_dead() == 0
     with pytest.raises(OSError, match="instances"):
-        trace_instances.TraceInstance()
+        tracing.TraceInstance()
 
 
 def test_a_tracefs_that_only_root_may_read_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,5 +143,5 @@ def test_a_tracefs_that_only_root_may_read_is_left_alone(monkeypatch: pytest.Mon
     with monkeypatch.context() as another:
         another.setattr(Path, "exists", refused)
         another.setattr(ctypes, "CDLL", mounted.append)
-        trace_instances.mount()
+        tracing.mount()
     assert mounted == []

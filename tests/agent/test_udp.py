@@ -10,8 +10,7 @@ import pytest
 
 from tcptutor.agent import udp
 from tcptutor.agent.network import Host, Interface, Network
-from tcptutor.agent.udp import UdpReports
-from tcptutor.agent.udp_flows import UdpGroup
+from tcptutor.agent.udp import UdpGroup, UdpReports
 from tests.conftest import Build
 
 

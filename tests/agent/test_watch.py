@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tcptutor.agent import experiment as runner
-from tcptutor.agent import ping
+from tcptutor.agent import probes
 from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
@@ -162,7 +162,7 @@ def test_an_echo_that_fq_holds_back_is_no_busy_machine(
     def answers(*_: object, **__: object) -> list[float]:
         return [rtt] * 6
 
-    monkeypatch.setattr(ping, "ping", answers)
+    monkeypatch.setattr(probes, "ping", answers)
     host = SimpleNamespace(name="h1")
     network: Any = SimpleNamespace(senders=[host], receivers=[host])
     checks = FidelityChecks(build(delay="20 ms", maxrate=maxrate))

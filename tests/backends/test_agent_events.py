@@ -8,7 +8,7 @@ from tcptutor.backends.agent_events import EventReader
 from tcptutor.base.errors import ProtocolError
 from tcptutor.run import QueueSample, Sample
 from tcptutor.run.ended import Ended, Finished, TimerCounts
-from tcptutor.wire import protocol, rows, tcp_info
+from tcptutor.wire import protocol, tcp_info
 from tcptutor.wire.protocol import Phase, RawSamples, Samples
 from tests.conftest import Build
 
@@ -23,9 +23,9 @@ def test_a_row_is_the_kernels_state_in_base_units() -> None:
         snd_cwnd=24, snd_ssthresh=12, snd_mss=1448, rtt=32_000, min_rtt=20_000, bytes_acked=10_001, ca_state=3,
         app_limited=0b101, pacing_rate=1_000_000, busy_time=2_500_000, data_segs_out=9, notsent_bytes=77,
     )  # fmt: skip
-    row = rows.row(7, 1.25, 9_000, state)
-    assert rows.bytes_acked(row) == (7, 10_001)
-    (sample,) = rows.samples(row)
+    row = tcp_info.row(7, 1.25, 9_000, state)
+    assert tcp_info.bytes_acked(row) == (7, 10_001)
+    (sample,) = tcp_info.samples(row)
     assert sample == Sample(
         7, 1.25, 24, 12, 1448, 0.032, 0.0, 0.02, 10_001, 9, 0, 0.0, 8e6, 0, 3, True, 2.5, 0.0, 0.0, 0, 0, 0.0,
         notsent=77, bytes_received=9_000,
@@ -33,14 +33,14 @@ def test_a_row_is_the_kernels_state_in_base_units() -> None:
 
 
 def test_what_the_kernel_has_not_measured_is_0() -> None:
-    (sample,) = rows.samples(rows.row(0, 0.0, 0, info(min_rtt=0xFFFFFFFF, pacing_rate=2**64 - 1)))
+    (sample,) = tcp_info.samples(tcp_info.row(0, 0.0, 0, info(min_rtt=0xFFFFFFFF, pacing_rate=2**64 - 1)))
     assert (sample.min_rtt, sample.pacing_rate) == (0.0, 1e15)
 
 
 @pytest.mark.parametrize("damage", [b"x", b"\0" * 100])
 async def test_half_a_row_is_told(damage: bytes) -> None:
     with pytest.raises(ProtocolError, match="the lab's agent sends malformed samples"):
-        await EventReader().read(RawSamples(0.0, rows.row(0, 0.0, 0, info()) + damage))
+        await EventReader().read(RawSamples(0.0, tcp_info.row(0, 0.0, 0, info()) + damage))
 
 
 def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
@@ -57,7 +57,8 @@ def _sent(build: Build, megabits: int, **end: object) -> list[protocol.Event]:
             for tick in ticks
         ]  # fmt: skip
         data = b"".join(
-            rows.row(0, tick / 100, tick * bytes_each, one) for tick, one in zip(ticks, state, strict=True)
+            tcp_info.row(0, tick / 100, tick * bytes_each, one)
+            for tick, one in zip(ticks, state, strict=True)
         )
         queue = tuple(QueueSample(tick / 100, 0, 0, 0, tick * bytes_each) for tick in ticks)
         events.append(RawSamples(ticks[-1] / 100, data, queue))

@@ -1,9 +1,18 @@
 """Netlink for the lab: TCP state of connections, queue disciplines and their backlog, links."""
 
-from tcptutor.agent.netlink.classes import ClassState, FilterState, TrafficControl
 from tcptutor.agent.netlink.messages import NetlinkError
 from tcptutor.agent.netlink.netfilter import Netfilter
-from tcptutor.agent.netlink.route import ROOT, Length, LinkNotifications, QdiscState, QueueLength, Route
+from tcptutor.agent.netlink.route import (
+    ROOT,
+    ClassState,
+    FilterState,
+    Length,
+    LinkNotifications,
+    QdiscState,
+    QueueLength,
+    Route,
+    TrafficControl,
+)
 from tcptutor.agent.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
 __all__ = [

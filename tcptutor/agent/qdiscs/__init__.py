@@ -12,10 +12,9 @@ import struct
 from typing import Any
 
 from tcptutor.agent.qdiscs import classful
-from tcptutor.agent.qdiscs.aqm import Cake, Codel, FqCodel, Red
 from tcptutor.agent.qdiscs.attributes import plugins
 from tcptutor.agent.qdiscs.netem import Netem
-from tcptutor.agent.qdiscs.shapers import Fq, Tbf
+from tcptutor.agent.qdiscs.queues import Cake, Codel, Fq, FqCodel, Red, Tbf
 
 KINDS: dict[str, Any] = {
     "netem": Netem,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tcptutor.agent.qdiscs.attributes import nested
-from tcptutor.agent.qdiscs.shapers import TICK
+from tcptutor.agent.qdiscs.queues import TICK
 
 Settings = dict[str, Any]
 Reader = Callable[[bytes], Settings]

@@ -15,13 +15,10 @@ from tcptutor.agent import host_settings, traps
 from tcptutor.agent.channel import Channel
 from tcptutor.agent.experiment import set_up
 from tcptutor.agent.network import Network
-from tcptutor.agent.session.bounds import Bounds
 from tcptutor.agent.session.datagrams import Datagrams
-from tcptutor.agent.session.detected_run import DetectedRun
-from tcptutor.agent.session.finder import Finder
-from tcptutor.agent.session.shell_commands import Commands
+from tcptutor.agent.session.detected_run import DetectedRun, Finder
+from tcptutor.agent.session.shells import Bounds, Commands, PseudoTerminal
 from tcptutor.agent.session.state import KernelState
-from tcptutor.agent.session.terminal import PseudoTerminal
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import host_names

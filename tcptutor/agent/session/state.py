@@ -15,9 +15,18 @@ from tcptutor.agent.fidelity import Counted
 from tcptutor.agent.netlink import ROOT, ClassState, QdiscState, Route, TrafficControl
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.session.classify import Ends
-from tcptutor.agent.session.directions import Hop, PathDirection, combine
 from tcptutor.agent.session.observers import REPORTED, Links, Sysctls, Tallies
-from tcptutor.agent.session.stages import CLASSFUL, HOOKS, PathStage, Tree, arriving, stages
+from tcptutor.agent.session.stages import (
+    CLASSFUL,
+    HOOKS,
+    Hop,
+    PathDirection,
+    PathStage,
+    Tree,
+    arriving,
+    combine,
+    stages,
+)
 from tcptutor.spec import Change, Experiment, Path
 from tcptutor.wire.kernel_state import HostState, QdiscSettings, SessionState, SysctlChange
 

@@ -1,4 +1,4 @@
-"""Receive window: find the buffer with which the kernel advertises a wanted number of bytes.
+"""Measurements over the path before a run: round-trip times, and the window that a receive buffer advertises.
 
 A window is a share of the buffer that depends on the kernel and on the memory per segment (tcp_input.c, scaling_ratio).
 It is measured with a short transfer over the unshaped path.
@@ -7,6 +7,8 @@ It is measured with a short transfer over the unshaped path.
 from __future__ import annotations
 
 import contextlib
+import os
+import select
 import socket
 import struct
 import threading
@@ -20,21 +22,63 @@ from tcptutor.base.errors import LabError
 from tcptutor.wire.memory import BUFFER_MAX
 from tcptutor.wire.tcp_info import AT
 
-_PORT = 5200
+_ECHO = struct.Struct("!BBHHH")
+_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+_PAYLOAD = 48
+PING_FRAME = 14 + 20 + _ECHO.size + _PAYLOAD
+"""Bytes of an echo's Ethernet frame."""
+_WINDOW_PORT = 5200
 _BYTES = 250_000
 _BURST, _BURSTS = 10_000, 5
 _BUFFER = 262_144
 _TIMEOUT = 5.0
 
 
-def _drain(listener: socket.socket, done: threading.Event, buffers: list[int]) -> None:
-    connection, _ = listener.accept()
-    with connection:
-        connection.settimeout(_TIMEOUT)
-        buffers.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
-        with contextlib.suppress(ConnectionResetError):
-            while not done.is_set() and connection.recv(65536):
-                pass
+def ping(
+    source: Host, destination: Host, count: int = 5, interval: float = 0.0, timeout: float = 2.0
+) -> list[float]:
+    """Return the round-trip times of the answered echoes, s."""
+    times: list[float] = []
+    identifier = os.getpid() & 0xFFFF
+    with network_of(source.pid):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    with sock:
+        for sequence in range(1, count + 1):
+            header = _ECHO.pack(_ECHO_REQUEST, 0, 0, identifier, sequence)
+            payload = b"\0" * _PAYLOAD
+            packet = _ECHO.pack(_ECHO_REQUEST, 0, _checksum(header + payload), identifier, sequence) + payload
+            sent = time.monotonic()
+            sock.sendto(packet, (destination.address, 0))
+            if _answered(sock, identifier, sequence, sent + timeout):
+                times.append(time.monotonic() - sent)
+            if interval:
+                time.sleep(interval)
+    return times
+
+
+def _checksum(data: bytes) -> int:
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total >> 16) + (total & 0xFFFF)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def _answered(sock: socket.socket, identifier: int, sequence: int, deadline: float) -> bool:
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([sock], [], [], left)[0]:
+            return False
+        data = sock.recv(2048)
+        start = (data[0] & 0x0F) * 4
+        kind, _, _, reply_identifier, reply_sequence = _ECHO.unpack_from(data, start)
+        if (kind, reply_identifier, reply_sequence) == (_ECHO_REPLY, identifier, sequence):
+            return True
+    return False
+
+
+def limit_window(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
+    """Limit the window that `receiver` advertises to `sender` to `window` bytes."""
+    share = advertised_share(sender, receiver, mss)
+    # If the largest buffer is too small, `run.plausible` reports the smaller window.
+    _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))
 
 
 def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> float:
@@ -47,7 +91,7 @@ def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> fl
     try:
         with ExitStack() as stack:
             with network_of(receiver.pid):
-                listener = stack.enter_context(socket.create_server((receiver.address, _PORT)))
+                listener = stack.enter_context(socket.create_server((receiver.address, _WINDOW_PORT)))
             listener.settimeout(_TIMEOUT)
             with network_of(sender.pid):
                 client = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
@@ -59,7 +103,7 @@ def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> fl
             drain = threading.Thread(target=_drain, args=(listener, done, buffers))
             drain.start()
             try:
-                client.connect((receiver.address, _PORT))
+                client.connect((receiver.address, _WINDOW_PORT))
                 window = _settled_window(sender, client)
             finally:
                 done.set()
@@ -68,6 +112,16 @@ def advertised_share(sender: Host, receiver: Host, mss: int | None = None) -> fl
     except OSError as error:
         raise LabError(f"the receive window cannot be measured on {receiver.name}: {error}") from error
     return window / buffers[0]
+
+
+def _drain(listener: socket.socket, done: threading.Event, buffers: list[int]) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(_TIMEOUT)
+        buffers.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+        with contextlib.suppress(ConnectionResetError):
+            while not done.is_set() and connection.recv(65536):
+                pass
 
 
 def _settled_window(sender: Host, client: socket.socket) -> int:
@@ -93,10 +147,3 @@ def _settled_window(sender: Host, client: socket.socket) -> int:
 def _fix_buffer(receiver: Host, size: int) -> None:
     sysctl(receiver, "net.ipv4.tcp_moderate_rcvbuf", "0")
     sysctl(receiver, "net.ipv4.tcp_rmem", f"4096 {size} {max(size, 6 << 20)}")
-
-
-def limit(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
-    """Limit the window that `receiver` advertises to `sender` to `window` bytes."""
-    share = advertised_share(sender, receiver, mss)
-    # If the largest buffer is too small, `run.plausible` reports the smaller window.
-    _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))
