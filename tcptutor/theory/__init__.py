@@ -4,12 +4,6 @@ Bytes, seconds and probabilities in; bit/s, segments or ratios out. Outside its 
 ParameterError that names the parameter, the bound and the reason.
 """
 
-from tcptutor.theory.aimd import (
-    ACK_DELAY,
-    ACK_EVERY,
-    aimd_window,
-    reno_window,
-)
 from tcptutor.theory.bbr import (
     BBR_CWND_GAIN,
     BBR_LOSS_HELD,
@@ -19,17 +13,6 @@ from tcptutor.theory.bbr import (
     bbr_fraction,
     bbr_throughput,
     bbr_window,
-)
-from tcptutor.theory.buffers import (
-    buffer_rule,
-    queueing_delay,
-    sawtooth_mean,
-    sawtooth_peak,
-    sawtooth_period,
-    sawtooth_utilisation,
-)
-from tcptutor.theory.completion import (
-    completion_time,
 )
 from tcptutor.theory.cubic import (
     CUBIC_BETA,
@@ -41,12 +24,6 @@ from tcptutor.theory.cubic import (
     cubic_random_window,
     cubic_region_window,
     cubic_window,
-)
-from tcptutor.theory.ecn import (
-    ABE_BETA,
-    dctcp_marking,
-    dctcp_window,
-    ecn_window,
 )
 from tcptutor.theory.highspeed import (
     highspeed_decrease,
@@ -61,40 +38,54 @@ from tcptutor.theory.htcp import (
     htcp_random_window,
     htcp_window,
 )
+from tcptutor.theory.limited_flows import (
+    LIMITED,
+    LimitedFlow,
+    limited_link,
+    limited_rates,
+)
 from tcptutor.theory.limits import (
     EMULATED_FRAMING,
     INITIAL_WINDOW,
     WIRE_FRAMING,
     bdp,
+    buffer_rule,
     goodput_ratio,
     link_limited,
+    queueing_delay,
+    sawtooth_mean,
+    sawtooth_peak,
+    sawtooth_period,
+    sawtooth_utilisation,
     slow_start_duration,
     window_limited,
 )
-from tcptutor.theory.many import (
+from tcptutor.theory.loss_laws import (
+    ABE_BETA,
+    ACK_DELAY,
+    ACK_EVERY,
+    MATHIS_MANUAL,
+    MATHIS_PERIODIC,
+    MATHIS_PERIODIC_DELAYED,
+    MATHIS_RANDOM,
+    MATHIS_RANDOM_DELAYED,
+    aimd_window,
+    dctcp_marking,
+    dctcp_window,
+    ecn_window,
+    mathis,
+    padhye,
+    padhye_full,
+    reno_window,
+    tfrc,
+)
+from tcptutor.theory.parallel_flows import (
     Stream,
     aggregate,
     coefficient_of_variation,
     jain_index,
     rtt_shares,
     shared_utilisation,
-)
-from tcptutor.theory.meeting import (
-    LIMITED,
-    LimitedFlow,
-    limited_link,
-    limited_rates,
-)
-from tcptutor.theory.reno import (
-    MATHIS_MANUAL,
-    MATHIS_PERIODIC,
-    MATHIS_PERIODIC_DELAYED,
-    MATHIS_RANDOM,
-    MATHIS_RANDOM_DELAYED,
-    mathis,
-    padhye,
-    padhye_full,
-    tfrc,
 )
 from tcptutor.theory.senders import (
     highspeed_random_window,
@@ -106,6 +97,9 @@ from tcptutor.theory.trajectory import (
     Source,
     Trajectory,
     trajectories,
+)
+from tcptutor.theory.transfers import (
+    completion_time,
 )
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tcptutor.theory.aimd import MIN_WINDOW, aimd_window
 from tcptutor.theory.domain import at_least, loss_rate, positive, require
+from tcptutor.theory.loss_laws import MIN_WINDOW, aimd_window
 from tcptutor.theory.renewal import Age, mean_window
 
 CUBIC_C = 0.4

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 
-from tcptutor.theory.aimd import reno_window
 from tcptutor.theory.domain import loss_rate, positive
+from tcptutor.theory.loss_laws import reno_window
 
 _LOW_WINDOW, _HIGH_WINDOW = 38.0, 83000.0
 _HIGH_DECREASE = 0.1

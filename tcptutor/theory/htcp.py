@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcptutor.theory.aimd import ACK_EVERY, MIN_WINDOW, decrease_factor
 from tcptutor.theory.domain import at_least, loss_rate, positive
+from tcptutor.theory.loss_laws import ACK_EVERY, MIN_WINDOW, decrease_factor
 from tcptutor.theory.renewal import Age, mean_window
 
 HTCP_BETA = 0.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from tcptutor.theory import reno
-from tcptutor.theory.related import RELATED
+from tcptutor.theory import loss_laws
+from tcptutor.theory.senders import RELATED
 
 LimitedBy = Literal[
     "application",
@@ -59,9 +59,9 @@ class ThroughputModel(StrEnum):
     FQ = "fq", "fq maxrate", "pacing"
     WRITES = "writes", "small writes", "application"
     RENO = "reno", "Reno", "random-loss", "reno"
-    MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", reno.MATHIS_RANDOM
-    MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", reno.MATHIS_PERIODIC
-    MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", reno.MATHIS_MANUAL
+    MATHIS = "mathis", "Mathis, C=1.31", "random-loss", "reno", loss_laws.MATHIS_RANDOM
+    MATHIS_PERIODIC = "mathis-periodic", "Mathis", "random-loss", "reno", loss_laws.MATHIS_PERIODIC
+    MATHIS_MANUAL = "mathis-manual", "Mathis, manual C=1", "random-loss", "reno", loss_laws.MATHIS_MANUAL
     PADHYE = "padhye", "Padhye", "random-loss", "reno"
     CUBIC = "cubic", "CUBIC", "random-loss", "cubic"
     CUBIC_PERIODIC = "cubic-periodic", "CUBIC, periodic", "random-loss", "cubic"

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, Protocol
 
-from tcptutor.theory.aimd import ACK_DELAY, MIN_WINDOW
-from tcptutor.theory.reno import backoff
+from tcptutor.theory.loss_laws import ACK_DELAY, MIN_WINDOW, backoff
 
 _CELLS = 24
 """Windows distinguished by the chain: 0.1 % from Reno's constant, 1 % from finer grids for H-TCP."""

@@ -11,9 +11,9 @@ import pytest
 from tcptutor import theory
 from tcptutor.base.errors import ParameterError
 from tcptutor.theory import LIMITED, LimitedFlow, limited_link, limited_rates
-from tcptutor.theory.meeting import _SENDERS
+from tcptutor.theory.limited_flows import _SENDERS
 from tcptutor.theory.renewal import Limits, mean
-from tcptutor.theory.together import Member, shared_link
+from tcptutor.theory.shared_link import Member, shared_link
 
 RTT, LOSS = 0.05, 5e-3
 ALGORITHMS = sorted(LIMITED)
@@ -164,9 +164,9 @@ def test_much_loss_is_waiting_for_timeouts_that_double() -> None:
 def test_the_same_flows_get_the_same_each_time() -> None:
     flows = [flow("reno"), flow("htcp", rtt=0.08)]
     first = limited_rates(flows, 500, 20)
-    from tcptutor.theory import meeting
+    from tcptutor.theory import limited_flows
 
-    meeting._rates.cache_clear()
+    limited_flows._rates.cache_clear()
     assert limited_rates(flows, 500, 20) == first
 
 

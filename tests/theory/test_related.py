@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor import theory
-from tcptutor.theory.related import RELATED, related_rate
+from tcptutor.theory.senders import RELATED, related_rate
 
 RTT, LOSS, RTO = 0.05, 1e-3, 0.25
 

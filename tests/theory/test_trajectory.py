@@ -14,7 +14,7 @@ from tcptutor import run, theory
 from tcptutor.base.errors import ParameterError
 from tcptutor.run.samples import CA_STATES
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, trajectories
-from tcptutor.theory.trajectory.lossbased import Cubic
+from tcptutor.theory.window_laws import Cubic
 
 RATE, RTT = 100e6, 0.02
 BDP = theory.bdp(RATE, RTT)

@@ -16,7 +16,7 @@ from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.theory.models import MODELLED, ThroughputModel
-from tcptutor.theory.related import RELATED, related_rate
+from tcptutor.theory.senders import RELATED, related_rate
 
 MATHIS_ERROR = 0.05
 """Error measured with a real kernel at 0.1 and 1 % loss, 20 to 100 ms, and many losses."""

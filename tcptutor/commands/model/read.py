@@ -7,8 +7,7 @@ from typing import Any
 
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, UsageError, unknown
-from tcptutor.theory.catalogue import Argument
-from tcptutor.theory.quantities import Kind
+from tcptutor.theory.catalogue import Argument, Kind
 
 _SWITCH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 

@@ -12,8 +12,7 @@ from tcptutor.base.errors import ParameterError, UnitError
 from tcptutor.commands.model import read, write
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
-from tcptutor.theory.catalogue import Argument
-from tcptutor.theory.quantities import QUANTITIES, WINDOW_BYTES, Quantity
+from tcptutor.theory.catalogue import QUANTITIES, WINDOW_BYTES, Argument, Quantity
 
 NAME = "trajectory"
 GIVES = "cwnd, RTT and throughput of flows that share a path"

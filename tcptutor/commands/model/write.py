@@ -7,8 +7,7 @@ from typing import Any
 
 from tcptutor.base import units
 from tcptutor.base.columns import table
-from tcptutor.theory.catalogue import Argument
-from tcptutor.theory.quantities import Kind
+from tcptutor.theory.catalogue import Argument, Kind
 
 UNITS = {"rate": "bit/s", "time": "s", "size": "bytes", "share": "1", "number": "1"}
 """Base units of results for --json; other units have their own names."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tcptutor.theory.aimd import ACK_EVERY, ACK_STRETCHED
 from tcptutor.theory.cubic import LinuxCubic
 from tcptutor.theory.domain import at_least, positive, require
 from tcptutor.theory.htcp import LinuxHTCP
+from tcptutor.theory.loss_laws import ACK_EVERY, ACK_STRETCHED
 from tcptutor.theory.renewal import Limits, Sender, mean
 from tcptutor.theory.senders import LinuxHighSpeed, LinuxReno
-from tcptutor.theory.together import Member, SharedLink, shared_link
+from tcptutor.theory.shared_link import Member, SharedLink, shared_link
 
 _SENDERS: dict[str, Callable[[float, float], Sender]] = {
     "reno": lambda _rtt, _acked: LinuxReno(),
@@ -84,7 +84,7 @@ def limited_rates(
     """Return the mean goodput of each flow, segments per second; infinite without a limit.
 
     Never more than window, pace or link allow. Source: `theory.renewal` for a flow that is alone or
-    independent of the others, `theory.together` for flows that share a link; the senders are those of
+    independent of the others, `theory.shared_link` for flows that share a link; the senders are those of
     net/ipv4. Raises ParameterError outside the domain.
 
     Args:

@@ -1,4 +1,7 @@
-"""Reno's throughput under loss: Mathis 1997, the inverse square root law; Padhye 1998, with timeouts."""
+"""Mean window and throughput under loss or marks: AIMD, ECN and DCTCP, and Reno with and without timeouts.
+
+Mathis 1997 is the inverse square root law; Padhye 1998 adds timeouts.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,21 @@ import math
 
 from tcptutor.theory.domain import at_least, loss_rate, path, positive, require
 
+MIN_WINDOW = 2.0
+"""Smallest window of a loss-based sender after a loss, segments (RFC 5681, eq. 4)."""
+
+ACK_EVERY = 2
+"""Segments per ACK of a receiver (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2)."""
+
+
+ACK_STRETCHED = 3.0
+"""Segments per ACK when a flight arrives at once, faster than the receiving program reads. Measured on Linux
+6.12: a mean of 2.5 to 3.8, up to 6 in large flights. Only HighSpeed TCP and H-TCP depend on it."""
+
+ACK_DELAY = 0.040
+"""Seconds that a receiver waits for a second segment before it sends an ACK (Linux's TCP_DELACK_MIN)."""
+ABE_BETA = 0.8
+"""Fraction of the window that RFC 8511, section 3, leaves to Reno after a mark; a loss leaves half."""
 MATHIS_PERIODIC = math.sqrt(3 / 2)
 """1.2247: a loss every 1/p segments exactly, every segment acknowledged."""
 
@@ -20,6 +38,90 @@ MATHIS_RANDOM_DELAYED = 0.93
 
 MATHIS_MANUAL = 1.0
 """The lab manuals omit the constant."""
+
+
+def aimd_window(loss: float, alpha: float, beta: float) -> float:
+    """Return the mean window of AIMD(alpha, beta), segments: sqrt(alpha * (1+beta) / (2 * (1-beta) * loss)).
+
+    Source: RFC 8312, eq. 3, unchanged in RFC 9438, section 4.3. Raises ParameterError outside the domain.
+
+    Args:
+        loss: Loss events per segment at even distances, above 0 and at most 1.
+        alpha: Segments added per round trip, above 0.
+        beta: Fraction of the window left by a loss, 0 to below 1 (Reno: alpha 1, beta 0.5).
+    """
+    loss_rate(loss)
+    positive("alpha", alpha, "a window that does not grow has no sawtooth")
+    decrease_factor(beta)
+    return math.sqrt(alpha * (1 + beta) / (2 * (1 - beta) * loss))
+
+
+def reno_window(loss: float) -> float:
+    """Return the mean congestion window of Reno, segments: sqrt(3 / (2 * loss)), i.e. aimd_window(loss, 1, 0.5).
+
+    Source: Mathis 1997, section 2. Raises ParameterError outside the domain.
+
+    Args:
+        loss: Loss events per segment at even distances, above 0 and at most 1; random loss gives 7 % more.
+    """
+    return aimd_window(loss, 1, 0.5)
+
+
+def decrease_factor(beta: float) -> None:
+    """Raise ParameterError unless `beta` is a valid factor for reducing a window."""
+    require(0 <= beta < 1, "beta", beta, "0 or above, below 1", "the fraction of the window left by a loss")
+
+
+def ecn_window(marking: float, beta: float = 0.5) -> float:
+    """Return the mean congestion window with classic ECN, segments: sqrt((1+beta) / (2 * (1-beta) * marking)).
+
+    Every mark counts like a loss; for Reno sqrt(3 / (2 * marking)). Source: RFC 3168, section 6.1.2; RFC
+    9438, eq. 3. Raises ParameterError outside the domain.
+
+    Args:
+        marking: Events per segment, above 0 and at most 1; the marks of a round trip are a single event.
+        beta: Fraction of the window left by an event, 0 to below 1; ABE_BETA if the system has it.
+    """
+    _check_marking(marking)
+    decrease_factor(beta)
+    return aimd_window(marking, 1, beta)
+
+
+def dctcp_window(marking: float, step: bool = True) -> float:
+    """Return the congestion window of DCTCP in its steady state, segments: 2 / marking^2, or 2 / marking.
+
+    With a step the sender's estimate must be slow enough for the sawtooth (Linux's gain of 1/16 is, up to
+    about 250 segments); a faster estimate has fewer marks. Source: Alizadeh et al.: Data Center TCP (DCTCP),
+    SIGCOMM 2010, section 3.3, eq. 6 (step, small marking) and 3.4 (the gain); De Schepper et al.: PI2, CoNEXT
+    2016, appendix A (both). Raises ParameterError outside the domain.
+
+    Args:
+        marking: Fraction of segments that carry a mark, above 0 and at most 1.
+        step: True if the queue marks everything above a threshold, as DCTCP expects, so that all marks of a
+            sawtooth fall into a single round trip. False if it marks segments independently, so that about
+            two marks come in every round trip and the reduction of marking / 2 cancels its growth.
+    """
+    _check_marking(marking)
+    return 2 / marking**2 if step else 2 / marking
+
+
+def dctcp_marking(window: float, step: bool = True) -> float:
+    """Return the fraction of marked segments at DCTCP's `window`: sqrt(2 / window), or 2 / window.
+
+    The inverse of `dctcp_window`. Source: Alizadeh et al. 2010, eq. 6, and De Schepper et al. 2016, appendix
+    A. Raises ParameterError outside the domain.
+
+    Args:
+        window: Segments, 2 or above; at 2 every segment is marked.
+        step: See `dctcp_window`.
+    """
+    at_least("window", window, 2, "below two segments every one of them is marked")
+    return math.sqrt(2 / window) if step else 2 / window
+
+
+def _check_marking(marking: float) -> None:
+    reason = "marks per segment; without marks there is no congestion to answer"
+    require(0 < marking <= 1, "marking", marking, "above 0, at most 1", reason)
 
 
 def mathis(mss: float, rtt: float, loss: float, c: float = MATHIS_PERIODIC) -> float:

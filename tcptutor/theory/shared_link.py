@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from tcptutor.theory.aimd import MIN_WINDOW
+from tcptutor.theory.loss_laws import MIN_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender
 
 _FLOW_ROUNDS = 5000

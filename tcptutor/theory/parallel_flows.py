@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tcptutor.theory.aimd import decrease_factor
 from tcptutor.theory.domain import at_least, positive, require
-from tcptutor.theory.reno import MATHIS_PERIODIC, mathis
+from tcptutor.theory.loss_laws import MATHIS_PERIODIC, decrease_factor, mathis
 
 
 class Stream(NamedTuple):
