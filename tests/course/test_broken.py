@@ -17,17 +17,20 @@ from tcptutor.course.goals.telltales import TELLTALES, telltale
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.wire.kernel_state import SysctlChange
 
+from .conftest import only
 from .goals.made import asked, state, tbf
 
 PAGE = "05-broken-labs/03-it-connects.md"
 PAGES = [step for module in load().modules for step in module.steps if step.shell and step.shell.broken]
 
 
-def edited(tmp_path: Path, old: str, new: str) -> Path:
+def edited(tmp_path: Path, *edits: tuple[str, str]) -> Path:
     root = Path(shutil.copytree(places.lessons(), tmp_path / "lessons"))
     text = (root / PAGE).read_text(encoding="utf-8")
-    assert old in text
-    (root / PAGE).write_text(text.replace(old, new, 1), encoding="utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (root / PAGE).write_text(text, encoding="utf-8")
     return root
 
 
@@ -45,28 +48,27 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
     assert telltale("late-acks", "Go back, and packets come") == ""
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "key"),
-    [
+def test_a_page_does_not_reveal_its_fault(tmp_path: Path) -> None:
+    edits = [
         ('title = "It connects, and that is all"', 'title = "A small bucket"', "title"),
         ("Find what is wrong", "Is the burst right? Find what is wrong", "prose"),
-        ('text = "The network is', 'text = "With a larger burst the network is', "shell.goal mended: text"),
+        ('text = "The network is', 'text = "With a larger burst the network is', "shell.goal burst: text"),
         ('id = "mended"', 'id = "burst"', "shell.goal burst: id"),
         ("Small packets arrive.", "The bucket is small.", "shell.hints"),
         ('ask = "What was wrong?"', 'ask = "What was wrong with the burst?"', "question cause: ask"),
-    ],
-)
-def test_a_page_does_not_say_what_is_to_be_found(tmp_path: Path, old: str, new: str, key: str) -> None:
-    (problem,) = [line for line in lint(edited(tmp_path, old, new)) if "reveals the fault" in line]
-    assert PAGE in problem
-    assert key in problem
+    ]
+    root = edited(tmp_path, *((old, new) for old, new, _ in edits))
+    problems = [line for line in lint(only(root, PAGE)) if "reveals the fault" in line]
+    assert all(PAGE in problem for problem in problems)
+    assert [key for _, _, key in edits if not any(key in problem for problem in problems)] == []
+    assert len(problems) == len(edits)
 
 
 def test_an_unknown_trap_is_refused_with_file_and_key(tmp_path: Path) -> None:
     with pytest.raises(
         ContentError, match=r"03-it-connects.*shell\.broken: no trap 'big-bucket'.*small-bucket"
     ):
-        load(edited(tmp_path, 'broken = "small-bucket"', 'broken = "big-bucket"'))
+        load(edited(tmp_path, ('broken = "small-bucket"', 'broken = "big-bucket"')))
 
 
 def test_the_experiment_of_a_broken_page_is_the_network_that_it_should_be() -> None:
