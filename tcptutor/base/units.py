@@ -266,6 +266,8 @@ def quoted(text: str) -> str:
     return errors.quoted(text, 40)
 
 
+_RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _BINARY = ((1024.0**4, "TiB"), (1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "bytes"))
 
@@ -280,12 +282,12 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 
 def rate(bps: float, digits: int = 3) -> str:
     """Format bit/s like "75.9 Mbit/s"."""
-    return _scaled(bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), digits)
+    return _scaled(bps, _RATES, digits)
 
 
 def seconds(value: float, digits: int = 3) -> str:
     """Format seconds like "20 ms"."""
-    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), digits) if value else "0 s"
+    return _scaled(value, _SECONDS, digits) if value else "0 s"
 
 
 def size(value: float, digits: int = 3) -> str:
@@ -351,6 +353,14 @@ def rounded(value: float, kind: str, digits: int = 3) -> str:
 def write(value: float, kind: str) -> str:
     """Format `value` in the base unit of `kind` so that `parse` reads it back."""
     return _exact_size(value) if kind in ("size", "window") else rounded(value, kind, 6)
+
+
+def axis_unit(highest: float, kind: str) -> tuple[float, str]:
+    """Return the factor and the name of the unit for values up to `highest`; no name for a plain number."""
+    if kind in ("ratio", "share"):
+        return 1e-2, "%"
+    steps = {"rate": _RATES, "time": _SECONDS, "size": _DECIMAL}.get(kind, ((1.0, ""),))
+    return next((step for step in steps if highest >= step[0]), steps[-1])
 
 
 def or_dash(value: T | None, write: Callable[[T], str] = str) -> str:

@@ -331,10 +331,9 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
 @click.option(
     "-o",
     "--output",
-    required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The picture to write: .svg, .pdf or .png.",
+    help="Write a picture to this .svg, .pdf or .png file instead.",
 )
 @REPLACE
 @click.option(
@@ -357,10 +356,13 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
 @GROUP
 @JSON
 def plot(**given: Any) -> None:
-    """Plot one or more stored runs on the same axes, or a sweep file (--x, --y and --group)."""
-    from tcptutor.commands.plot import plot_files  # noqa: PLC0415
+    """Draw one or more stored runs on the same axes, or a sweep file (--x, --y and --group), in the terminal.
 
-    end(plot_files, **given)
+    With -o, write a picture for paper; that needs matplotlib.
+    """
+    from tcptutor.commands.plot import PlotRequest, plot_files  # noqa: PLC0415
+
+    end(plot_files, PlotRequest(**given))
 
 
 @main.command("import")

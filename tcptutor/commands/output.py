@@ -17,7 +17,9 @@ from typing import Literal, TextIO
 
 import click
 
+from tcptutor.base.chart import Chart, render
 from tcptutor.base.errors import TutorError, UsageError, refused
+from tcptutor.base.glyphs import Glyphs, for_terminal, is_utf8, substitute
 from tcptutor.base.printable import escaped
 
 Tone = Literal["title", "good", "doubt", "bad", "faint"]
@@ -34,6 +36,8 @@ _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _LONG_WORD = re.compile(r"\S{400,}")
 """Longer than any file name, and shorter than a line of options."""
 _HEAD_LENGTH, _TAIL_LENGTH = 60, 20
+_PROMPT_LINES = 2
+"""Lines of a terminal that a chart leaves for the command above it and the prompt below."""
 
 
 def prepare() -> None:
@@ -146,6 +150,16 @@ def print_files(files: Sequence[Path], as_json: bool) -> None:
     else:
         # A script needs the exact name, a person a printable one.
         print_lines(map(str, files), exact=not sys.stdout.isatty())
+
+
+def print_chart(chart: Chart) -> None:
+    """Draw a chart as large as the terminal, or in 80 x 24 characters, with characters that it can show."""
+    columns, lines = (80, 24) if width() is None else os.get_terminal_size(sys.stdout.fileno())
+    glyphs: Glyphs = for_terminal(os.environ) if is_utf8() else "ascii"
+    has_color = click.get_current_context().color
+    plain = not (sys.stdout.isatty() if has_color is None else has_color)
+    drawn = render(chart, columns, lines - _PROMPT_LINES, plain=plain)
+    print_lines(substitute(line, glyphs) for line in drawn)
 
 
 def warn(text: str) -> None:

@@ -1,86 +1,112 @@
-"""`tcptutor plot`: draw stored runs, or a sweep's table, to a file."""
+"""`tcptutor plot`: draw stored runs, or a sweep's table, in the terminal or to a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
+from tcptutor.base.chart import Chart
 from tcptutor.base.errors import UsageError
-from tcptutor.commands.output import print_files, warn
+from tcptutor.commands.output import print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
-from tcptutor.exchange import plot as runs
-from tcptutor.exchange.sequence import parse_span, plot_sequence
-from tcptutor.sweep import figure as sweeps
+from tcptutor.exchange.plot import plot
+from tcptutor.exchange.run_chart import run_chart
+from tcptutor.exchange.sequence import parse_span, plot_sequence, sequence_chart
+from tcptutor.sweep import figure
 from tcptutor.sweep.results_file import is_sweep, load
 
 
-def plot_files(
-    names: Sequence[str],
-    output: Path,
-    what: str,
-    x: str | None,
-    y: str | None,
-    group: str | None,
-    as_json: bool,
-    kind: str = "course",
-    flow: int | None = None,
-    span: str | None = None,
-    replace: bool = False,
-) -> int:
-    """Draw the plot and return the exit code. Raises TutorError.
+class PlotRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of `tcptutor plot`."""
 
-    Args:
-        names: Runs, or a sweep file.
-        output: The picture to write.
-        what: Quantities of runs, separated by commas.
-        x: Sweep axis on the x axis.
-        y: Quantity of a sweep.
-        group: Sweep axis with a color per value.
-        as_json: Print JSON.
-        kind: "course" over time, or "sequence" for a flow's sequence graph.
-        flow: Flow of the sequence graph, from 1.
-        span: Time range of the sequence graph.
-        replace: Overwrite existing files.
-    """
-    if kind == "sequence":
-        if what or x or y or group:
+    names: Sequence[str]
+    """Runs, or a sweep file."""
+    output: Path | None = None
+    """The picture to write; None draws in the terminal."""
+    what: str = ""
+    """Quantities of runs, separated by commas."""
+    x: str | None = None
+    y: str | None = None
+    group: str | None = None
+    kind: str = "course"
+    """"course" over time, or "sequence" for a flow's sequence graph."""
+    flow: int | None = None
+    """Flow of the sequence graph, from 1."""
+    span: str | None = None
+    """Time range of the sequence graph."""
+    replace: bool = False
+    as_json: bool = False
+
+
+def plot_files(request: PlotRequest) -> int:
+    """Draw the plot and return the exit code. Raises TutorError."""
+    across = {"--x": request.x, "--y": request.y, "--group": request.group}
+    given = [name for name, value in across.items() if value is not None]
+    sweeps = [name for name in request.names if is_sweep(Path(name))]
+    if request.as_json and request.output is None:
+        raise UsageError("--json prints the name of the picture: name one with -o")
+    if request.kind == "sequence":
+        if request.what or given:
             raise UsageError("a sequence graph takes --flow and --span: omit --what, --x, --y and --group")
-        if len(names) > 1:
-            raise UsageError(f"a sequence graph shows one run, not {len(names)}: name one")
-        run, path = open_run(names[0], warn)
-        check_targets([output], [path], replace=replace)
-        plot_sequence(run, path, output, (flow or 1) - 1, None if span is None else parse_span(span))
-        print_files([output], as_json)
-        return 0
-    if flow is not None or span is not None:
+        return _plot_sequence(request)
+    if request.flow is not None or request.span is not None:
         raise UsageError("--flow and --span are for a sequence graph: add --kind sequence")
-    files = [name for name in names if is_sweep(Path(name))]
-    if files:
-        if len(names) > len(files):
-            raise UsageError(f"{files[0]} is a sweep, other files are not: plot runs and sweeps separately")
-        if len(files) > 1:
-            raise UsageError(f"a plot shows one sweep, not {len(files)}: name one")
-        if what:
-            raise UsageError("--what is for runs: choose a sweep's quantity with --y")
-        check_targets([output], [Path(files[0])], replace=replace)
-        _plot_sweep(Path(files[0]), output, x, y, group)
-    else:
-        across = {"--x": x, "--y": y, "--group": group}
-        if given := [name for name, value in across.items() if value is not None]:
-            raise UsageError(f"{given[0]} is for sweep files: choose quantities of a run with --what")
-        quantities = [name.strip() for name in what.split(",") if name.strip()]
-        opened = [open_run(name, warn) for name in names]
-        check_targets([output], [path for _, path in opened], replace=replace)
-        runs.plot([run for run, _ in opened], output, quantities)
-    print_files([output], as_json)
-    return 0
+    if sweeps:
+        return _plot_sweep(request, sweeps)
+    if given:
+        raise UsageError(f"{given[0]} is for sweep files: choose quantities of a run with --what")
+    what = [name.strip() for name in request.what.split(",") if name.strip()]
+    opened = [open_run(name, warn) for name in request.names]
+    runs, paths = [run for run, _ in opened], [path for _, path in opened]
+    return _draw(request, paths, lambda: run_chart(runs, what), lambda target: plot(runs, target, what))
 
 
-def _plot_sweep(file: Path, output: Path, x: str | None, y: str | None, group: str | None) -> None:
+def _plot_sequence(request: PlotRequest) -> int:
+    if len(request.names) > 1:
+        raise UsageError(f"a sequence graph shows one run, not {len(request.names)}: name one")
+    run, path = open_run(request.names[0], warn)
+    flow, span = (request.flow or 1) - 1, None if request.span is None else parse_span(request.span)
+    return _draw(
+        request,
+        [path],
+        lambda: sequence_chart(run, path, flow, span),
+        lambda target: plot_sequence(run, path, target, flow, span),
+    )
+
+
+def _plot_sweep(request: PlotRequest, sweeps: Sequence[str]) -> int:
+    if len(request.names) > len(sweeps):
+        raise UsageError(f"{sweeps[0]} is a sweep, other files are not: plot runs and sweeps separately")
+    if len(sweeps) > 1:
+        raise UsageError(f"a plot shows one sweep, not {len(sweeps)}: name one")
+    if request.what:
+        raise UsageError("--what is for runs: choose a sweep's quantity with --y")
+    file = Path(sweeps[0])
     table = load(file)
     if table.damaged:
         lines = count(table.damaged, "damaged line")
         warn(f"{lines} in {file} left out: the sweep runs {'it' if table.damaged == 1 else 'them'} again")
-    sweeps.draw(table, x, output, y or sweeps.USUAL, group)
+    x, y, group = request.x, request.y or figure.USUAL, request.group
+    return _draw(
+        request,
+        [file],
+        lambda: figure.chart(table, x, y, group),
+        lambda target: figure.draw(table, x, target, y, group),
+    )
+
+
+def _draw(
+    request: PlotRequest, inputs: Sequence[Path], chart: Callable[[], Chart], write: Callable[[Path], None]
+) -> int:
+    """Draw the chart in the terminal, or have it written to the requested file."""
+    if request.output is None:
+        print_chart(chart())
+        return 0
+    check_targets([request.output], inputs, replace=request.replace)
+    write(request.output)
+    print_files([request.output], request.as_json)
+    return 0

@@ -17,7 +17,7 @@ from tcptutor.analysis import (
 from tcptutor.base import units
 from tcptutor.base.columns import length, table
 from tcptutor.commands.output import Tone, toned, width
-from tcptutor.commands.words import SCALES, count
+from tcptutor.commands.words import count
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings
@@ -225,7 +225,7 @@ def _lost(flow: UdpResult) -> str:
 
 def _scale(rates: Sequence[float]) -> tuple[float, str]:
     """Return the factor and name of the rate unit that suits the largest rate, for a column."""
-    return next((one for one in SCALES if max(rates) >= one[0]), SCALES[-1])
+    return units.axis_unit(max(rates), "rate")
 
 
 def _direction(experiment: Experiment, pair: int, reverse: bool, both: bool) -> str:

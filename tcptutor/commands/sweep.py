@@ -22,6 +22,7 @@ from tcptutor.commands.words import count, difference, duration, not_valid, rate
 from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.experiments import Catalogue
+from tcptutor.exchange.plot import check_target
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
@@ -72,7 +73,8 @@ def run_sweep(request: SweepRequest) -> int:
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     check_regular(path)
     if request.plot is not None:
-        figure.check(axes, request.x, request.y or figure.USUAL, request.group, request.plot)
+        figure.check(axes, request.x, request.y or figure.USUAL, request.group)
+        check_target(request.plot)
         replace = request.replace or _is_own_plot(request, path)
         check_targets([request.plot], [path], replace=replace, elsewhere="give another --plot")
     if request.cluster is None:

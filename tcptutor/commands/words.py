@@ -8,9 +8,6 @@ from tcptutor.base import units
 from tcptutor.sweep.confidence import Summary
 from tcptutor.sweep.points import Point
 
-SCALES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-"""Factor and name of each rate unit, bit/s."""
-
 
 def duration(seconds: float) -> str:
     """Format seconds like "40 s", "12 min" or "3.5 h"."""
@@ -47,7 +44,7 @@ def _half(half: float, mean: float) -> str:
 
 def rate_with_interval(summary: Summary) -> str:
     """Format a summary in bit/s like "9.53 ± 0.21 Mbit/s", in the unit that suits the mean."""
-    scale, unit = next((one for one in SCALES if summary.mean >= one[0]), SCALES[-1])
+    scale, unit = units.axis_unit(summary.mean, "rate")
     return with_interval(summary, scale, unit)
 
 

@@ -36,9 +36,7 @@ def open_run(name: str, report: Callable[[str], None] = _ignore) -> tuple[Run, P
     path = find_run(name, report)
     first_bytes = files.head(path)
     if first_bytes.startswith(SWEEP_BEGINS):
-        raise UsageError(
-            f"{path} is the file of a sweep, not of a run: `tcptutor plot {path} -o x.svg` draws it"
-        )
+        raise UsageError(f"{path} is the file of a sweep, not of a run: `tcptutor plot {path}` draws it")
     if path.name.endswith(".flent.gz") or first_bytes.lstrip().startswith(b"{"):
         raise UsageError(f"{path} is not a run file: `tcptutor import {path}` makes one of it")
     return load(path), path

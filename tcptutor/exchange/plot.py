@@ -7,20 +7,30 @@ gives the same bytes: no date, and ids from a fixed salt.
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor.analysis import explain, is_imported, total_throughput
-from tcptutor.base import files, units
-from tcptutor.base.errors import TutorError, UsageError, unknown
-from tcptutor.exchange.curves import FEW, QUANTITIES, Curve
+from tcptutor.analysis import explain
+from tcptutor.base import chart, files
+from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartSeries
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.exchange.curves import FEW, Curve
 from tcptutor.exchange.drawing import install_command
+from tcptutor.exchange.run_chart import (
+    OVERSHOOT,
+    end_of,
+    flow_label,
+    heading,
+    measured_curves,
+    peaks,
+    run_names,
+    title,
+)
 from tcptutor.run import Run
-from tcptutor.spec import ALGORITHMS, Experiment, settings
+from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,10 +41,14 @@ SUFFIXES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"So
 
 # Okabe and Ito's palette, distinguishable with any color vision; yellow is too faint for a line.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_ON_PAPER: dict[int | None, str] = {
+    None: "#000000",
+    **dict(zip(chart.COLORS, COLORS, strict=True)),
+    chart.GRAY: "#8C96A0",
+}
+_MARKERS = "o^sDv><*"
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _FAINT = "#8C96A0"
-_MOST_RUNS = 8
-"""Runs in a plot; more cannot be distinguished."""
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 13,
@@ -53,34 +67,12 @@ _STYLE = {
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
 }
-_TITLES = {
-    "cwnd": "Congestion window",
-    "rtt": "Smoothed RTT",
-    "throughput": "Throughput",
-    "retransmissions": "Retransmissions so far",
-    "bytes": "Payload acknowledged so far",
-    "queue": "Queue at the bottleneck",
-    "udp": "UDP received",
-    "udp-lost": "UDP datagrams lost so far",
-    "udp-jitter": "UDP jitter",
-}
 _PHASES: dict[str, tuple[str, dict[str, Any]]] = {
     "slow-start": ("slow start", {"facecolor": "none", "edgecolor": "#C9D3DC", "hatch": "//"}),
     "recovery": ("recovery", {"facecolor": "#F6E3C8"}),
     "timeout": ("timeout", {"facecolor": "none", "edgecolor": "#D9A7A0", "hatch": "xx"}),
 }
 """Label and style of shaded phases; congestion avoidance stays white."""
-_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
-    "cwnd": ((1.0, "segments"),),
-    "rtt": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
-    "throughput": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    "retransmissions": ((1.0, "segments"),),
-    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")),
-    "udp": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    "udp-lost": ((1.0, "datagrams"),),
-    "udp-jitter": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
-    "queue": ((1e6, "MB"), (1e3, "kB"), (1.0, "bytes")),
-}
 
 
 def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
@@ -96,11 +88,6 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
         TutorError: The plot cannot be made; MissingTool without matplotlib.
     """
     check_target(target)
-    unknown_names = [name for name in what if name not in QUANTITIES]
-    if unknown_names:
-        raise UsageError(unknown("quantity", unknown_names[0], QUANTITIES))
-    if len(runs) > _MOST_RUNS:
-        raise UsageError(f"{len(runs)} runs in one plot cannot be distinguished: give {_MOST_RUNS} at most")
     with plot_style():
         save(_figure(runs, what), target)
 
@@ -133,15 +120,63 @@ def save(figure: Figure, target: Path, elsewhere: str = "give another place with
         figure.savefig(temporary, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
 
 
+def save_chart(drawn: Chart, target: Path) -> None:
+    """Draw a chart with a single panel into a file. Raises TutorError."""
+    import matplotlib as mpl  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    # Reproducible ids in SVG, and text that stays text.
+    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
+        figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+        axis, (panel,) = figure.subplots(), drawn.panels
+        for each in panel.series:
+            _series(axis, each, panel.has_bars)
+        for which, own, edges in (("x", drawn.x, axis.set_xlim), ("y", panel.y, axis.set_ylim)):
+            if own.is_log:
+                axis.set(**{f"{which}scale": "log"})
+            edges(own.low, own.high)
+            if own.ticks or own.is_log:
+                axis.set(**{f"{which}ticks": [at for at, _ in own.named(6)]})
+                axis.set(**{f"{which}ticklabels": [name for _, name in own.named(6)]})
+                (axis.xaxis if which == "x" else axis.yaxis).minorticks_off()
+        axis.set(xlabel=drawn.x.label, ylabel=panel.heading)
+        axis.set_title(" · ".join(drawn.title), fontsize="medium")
+        axis.grid(visible=True, alpha=0.3)
+        if len(axis.get_legend_handles_labels()[1]) > 1:
+            axis.legend(fontsize="small")
+        save(figure, target, "give another place")
+
+
+def _series(axis: Axes, series: ChartSeries, has_bars: bool) -> None:
+    color = _ON_PAPER[series.color]
+    known = axis.get_legend_handles_labels()[1]
+    label = series.label if series.label not in known else None
+    across, up = zip(*series.points, strict=True)
+    if has_bars:
+        axis.bar(across, up, width=0.8 * (across[1] - across[0]), color=color)
+    elif series.is_connected:
+        axis.plot(across, up, "-", color=color, alpha=0.7, linewidth=1.2, label=label)
+    elif series.marker == SUSPECT:
+        axis.plot(across, up, "o", color=color, markerfacecolor="white", markersize=7, zorder=3, label=label)
+    else:
+        marker = _MARKERS[MARKERS.index(series.marker)]
+        axis.errorbar(
+            across,
+            up,
+            yerr=series.spread or None,
+            fmt=marker,
+            color=color,
+            capsize=3,
+            markersize=5,
+            label=label,
+        )
+
+
 def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     overlaid = len(runs) > 1
-    drawn = {name: [QUANTITIES[name](run, overlaid) for run in runs] for name in what or QUANTITIES}
-    drawn = {name: curves for name, curves in drawn.items() if any(curves)}
-    if not drawn:
-        requested = f" of {', '.join(what)}" if what else ""
-        raise TutorError(f"nothing{requested} was measured here that could be plotted: {_advice(runs)}")
+    drawn = measured_curves(runs, what)
     columns = 1 if len(drawn) < 4 else 2
     rows = math.ceil(len(drawn) / columns)
     figure = Figure(figsize=(14, 2.9 * rows + 1.6), layout="constrained")
@@ -156,26 +191,15 @@ def _figure(runs: Sequence[Run], what: Sequence[str]) -> Figure:
         _panel(axis, name, runs, curves)
     for axis in axes[-columns:]:
         axis.set_xlabel("time, s")
-    figure.suptitle(_title(runs), x=0.01, ha="left", fontsize=15, fontweight="bold", linespacing=1.5)
+    figure.suptitle(title(runs), x=0.01, ha="left", fontsize=15, fontweight="bold", linespacing=1.5)
     handles, labels = _legend(runs, axes)
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside lower left", ncols=1 if overlaid else min(len(labels), 7))
     return figure
 
 
-def _advice(runs: Sequence[Run]) -> str:
-    if any(flow.received_bps is None for run in runs for flow in run.udp):
-        return "this file lacks the received UDP: use its receiver's"
-    if any(is_imported(run) and run.udp and not run.udp_samples for run in runs):
-        return "this file has only totals of the received UDP: use its receiver's, or --get-server-output"
-    if any(is_imported(run) and not run.samples for run in runs):
-        return "this file has only totals: use one with intervals"
-    return "give another run"
-
-
 def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence[Curve]]) -> None:
-    peak = max((value for each in curves for curve in each for _, value in curve.points), default=0.0)
-    scale, unit = next((one for one in _SCALES[name] if peak >= one[0]), _SCALES[name][-1])
+    text, scale = heading(name, curves)
     for number, (run, each) in enumerate(zip(runs, curves, strict=True)):
         for curve in each:
             t, values = (
@@ -186,9 +210,8 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
             style = _line(curve, number if len(runs) > 1 else None, run.experiment)
             step = "steps-post" if name == "retransmissions" else "default"
             axis.plot(t, values, drawstyle=step, **style)
-    axis.set_title(f"{_TITLES[name]}, {unit}", loc="left")
-    end = max(max(run.experiment.seconds, run.experiment_s) for run in runs)
-    axis.set_xlim(0, end)
+    axis.set_title(text, loc="left")
+    axis.set_xlim(0, end_of(runs))
     axis.set_ylim(bottom=0)
     warmup = runs[0].experiment.flows.warmup
     if warmup and all(run.experiment.flows.warmup == warmup for run in runs):
@@ -215,15 +238,8 @@ def _limit_overshoot(
     axis: Axes, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], scale: float
 ) -> None:
     """Limit the y-axis if slow start overshoots in the warm-up, and write the peak as text."""
-    later = early = 0.0
-    for run, each in zip(runs, curves, strict=True):
-        for curve in (one for one in each if one.role != "trajectory"):
-            for t, value in curve.points:
-                if t < run.experiment.flows.warmup:
-                    early = max(early, value / scale)
-                else:
-                    later = max(later, value / scale)
-    if later and early > 2.5 * later:
+    early, later = (peak / scale for peak in peaks(runs, curves))
+    if later and early > OVERSHOOT * later:
         axis.set_ylim(0, 1.3 * later)
         end = max(run.experiment.flows.warmup for run in runs)
         axis.text(end, 1.29 * later, f" ← peak {early:.0f} in the warm-up", va="top", fontsize=11)
@@ -261,11 +277,10 @@ def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, An
 def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
     """Return the style of a flow's curve; many flows are faint, next to their mean or sum."""
     flows = experiment.total_streams
-    mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
     colored = len(COLORS) - 1
-    kind = "UDP flow" if role == "udp" else "flow"
+    label = flow_label(flow, role, experiment)
     if flows > colored + 2:
-        return {"color": _FAINT, "linewidth": 0.9, "alpha": 0.8, "label": "each flow"}
+        return {"color": _FAINT, "linewidth": 0.9, "alpha": 0.8, "label": label}
     color = "#000000" if flows == 1 else COLORS[flow % colored]
     if role == "ssthresh":
         color = "#D55E00" if flows == 1 else color
@@ -274,9 +289,7 @@ def _flow_line(flow: int, role: str, experiment: Experiment) -> dict[str, Any]:
         "color": color,
         "linestyle": _DASHES[flow % len(_DASHES)],
         "linewidth": 2.0 if flows <= FEW else 1.4,
-        "label": f"{kind} {flow + 1}, {experiment.algorithm(flow)}"
-        if mixed and role != "udp"
-        else f"{kind} {flow + 1}",
+        "label": label,
     }
 
 
@@ -285,57 +298,5 @@ def _legend(runs: Sequence[Run], axes: Sequence[Axes]) -> tuple[list[Any], list[
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    names = {f"run {number}": name for number, name in enumerate(_names(runs))} if len(runs) > 1 else {}
+    names = {f"run {number}": name for number, name in enumerate(run_names(runs))} if len(runs) > 1 else {}
     return list(found.values()), [names.get(label, label) for label in found]
-
-
-def _title(runs: Sequence[Run]) -> str:
-    """Return the experiments, and their lab if it is the same; for a single run also its throughput."""
-    lines = list(dict.fromkeys(f"{run.experiment.name}: {_description(run.experiment)}" for run in runs))
-    places = {_lab_of(run) for run in runs}
-    if len(places) == 1:
-        measured = f"{_rate(runs[0])} · " if len(runs) == 1 else ""
-        lines.append(measured + places.pop())
-    return "\n".join(lines)
-
-
-def _description(experiment: Experiment) -> str:
-    """Return the experiment's title, with the algorithms if its words do not name them."""
-    controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
-    named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
-    is_named = set(controls) <= named if named else len(controls) < 2
-    return experiment.title if is_named else f"{experiment.title}, here with {' + '.join(controls)}"
-
-
-def _lab_of(run: Run) -> str:
-    environment = run.environment
-    ran = (
-        environment.reason
-        if environment.backend == "imported"
-        else f"{environment.backend}, {environment.clock} clock"
-    )
-    cut = "" if run.complete else "cut short · "
-    return f"{cut}{ran}, {environment.system} · fidelity {run.fidelity.status}"
-
-
-def _rate(run: Run) -> str:
-    return units.rate(total_throughput(run))
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Return a label for each run: differing experiment, settings, seed and lab, or the id."""
-    texts = [
-        {
-            "": run.experiment.name,
-            **settings(run.experiment),
-            "seed": str(run.experiment.seed),
-            "on": _lab_of(run),
-        }
-        for run in runs
-    ]
-    keys = list(dict.fromkeys(key for text in texts for key in text))
-    differing = [key for key in keys if len({text.get(key) for text in texts}) > 1]
-    labels = [", ".join(f"{key} {text.get(key, 'default')}".strip() for key in differing) for text in texts]
-    if len(set(labels)) < len(labels):
-        labels = [f"{run.id} {name}".strip() for run, name in zip(runs, labels, strict=True)]
-    return [f"{name}: {_rate(run)}" for run, name in zip(runs, labels, strict=True)]

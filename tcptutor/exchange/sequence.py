@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_packets,
 )
 from tcptutor.base import units
+from tcptutor.base.chart import COLORS, GRAY, LEVEL, RED, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError, UnitError, UsageError
 from tcptutor.exchange.plot import check_target, plot_style, save
 from tcptutor.run import Run
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+TimeSpan = tuple[float, float]
+"""Start and end, s."""
+
+_DOTS = 160
+"""Dots of a high terminal."""
 _SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A7", "#009E73", "#8C96A0"
-_SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 _EXAMPLE = "write it like --span 0.4s..0.7s"
 _LETTERS = 40
 """Largest number of lettered strokes of a kind."""
@@ -65,23 +71,77 @@ def sequence_graph(run: Run, path: Path, flow: int) -> SequenceGraph:
     return found
 
 
-def plot_sequence(run: Run, path: Path, target: Path, flow: int, span: tuple[float, float] | None) -> None:
-    """Write the sequence graph; `span` limits the time axis, s. Raises UsageError and TutorError."""
-    check_target(target)
+def _shown(run: Run, path: Path, flow: int, span: TimeSpan | None) -> SequenceGraph:
     graph = sequence_graph(run, path, flow)
     shown = graph if span is None else graph.between(*span)
     if not (shown.sent or shown.retransmitted):
         raise UsageError(f"flow {flow + 1} sends nothing in this span: the run took {run.experiment_s:g} s")
+    return shown
+
+
+def plot_sequence(run: Run, path: Path, target: Path, flow: int, span: TimeSpan | None) -> None:
+    """Write the sequence graph; `span` limits the time axis, s. Raises UsageError and TutorError."""
+    check_target(target)
     with plot_style():
-        save(_figure(run, shown, span), target)
+        save(_figure(run, _shown(run, path, flow, span), span), target)
 
 
-def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) -> Figure:
+def sequence_chart(run: Run, path: Path, flow: int, span: TimeSpan | None) -> Chart:
+    """Return the sequence graph for a terminal. Raises UsageError and TutorError."""
+    graph = _shown(run, path, flow, span)
+    scale, unit = units.axis_unit(graph.end, "size")
+    low, high = (value / scale for value in _byte_range(graph))
+    dot = (high - low) / _DOTS
+
+    def strokes(spans: Sequence[ByteSpan], label: str, color: int, marker: str = "") -> ChartSeries:
+        points = [
+            (each.t, each.first / scale + dot * step)
+            for each in spans
+            for step in range(1 if marker else 1 + math.ceil((each.last - each.first) / scale / dot))
+        ]
+        return ChartSeries(points=points, label=label, color=color, marker=marker, is_connected=False)
+
+    def steps(values: Sequence[tuple[float, int]], label: str, color: int, marker: str = "") -> ChartSeries:
+        pairs = zip(values, [*values[1:], values[-1]], strict=True) if values else ()
+        points = [(t, now[1] / scale) for now, after in pairs for t in (now[0], after[0])]
+        return ChartSeries(points=points, label=label, color=color, marker=marker)
+
+    series = [
+        strokes(graph.sent, "sent", COLORS[0]),
+        steps(graph.acked, "acknowledged", COLORS[2]),
+        strokes(graph.sacked, "SACKed", COLORS[3], "S"),
+        strokes(graph.retransmitted, "retransmitted", RED, "R"),
+    ]
+    if span is not None:
+        series.insert(0, steps(graph.window_end, "allowed by the window", GRAY, LEVEL))
+    start, end = span or (0.0, max(run.experiment.seconds, run.experiment_s))
+    experiment = run.experiment
+    return Chart(
+        title=[f"{experiment.name}: {experiment.title}"],
+        panels=[
+            ChartPanel(
+                heading=f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}",
+                series=[each for each in series if each.points],
+                y=ChartAxis(low=low, high=high),
+            )
+        ],
+        x=ChartAxis(low=start, high=end, unit="s"),
+    )
+
+
+def _byte_range(graph: SequenceGraph) -> tuple[float, float]:
+    """Return the ends of the vertical axis, bytes, with a margin."""
+    low = min(each.first for each in (*graph.sent, *graph.retransmitted))
+    low = min([low, *(value for _, value in graph.acked[:1])])
+    return low - 0.03 * (graph.end - low), graph.end + 0.05 * (graph.end - low)
+
+
+def _figure(run: Run, graph: SequenceGraph, span: TimeSpan | None) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=(14, 8.5), layout="constrained")
     axis = figure.add_subplot()
-    scale, unit = next((one for one in _SCALES if graph.end >= one[0]), _SCALES[-1])
+    scale, unit = units.axis_unit(graph.end, "size")
     few = len(graph.sent) < 2500
     _strokes(axis, graph.sent, scale, _SENT, 1.6 if few else 1.0, "sent")
     _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed (S)", "S")
@@ -89,10 +149,7 @@ def _figure(run: Run, graph: SequenceGraph, span: tuple[float, float] | None) ->
     _steps(axis, graph.acked, scale, color=_ACKED, linewidth=1.6, label="acknowledged")
     if span is not None:
         _steps(axis, graph.window_end, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
-    low = min(each.first for each in (*graph.sent, *graph.retransmitted)) / scale
-    low = min([low, *(value / scale for _, value in graph.acked[:1])])
-    high = graph.end / scale
-    axis.set_ylim(low - 0.03 * (high - low), high + 0.05 * (high - low))
+    axis.set_ylim(*(value / scale for value in _byte_range(graph)))
     axis.set_xlim(*(span or (0, max(run.experiment.seconds, run.experiment_s))))
     axis.set_xlabel("time, s")
     axis.set_title(f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}", loc="left")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from tcptutor.install.encoding import locale_encoding
+from tcptutor.base.glyphs import locale_encoding
 from tcptutor.install.findings import Finding, ok, warn
 
 _SMALLEST = (80, 24)

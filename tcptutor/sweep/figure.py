@@ -8,21 +8,22 @@ import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tcptutor import spec
 from tcptutor.base import units
+from tcptutor.base.chart import COLORS, GRAY, MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError, UnitError, UsageError, near, unknown
-from tcptutor.exchange.plot import COLORS, check_target, save
+from tcptutor.exchange.plot import check_target, save_chart
+from tcptutor.sweep import grid
 from tcptutor.sweep.confidence import LEVEL
-from tcptutor.sweep.grid import SEED, Axis, parameter_name
+from tcptutor.sweep.grid import SEED, parameter_name
 from tcptutor.sweep.points import QUANTITIES, Point, points
 from tcptutor.sweep.results_file import SweepTable
 
 USUAL = "throughput"
 """Default quantity."""
 _MAX_LINES = 20
-_MARKERS = "os^Dv<>PX*"
+_MOST_TICKS = 10
 _UNITS = {
     "rate": (1e6, "Mbit/s"),
     "time": (1e-3, "ms"),
@@ -33,8 +34,6 @@ _UNITS = {
 _SIZES = ("size", "window")
 _BDP = "BDP"
 """Unit that depends on the cell's own path."""
-_SUSPECT = "#8C96A0"
-"""Color of points with suspect runs: gray, and hollow to be visible without color."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
     "loss_rate": (1e-2, "loss events per segment, %"),
@@ -47,10 +46,10 @@ _LABELS = {
 }
 
 
-def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: Path) -> str:
+def check(axes: Sequence[grid.Axis], x: str | None, y: str, group: str | None) -> str:
     """Return the name of the x axis, after checking the request before anything runs.
 
-    Raises UsageError, or TutorError without matplotlib.
+    Raises UsageError.
     """
     if y not in QUANTITIES:
         raise UsageError(unknown("quantity", y, QUANTITIES))
@@ -70,33 +69,28 @@ def check(axes: Sequence[Axis], x: str | None, y: str, group: str | None, path: 
         raise UsageError(
             f"{lines} lines are too many for one plot (at most {_MAX_LINES}): sweep fewer values"
         )
-    check_target(path)
     return chosen
 
 
-def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
-    """Draw quantity `y` over axis `x` (None: the first numeric axis) into `path`, with a line for each other setting.
+def chart(table: SweepTable, x: str | None, y: str = USUAL, group: str | None = None) -> Chart:
+    """Return quantity `y` over axis `x` (None: the first numeric axis), with a line for each other setting.
 
     Lines with the same value of axis `group` share a color. An axis with about equal ratios of its values is
-    logarithmic. Raises UsageError; TutorError for a table without rows, an unwritable `path`, or a missing
-    matplotlib.
+    logarithmic. Raises UsageError, and TutorError for a table without results.
     """
-    x = check(table.definition.axes, x, y, group, path)
+    x = check(table.definition.axes, x, y, group)
     drawn = [point for point in points(table.sorted_rows()) if QUANTITIES[y] in point.measured]
     if not drawn:
         raise TutorError(f"no cell of this sweep has a result for {y}: finish the sweep")
-    import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    x_axis = _XAxis(drawn, x)
+    panel = _panel(drawn, x_axis, y, parameter_name(group) if group else None)
+    return Chart(title=[_title(table)], panels=[panel], x=x_axis.axis(drawn))
 
-    # Reproducible ids in SVG, and text that stays text.
-    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
-        figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-        plot = figure.subplots()
-        x_axis = _XAxis(drawn, x)
-        _draw_lines(plot, drawn, x_axis, y, parameter_name(group) if group else None)
-        _draw_axes(plot, drawn, x_axis, y)
-        plot.set_title(_title(table), fontsize="medium")
-        save(figure, path, "give another place")
+
+def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
+    """Draw the chart into the file `path`. Raises like `chart`, and TutorError for an unwritable `path`."""
+    check_target(path)
+    save_chart(chart(table, x, y, group), path)
 
 
 def is_drawn(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> bool:
@@ -126,8 +120,22 @@ class _XAxis:
             unit = _BDP
         elif written and kind in _SIZES:
             self._scale, unit = units.parse(f"1 {written}", "size"), written
+        places = sorted(set(map(self, drawn)))
+        self.is_log = self.numbers and is_geometric(places)
         title = "delay added to the RTT" if x == "delay" else x
         self.label = f"{title}, {unit}" if unit and self.numbers else title
+
+    def axis(self, drawn: Sequence[Point]) -> ChartAxis:
+        """Return the axis with a tick at each value of a few, and a margin at its ends."""
+        places = sorted(set(map(self, drawn)))
+        names = [f"{place:.4g}" for place in places] if self.numbers else self.texts
+        ticks = [*zip(places, names, strict=True)] if len(places) <= _MOST_TICKS or not self.numbers else []
+        low, high = places[0], places[-1]
+        if self.is_log:
+            margin = (high / low) ** 0.04
+            return ChartAxis(low=low / margin, high=high * margin, label=self.label, is_log=True, ticks=ticks)
+        margin = 0.04 * (high - low) or 0.5
+        return ChartAxis(low=low - margin, high=high + margin, label=self.label, ticks=ticks)
 
     def __call__(self, point: Point) -> float:
         value = point.values[self.name]
@@ -144,80 +152,62 @@ def _common_unit(texts: Sequence[str]) -> str:
     return written.pop() if len(written) == 1 else ""
 
 
-def _draw_lines(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str, group: str | None) -> None:
-    scale, _ = _LABELS[y]
+def _panel(drawn: Sequence[Point], x_axis: _XAxis, y: str, group: str | None) -> ChartPanel:
+    scale, label = _LABELS[y]
     lines: dict[tuple[tuple[str, str], ...], list[Point]] = {}
     for point in drawn:
         others = tuple((name, value) for name, value in point.point.items() if name != x_axis.name)
         lines.setdefault(others, []).append(point)
     color_keys = list(dict.fromkeys(_color_key(others, group) for others in lines))
-    for (others, line), marker in zip(lines.items(), itertools.cycle(_MARKERS)):
+    models: list[ChartSeries] = []
+    measured: list[ChartSeries] = []
+    suspect: list[tuple[float, float]] = []
+    for (others, line), marker in zip(lines.items(), itertools.cycle(MARKERS)):
         color = COLORS[color_keys.index(_color_key(others, group)) % len(COLORS)]
         line.sort(key=x_axis)
-        at, summaries = [x_axis(point) for point in line], [point.measured[QUANTITIES[y]] for point in line]
-        plot.errorbar(
-            at, [summary.mean / scale for summary in summaries],
-            yerr=[(summary.half_width or 0.0) / scale for summary in summaries],
-            fmt=marker, color=color, capsize=3, markersize=5,
-            label=", ".join(f"{name} {value}" for name, value in others) or "measured",
-        )  # fmt: skip
-        suspect = [
-            (x, summary.mean / scale)
-            for x, summary, point in zip(at, summaries, line, strict=True)
-            if point.doubtful
+        summaries = [point.measured[QUANTITIES[y]] for point in line]
+        places = [
+            (x_axis(point), summary.mean / scale) for point, summary in zip(line, summaries, strict=True)
         ]
-        if suspect:
-            plot.plot(
-                *zip(*suspect, strict=True),
-                marker,
-                color=_SUSPECT,
-                markerfacecolor="white",
-                markersize=7,
-                zorder=3,
+        spread = [(summary.half_width or 0.0) / scale for summary in summaries]
+        name = ", ".join(f"{name} {value}" for name, value in others) or "measured"
+        measured.append(
+            ChartSeries(
+                points=places, label=name, color=color, marker=marker, is_connected=False, spread=spread
             )
+        )
+        suspect += [place for place, point in zip(places, line, strict=True) if point.doubtful]
         if y == "throughput":
-            plot.plot(
-                at,
-                [_binding_throughput(point) / scale for point in line],
-                "-",
-                color=color,
-                alpha=0.7,
-                linewidth=1.2,
-            )
-    if y == "throughput":
-        plot.plot([], [], "-", color="#555555", label="binding model")
-    if any(point.doubtful for point in drawn):
-        plot.plot([], [], "o", color=_SUSPECT, markerfacecolor="white", markersize=7, label="suspect")
+            predicted = [(x_axis(point), _binding_throughput(point) / scale) for point in line]
+            shared = COLORS[0] if len(lines) == 1 else color
+            models.append(ChartSeries(points=predicted, label="binding model", color=shared))
+    doubted = ChartSeries(points=suspect, label="suspect", color=GRAY, marker=SUSPECT, is_connected=False)
+    several = any(len(point.seeds) > 1 for point in drawn)
+    return ChartPanel(
+        heading=label + (f"; bars: {LEVEL:.0%} confidence" if several else ""),
+        series=[*models, *measured, *([doubted] if suspect else [])],
+        y=_y_axis([value for series in (*measured, *models) for _, value in series.points if math.isfinite(value)],
+                  measured, x_axis.is_log),
+    )  # fmt: skip
+
+
+def _y_axis(values: Sequence[float], measured: Sequence[ChartSeries], may_be_log: bool) -> ChartAxis:
+    means = [mean for series in measured for _, mean in series.points]
+    if may_be_log and min(means) > 0 and max(means) > 10 * min(means):
+        positive = [value for value in values if value > 0]
+        return ChartAxis(low=min(positive) / 1.5, high=max(positive) * 1.5, is_log=True)
+    ends = [
+        mean + spread
+        for series in measured
+        for (_, mean), spread in zip(series.points, series.spread, strict=True)
+    ]
+    # The interval of two runs may be many times the mean: cut its bar rather than flatten the points.
+    return ChartAxis(high=min(2 * max(values), 1.05 * max(*ends, *values)) or 1.0)
 
 
 def _binding_throughput(point: Point) -> float:
     """Return the throughput that the binding model predicts, bit/s; NaN without a model."""
     return next((model.throughput_bps for model in point.models.values()), math.nan)
-
-
-def _draw_axes(plot: Any, drawn: Sequence[Point], x_axis: _XAxis, y: str) -> None:
-    scale, label = _LABELS[y]
-    at = sorted({x_axis(point) for point in drawn})
-    means = [point.measured[QUANTITIES[y]].mean / scale for point in drawn]
-    if x_axis.numbers and is_geometric(at):
-        plot.set_xscale("log")
-        if min(means) > 0 and max(means) > 10 * min(means):
-            plot.set_yscale("log")
-    if plot.get_yscale() == "linear":
-        # The interval of two runs may be many times the mean: cut its bar rather than flatten the points.
-        highest = 2 * max(
-            means + [_binding_throughput(point) / scale for point in drawn if y == "throughput"]
-        )
-        plot.set_ylim(0, min(highest, plot.get_ylim()[1]) or 1)
-    if not x_axis.numbers:
-        plot.set_xticks(at, x_axis.texts)
-    elif len(at) <= 10:
-        plot.set_xticks(at, [f"{value:.4g}" for value in at])
-        plot.xaxis.minorticks_off()
-    several = any(len(point.seeds) > 1 for point in drawn)
-    plot.set(xlabel=x_axis.label, ylabel=label + (f"; bars: {LEVEL:.0%} confidence" if several else ""))
-    plot.grid(visible=True, alpha=0.3)
-    plot.legend(fontsize="small")
 
 
 def _color_key(others: tuple[tuple[str, str], ...], group: str | None) -> object:

@@ -18,9 +18,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.base import places
+from tcptutor.base.glyphs import Glyphs
 from tcptutor.base.printable import escaped
 from tcptutor.ui import shutdown, themes
-from tcptutor.ui.glyphs import NOTICES, Glyphs, glyph_filter
+from tcptutor.ui.glyphs import NOTICES, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
 
 MINIMUM = (80, 24)

@@ -67,7 +67,7 @@ def open_journal() -> Journal:
 
 
 async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | None) -> int:
-    from tcptutor.ui import glyphs  # noqa: PLC0415
+    from tcptutor.base import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
     enrolment = journal.record.enrolment

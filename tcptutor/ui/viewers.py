@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
+from tcptutor.base import glyphs
 from tcptutor.run import Run
-from tcptutor.ui import glyphs, shutdown
+from tcptutor.ui import shutdown
 from tcptutor.ui.frame import Frame
 
 if TYPE_CHECKING:

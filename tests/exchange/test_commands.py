@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tcptutor.run import load, save
 from tests.command import here as tcptutor
+from tests.command import process
 
 from .places import FILES, RUNS
 
@@ -56,6 +58,30 @@ def test_plot_writes_and_names_the_file(kept: Path, tmp_path: Path) -> None:
     done = tcptutor("plot", "20260101-10", "20260101-11", "-o", target, "--what", "cwnd,throughput")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
     assert target.stat().st_size > 10_000
+
+
+def test_plot_without_a_file_draws_in_the_terminal(kept: Path) -> None:
+    done = tcptutor("plot", FOUR, "--what", "cwnd,rtt")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr, len(lines)) == (0, "", 22)
+    assert max(map(len, lines)) <= 80
+    assert "fidelity valid" in lines[1]
+    assert [line.strip() for line in lines if line.startswith("    ") and line.strip()[0] in "CS"] == [
+        "Congestion window, segments (peak in the warm-up: 461)",
+        "Smoothed RTT, ms",
+    ]
+    assert "\x1b" not in done.stdout
+    assert "×" in lines[3], "loss events"
+    both = tcptutor("plot", "20260101-10", "20260101-11", "--color", "always")
+    assert both.returncode == 0
+    assert "\x1b[38;5;" in both.stdout
+
+
+def test_where_the_locale_has_no_dots_a_plot_is_drawn_in_ascii() -> None:
+    done = process("plot", FOUR, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "loss event" in done.stdout
 
 
 def test_import_of_a_file_with_two_tests_makes_two_runs_and_says_so(
@@ -122,7 +148,7 @@ def test_a_cut_file_is_kept_with_a_line_that_says_so(without_state: Path, tmp_pa
         (["export", str(FOUR), str(FOUR), "-o", str(FOUR)], 2, "is a file"),
         (["export", str(FOUR), "-o", "/proc/nowhere/x.csv"], 1, "cannot write"),
         (["export"], 2, "FILE|ID"),
-        (["plot", str(FOUR)], 2, "--output"),
+        (["plot", str(FOUR), "--json"], 2, "name one with -o"),
         (["plot", str(FOUR), "-o", "x.gif"], 2, ".svg, .pdf, .png"),
         (["plot", *[str(FOUR)] * 9, "-o", "x.svg"], 2, "8 at most"),
         (["import", "/nowhere/x.json"], 2, "no file"),

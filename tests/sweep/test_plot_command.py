@@ -33,6 +33,17 @@ def test_a_sweep_is_drawn_from_its_file(file: Path, tmp_path: Path) -> None:
         assert f">{text}</text>" in drawn
 
 
+def test_a_sweep_is_drawn_in_the_terminal(file: Path) -> None:
+    done = tcptutor("plot", str(file), "--x", "loss")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 22
+    assert lines[1].strip() == "throughput, Mbit/s"
+    assert lines[-2].strip() == "loss, %"
+    assert lines[-1] == "⠒⠒ binding model   ● delay 10ms   ▲ delay 50ms"
+    assert lines[-3].split() == ["0.01", "0.1", "1"]
+
+
 def test_axes_and_quantity_can_be_chosen_and_the_file_may_have_any_name(file: Path, tmp_path: Path) -> None:
     file = file.rename(tmp_path / "results")
     done = tcptutor(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tcptutor.ui import glyphs
+from tcptutor.base import glyphs
 from tcptutor.ui.screens.base import TutorScreen
 
 from .screen import text, until, until_text

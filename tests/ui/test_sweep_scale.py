@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base.chart import ratio_ticks
 from tcptutor.course import load as load_course
 from tcptutor.course.activities.predict import Predict
 from tcptutor.run import load
@@ -89,7 +90,7 @@ def test_an_axis_begins_at_a_round_number(value: float, below: float) -> None:
 @pytest.mark.parametrize(("low", "high"), [(0.2, 100.0), (1.0, 12.0), (1e-3, 1e5), (500.0, 80_000.0)])
 @pytest.mark.parametrize("number", [2, 4, 8])
 def test_ticks_of_equal_ratios_are_round_and_few(low: float, high: float, number: int) -> None:
-    found = axes.ratio_ticks(low, high, number)
+    found = ratio_ticks(low, high, number)
     assert found == sorted(found)
     assert all(low * 0.99 <= value <= high * 1.01 for value in found)
     assert all(f"{value:.0e}"[0] in "1235" for value in found)

@@ -82,21 +82,6 @@ def ticks(upper: float, number: int) -> list[float]:
     return [step * index for index in range(int(upper / step + 1e-9) + 1)]
 
 
-def ratio_ticks(lower: float, upper: float, number: int) -> list[float]:
-    """Return round positions on a logarithmic axis, at most `number` unless there are more decades.
-
-    Tries 1, 2 and 5 times each power of ten, then 1 and 3 times, then only powers.
-    """
-    powers = range(math.floor(math.log10(lower) + 1e-9), math.ceil(math.log10(upper) - 1e-9) + 1)
-    positions: list[float] = []
-    for mantissas in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
-        positions = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
-        positions = [value for value in positions if lower * (1 - 1e-9) <= value <= upper * (1 + 1e-9)]
-        if len(positions) <= number:
-            break
-    return positions
-
-
 def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:
     """Return the ticks of a time axis of `width` columns, `seconds` long from `start`; the last has the unit."""
     values = ticks(seconds, max(width // 8, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tcptutor.base import units
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Cell, Layer
 from tcptutor.ui.widgets.bench.chart import AXIS, flow_style
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
 _SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = flow_style(0), "bad", "warn", flow_style(2), "limit"
 RETRANSMITTED, SACKED = "R", "S"
 """Signs of retransmitted and SACKed segments, as in tcptrace's graphs."""
-_SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 
 
 def title(graph: SequenceGraph, name: str, width: int) -> Line:
     """Return quantity and legend, as far as they fit."""
-    _, unit = _scale(graph)
+    _, unit = units.axis_unit(graph.end, "size")
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
     letters = ((SACKED, _SACKED, graph.sacked), (RETRANSMITTED, _RETRANSMITTED, graph.retransmitted))
@@ -42,7 +42,7 @@ def render(graph: SequenceGraph, span: TimeSpan, width: int, height: int) -> lis
     """Return `height` lines of graph, then the time axis; `graph` covers just the visible span."""
     across = axes.columns(width)
     low, high = _byte_range(graph)
-    scale, _ = _scale(graph)
+    scale, _ = units.axis_unit(graph.end, "size")
     up = _ticks(low / scale, high / scale, height)
     frame = axes.frame(across, height, axes.time_ticks(span.seconds, across, span.start), up, False)
     cells = _cells(graph, span, across, height, low, high)
@@ -61,10 +61,6 @@ def render_empty(width: int, height: int) -> list[Line]:
     """Return `height` + 1 lines that say the flow sends no data."""
     message = Line.of(("the flow sends nothing here", MUTED)).fit(width)
     return [message, *([Line()] * height)]
-
-
-def _scale(graph: SequenceGraph) -> tuple[float, str]:
-    return next((step for step in _SCALES if graph.end >= step[0]), _SCALES[-1])
 
 
 def _byte_range(graph: SequenceGraph) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tcptutor.base.chart import ratio_ticks
 from tcptutor.ui.widgets.bench import axes, canvas
 from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
 from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
@@ -248,9 +249,7 @@ def _limits_line(scene: CurveScene, across: int) -> Iterable[Line]:
 
 def _vertical_ticks(scene: CurveScene, height: int) -> axes.Ticks:
     number = max(2, height // 3)
-    values = (
-        axes.ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
-    )
+    values = ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
     return tuple((_row_from_bottom(value, scene, height), f"{value:g}") for value in values)
 
 

@@ -1,0 +1,232 @@
+"""Contents of a plot of runs, on paper and in the terminal: quantities, units, names; and the terminal's chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tcptutor.analysis import is_imported, total_throughput
+from tcptutor.base import units
+from tcptutor.base.chart import COLORS, DOTTED, GRAY, LEVEL, RED, Chart, ChartAxis, ChartPanel, ChartSeries
+from tcptutor.base.errors import TutorError, UsageError, unknown
+from tcptutor.exchange.curves import QUANTITIES, Curve
+from tcptutor.run import Run, cuts_at
+from tcptutor.spec import ALGORITHMS, Experiment, settings
+
+TITLES = {
+    "cwnd": ("Congestion window", "segments"),
+    "rtt": ("Smoothed RTT", "time"),
+    "throughput": ("Throughput", "rate"),
+    "retransmissions": ("Retransmissions so far", "segments"),
+    "bytes": ("Payload acknowledged so far", "size"),
+    "queue": ("Queue at the bottleneck", "size"),
+    "udp": ("UDP received", "rate"),
+    "udp-lost": ("UDP datagrams lost so far", "datagrams"),
+    "udp-jitter": ("UDP jitter", "time"),
+}
+"""Title of each quantity, with the kind of its unit, or the unit of a plain number."""
+_IN_TERMINAL = ("cwnd", "throughput", "rtt", "queue", "udp")
+"""Quantities that fit into a small terminal."""
+_BELOW = ("limit", "expected", "trajectory", "ssthresh")
+"""Roles of curves that measured curves cover."""
+OVERSHOOT = 2.5
+"""Ratio of the peaks in the warm-up and after it above which the first is cut off."""
+_MOST_RUNS = 8
+"""Runs in a plot; more cannot be distinguished."""
+
+
+def measured_curves(
+    runs: Sequence[Run], what: Sequence[str], usual: Sequence[str] = tuple(QUANTITIES)
+) -> dict[str, list[list[Curve]]]:
+    """Return the curves of each run by quantity: of `what`, or of the `usual` quantities that were measured.
+
+    Raises:
+        UsageError: A name or the number of runs is wrong.
+        TutorError: Nothing was measured that could be plotted.
+    """
+    unknown_names = [name for name in what if name not in QUANTITIES]
+    if unknown_names:
+        raise UsageError(unknown("quantity", unknown_names[0], QUANTITIES))
+    if len(runs) > _MOST_RUNS:
+        raise UsageError(f"{len(runs)} runs in one plot cannot be distinguished: give {_MOST_RUNS} at most")
+    for names in (what,) if what else (usual, QUANTITIES):
+        drawn = {name: [QUANTITIES[name](run, len(runs) > 1) for run in runs] for name in names}
+        drawn = {name: curves for name, curves in drawn.items() if any(curves)}
+        if drawn:
+            return drawn
+    requested = f" of {', '.join(what)}" if what else ""
+    raise TutorError(f"nothing{requested} was measured here that could be plotted: {_advice(runs)}")
+
+
+def _advice(runs: Sequence[Run]) -> str:
+    if any(flow.received_bps is None for run in runs for flow in run.udp):
+        return "this file lacks the received UDP: use its receiver's"
+    if any(is_imported(run) and run.udp and not run.udp_samples for run in runs):
+        return "this file has only totals of the received UDP: use its receiver's, or --get-server-output"
+    if any(is_imported(run) and not run.samples for run in runs):
+        return "this file has only totals: use one with intervals"
+    return "give another run"
+
+
+def heading(name: str, curves: Sequence[Sequence[Curve]]) -> tuple[str, float]:
+    """Return a quantity's title with the unit for its curves, and the factor of that unit."""
+    peak = max((value for each in curves for curve in each for _, value in curve.points), default=0.0)
+    title, kind = TITLES[name]
+    scale, unit = units.axis_unit(peak, kind)
+    return f"{title}, {unit or kind}", scale
+
+
+def end_of(runs: Sequence[Run]) -> float:
+    """Return the end of the time axis, s."""
+    return max(max(run.experiment.seconds, run.experiment_s) for run in runs)
+
+
+def peaks(runs: Sequence[Run], curves: Sequence[Sequence[Curve]]) -> tuple[float, float]:
+    """Return the largest measured values in the warm-up, and after it."""
+    early = later = 0.0
+    for run, each in zip(runs, curves, strict=True):
+        for curve in (one for one in each if one.role != "trajectory"):
+            for t, value in curve.points:
+                if t < run.experiment.flows.warmup:
+                    early = max(early, value)
+                else:
+                    later = max(later, value)
+    return early, later
+
+
+def title(runs: Sequence[Run]) -> str:
+    """Return the experiments, and their lab if it is the same; for a single run also its throughput."""
+    lines = list(dict.fromkeys(f"{run.experiment.name}: {_description(run.experiment)}" for run in runs))
+    places = {_lab_of(run) for run in runs}
+    if len(places) == 1:
+        measured = f"{_rate(runs[0])} · " if len(runs) == 1 else ""
+        lines.append(measured + places.pop())
+    return "\n".join(lines)
+
+
+def _description(experiment: Experiment) -> str:
+    """Return the experiment's title, with the algorithms if its words do not name them."""
+    controls = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
+    named = {word.lower() for word in re.findall(r"\w+", experiment.title)} & set(ALGORITHMS)
+    is_named = set(controls) <= named if named else len(controls) < 2
+    return experiment.title if is_named else f"{experiment.title}, here with {' + '.join(controls)}"
+
+
+def _lab_of(run: Run) -> str:
+    environment = run.environment
+    ran = (
+        environment.reason
+        if environment.backend == "imported"
+        else f"{environment.backend}, {environment.clock} clock"
+    )
+    cut = "" if run.complete else "cut short · "
+    return f"{cut}fidelity {run.fidelity.status} · {ran}, {environment.system}"
+
+
+def _rate(run: Run) -> str:
+    return units.rate(total_throughput(run))
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Return a label for each run: differing experiment, settings, seed and lab, or the id."""
+    texts = [
+        {
+            "": run.experiment.name,
+            **settings(run.experiment),
+            "seed": str(run.experiment.seed),
+            "on": _lab_of(run),
+        }
+        for run in runs
+    ]
+    keys = list(dict.fromkeys(key for text in texts for key in text))
+    differing = [key for key in keys if len({text.get(key) for text in texts}) > 1]
+    labels = [", ".join(f"{key} {text.get(key, 'default')}".strip() for key in differing) for text in texts]
+    if len(set(labels)) < len(labels):
+        labels = [f"{run.id} {name}".strip() for run, name in zip(runs, labels, strict=True)]
+    return [f"{name}: {_rate(run)}" for run, name in zip(runs, labels, strict=True)]
+
+
+def run_chart(runs: Sequence[Run], what: Sequence[str] = ()) -> Chart:
+    """Return the chart of one run, or of several runs overlaid, for a terminal. Raises like `measured_curves`."""
+    drawn = measured_curves(runs, what, _IN_TERMINAL)
+    names = run_names(runs) if len(runs) > 1 else []
+    panels = [_panel(name, runs, curves, names) for name, curves in drawn.items()]
+    return Chart(title=title(runs).split("\n"), panels=panels, x=ChartAxis(high=end_of(runs), unit="s"))
+
+
+def _panel(
+    name: str, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], names: Sequence[str]
+) -> ChartPanel:
+    text, scale = heading(name, curves)
+    series = [
+        _series(curve, scale, runs[number].experiment, number, names)
+        for number, each in enumerate(curves)
+        for curve in sorted(each, key=lambda curve: curve.role not in _BELOW)
+    ]
+    measured = [
+        value for each in curves for curve in each if curve.role != "trajectory" for _, value in curve.points
+    ]
+    lowest, highest = min(measured, default=0.0), max(measured, default=1.0)
+    early, later = peaks(runs, curves)
+    if later and early > OVERSHOOT * later:
+        highest = min(highest, 1.3 * later)
+        text += f" (peak in the warm-up: {early / scale:.0f})"
+    low = 0.95 * lowest if name == "rtt" and lowest > 0.6 * highest else 0.0
+    losses = _losses(runs[0]) if name == "cwnd" and len(runs) == 1 else ()
+    return ChartPanel(
+        heading=text, series=series, y=ChartAxis(low=low / scale, high=1.04 * highest / scale or 1.0),
+        weight=2 if name == "cwnd" else 1, events=losses, events_label="loss event",
+    )  # fmt: skip
+
+
+def _series(
+    curve: Curve, scale: float, experiment: Experiment, number: int, names: Sequence[str]
+) -> ChartSeries:
+    flows = experiment.total_streams
+    label, color, marker = curve.name, None, ""
+    if names:
+        label, color = names[number], COLORS[number % len(COLORS)]
+    elif curve.role == "ssthresh":
+        label, color, marker = "ssthresh", COLORS[1] if flows == 1 else _flow_color(curve.flow, flows), "-"
+    elif curve.flow is not None:
+        label, color = flow_label(curve.flow, curve.role, experiment), _flow_color(curve.flow, flows)
+    elif curve.role in ("limit", "expected", "trajectory"):
+        color, marker = {
+            "limit": (RED, "="),
+            "expected": (COLORS[2], LEVEL),
+            "trajectory": (COLORS[2], DOTTED),
+        }[curve.role]
+    elif curve.role == "mean" or flows > 1:
+        label = "mean of the flows" if curve.role == "mean" else "total"
+    else:
+        label, color = "flow 1", _flow_color(0, flows)
+    return ChartSeries(
+        points=[(t, value / scale) for t, value in curve.points], label=label, color=color, marker=marker
+    )
+
+
+def _flow_color(flow: int | None, flows: int) -> int:
+    return GRAY if flows > len(COLORS) or flow is None else COLORS[flow]
+
+
+def flow_label(flow: int, role: str, experiment: Experiment) -> str:
+    """Return the name of a flow's curve, with its algorithm if the flows differ; one name for too many flows."""
+    flows = experiment.total_streams
+    if flows > len(COLORS) + 1:
+        return "each flow"
+    if role == "udp":
+        return f"UDP flow {flow + 1}"
+    mixed = len({experiment.algorithm(each) for each in range(flows)}) > 1
+    return f"flow {flow + 1}, {experiment.algorithm(flow)}" if mixed else f"flow {flow + 1}"
+
+
+def _losses(run: Run) -> list[float]:
+    """Return the times of the loss events of all flows, s."""
+    table = run.samples
+    names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
+    rows: dict[int, list[int]] = {}
+    for index, flow in enumerate(table.column("flow")):
+        rows.setdefault(flow, []).append(index)
+    columns, t = [table.column(name) for name in names], table.column("t")
+    found = ((at, cuts_at(*([column[row] for row in at] for column in columns))) for at in rows.values())
+    return sorted(t[at[place]] for at, cuts in found for place in cuts.losses)
