@@ -1,14 +1,11 @@
 """A student's actions, as an append-only list of events in a single SQLite file.
 
-    page on screen, response, hint, run     Journal    the owner: visit, respond, hint, begin_run, finish_run
-      -> an event with the time             events     JSON, each with a hash over the hash before it
-      -> a row of the table `events`        store      on the disk before the call returns
-      -> folded into a record               fold       position, runs, and a PageRecord of each page: pure
-      -> page, position, progress           Journal    the app's queries, answered from the record
-      -> an exported record                 events     the same events as JSON lines, checked and folded alike
-
-The store saves the fold every so often, so that a start reads only newer events. A saved fold that does not match
-the events is computed again from all of them. Older journals become events when they are opened (schema).
+page on screen, response, hint, run     Journal    the owner: visit, respond, hint, begin_run, finish_run
+  -> an event with the time             events     JSON, each with a hash over the hash before it
+  -> a row of the table `events`        store      on the disk before the call returns
+  -> folded into a record               fold       position, runs, and a PageRecord of each page: pure
+  -> page, position, progress           Journal    the app's queries, answered from the record
+  -> an exported record                 events     the same events as JSON lines, checked and folded alike
 """
 
 from tcptutor.journal.fold import Calibration, Progress

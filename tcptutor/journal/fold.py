@@ -31,10 +31,6 @@ from tcptutor.journal.events import (
     link,
 )
 
-VERSION = 6
-"""Version of the fold: raise it when equal events give a different record, so that saved folds are computed again."""
-
-
 FEW = 3
 """Fewest predictions for which a median is meaningful."""
 

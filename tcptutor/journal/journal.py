@@ -31,15 +31,11 @@ from tcptutor.journal.events import (
     chain,
     decode,
 )
-from tcptutor.journal.fold import Calibration, JournalRecord, Progress
-from tcptutor.journal.schema import transaction
+from tcptutor.journal.fold import Calibration, JournalFold, JournalRecord, Progress
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable, text_digest
-
-SAVE_FOLD_EVERY = 1000
-"""Events between two saves of the fold: a start reads at most as many, plus other programs' events."""
 
 
 class Journal:
@@ -54,9 +50,7 @@ class Journal:
         self._connection = connection
         self._path = path
         self.runs = RunStore(folder)
-        with store.errors(path):
-            self._fold = store.load_fold(connection)
-        self._saved_serial = self._fold.serial
+        self._fold = JournalFold()
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None
         self.notice = notice
@@ -84,7 +78,6 @@ class Journal:
             )
         with contextlib.suppress(JournalError):  # the next start tries again
             journal._recover_runs()
-            journal._save_fold(SAVE_FOLD_EVERY)
         return journal
 
     @classmethod
@@ -137,10 +130,6 @@ class Journal:
         self.save_waiting(at_once=True)
         if self._deferred and not self._fold.serial:
             self._deferred = None  # no event could be lost
-        with contextlib.suppress(JournalError, sqlite3.Error):
-            # Do not wait for another program that is writing: it saves the fold itself.
-            self._connection.execute("PRAGMA busy_timeout = 0")
-            self._save_fold(1)
         self._connection.close()
 
     # Recording
@@ -342,7 +331,7 @@ class Journal:
             return False
         self._connection.close()
         self._connection, self._path, self._deferred = target._connection, target._path, None
-        self._fold, self._saved_serial, self.notice = target._fold, target._saved_serial, target.notice
+        self._fold, self.notice = target._fold, target.notice
         return True
 
     def _append(self, event: JournalEvent) -> None:
@@ -361,24 +350,12 @@ class Journal:
 
     def _record(self, events: Sequence[JournalEvent]) -> None:
         with store.errors(self._path):
-            with transaction(self._connection):
+            with store.transaction(self._connection):
                 self._catch_up()
                 added = list(chain(events, self._fold.serial, self._fold.hash))
-                for stored in added:
-                    store.add_event(self._connection, stored)
+                store.add_events(self._connection, added)
             for stored in added:
                 self._fold = self._fold.take(stored)
-        with contextlib.suppress(JournalError):  # the event is stored, and a later event saves the fold
-            self._save_fold(SAVE_FOLD_EVERY)
-
-    def _save_fold(self, least: int) -> None:
-        """Save the fold if it has at least that many unsaved events."""
-        if self._fold.serial - self._saved_serial < least:
-            return
-        with store.errors(self._path), transaction(self._connection):
-            self._catch_up()
-            store.save_fold(self._connection, self._fold)
-        self._saved_serial = self._fold.serial
 
 
 def _end_event(run: Run, file: Path | None) -> RunEnded:

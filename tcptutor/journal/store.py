@@ -1,33 +1,32 @@
-"""The journal's SQLite file: opening, checking, replacing a damaged file, its rows and its errors."""
+"""The journal's SQLite file: opening, checking, replacing a damaged file, its rows and its errors.
+
+A single table `events` holds a row per event; rows are only ever added.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import re
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import msgspec
+from urllib.parse import quote
 
 from tcptutor.base import files
 from tcptutor.base.errors import JournalError, refused
 from tcptutor.base.files import labeled_name
 from tcptutor.base.places import STATE_ELSEWHERE
-from tcptutor.base.printable import escaped, is_printable
-from tcptutor.journal import fold, salvage, schema
-from tcptutor.journal.events import LONGEST, UNREADABLE, StoredEvent, link
-from tcptutor.journal.fold import JournalFold
+from tcptutor.base.printable import escaped
+from tcptutor.journal.events import LONGEST, StoredEvent, decode
 
 PATIENCE = 5.0
 """Seconds that a command waits for other writers."""
-_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\(?:u|b|f|r)")
-"""A JSON escape of an unprintable character; msgspec writes printable characters, tabs and newlines otherwise."""
-_MOST_FOLD_BYTES = 64 << 20
-"""Bytes of the largest saved fold."""
+VERSION = 3
+"""Version of the tables (`PRAGMA user_version`)."""
+# serial counts from 1 without gaps; data is JSON, and hash is what events.link returns.
+_CREATE = "CREATE TABLE events (serial INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL) STRICT"
 
 
 def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connection, str]:
@@ -62,7 +61,7 @@ def open_store(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connecti
             return _connect(path, patience)
         aside = _set_aside(path)
         connection, _ = _connect(path, patience)
-        carried = salvage.carry_over(aside, connection)
+        carried = _carry_over(aside, connection)
     outcome = f"{carried} of its events were carried over to a new one" if carried else "a new one was begun"
     return connection, f"the journal was damaged ({escaped(reason)[:200]}): it is kept as {aside}, {outcome}"
 
@@ -112,8 +111,21 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def open_memory() -> sqlite3.Connection:
     """Open a journal in memory, for when no file can be written."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    schema.migrate(connection, lambda _version: None)
+    _prepare(connection)
     return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit all writes of the block, or roll back; other programs cannot write meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[StoredEvent]:
@@ -144,36 +156,8 @@ def first_hash(connection: sqlite3.Connection) -> bytes:
     return bytes(row[0]) if row else b""
 
 
-def add_event(connection: sqlite3.Connection, stored: StoredEvent) -> None:
-    connection.execute(schema.ADD_EVENT, stored)
-
-
-def load_fold(connection: sqlite3.Connection) -> JournalFold:
-    """Return the saved fold of the events; empty if it is missing, damaged or of other events."""
-    row = connection.execute(
-        "SELECT data, seal FROM folded WHERE version = ? AND length(data) <= ?",
-        (fold.VERSION, _MOST_FOLD_BYTES),
-    ).fetchone()
-    if row is None:
-        return JournalFold()
-    data, seal = row
-    try:
-        saved = msgspec.json.decode(data, type=JournalFold)
-    except UNREADABLE:
-        return JournalFold()
-    # A fold of decoded events has escapes in place of unprintable characters.
-    if not is_printable(bytes(data).decode("utf-8", "replace"), lines=True) or _ESCAPE.search(data):
-        return JournalFold()
-    last = connection.execute("SELECT hash FROM events WHERE serial = ?", (saved.serial,)).fetchone()
-    return saved if last == (saved.hash,) and seal == link(saved.hash, data) else JournalFold()
-
-
-def save_fold(connection: sqlite3.Connection, folded: JournalFold) -> None:
-    """Save the fold next to the events, and replace the earlier fold."""
-    data = msgspec.json.encode(folded)
-    connection.execute(
-        "INSERT OR REPLACE INTO folded VALUES (1, ?, ?, ?)", (fold.VERSION, data, link(folded.hash, data))
-    )
+def add_events(connection: sqlite3.Connection, events: Iterable[StoredEvent]) -> None:
+    connection.executemany("INSERT INTO events VALUES (?, ?, ?)", events)
 
 
 @contextlib.contextmanager
@@ -186,7 +170,7 @@ def errors(path: Path) -> Iterator[None]:
 
 
 def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
-    """Return the connection, and a notice where the file had to be repaired. Raises sqlite3.Error, OSError."""
+    """Return the connection, and a notice about an empty file. Raises sqlite3.Error, OSError, JournalError."""
     was_empty = path.is_file() and path.stat().st_size == 0
     # Autocommit: each statement is on the disk when it returns, unless BEGIN says otherwise.
     _make_private(path)
@@ -198,14 +182,55 @@ def _connect(path: Path, patience: float) -> tuple[sqlite3.Connection, str]:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.text_factory = _text
-        _check(connection)
-        is_new = schema.migrate(connection, lambda version: _copy(path, version))
-        repair = schema.repair(connection)
+        is_new = _prepare(connection)
     except BaseException:
         connection.close()
         raise
-    notice = f"the journal {path} was empty: a new one was begun" if was_empty and is_new else repair
-    return connection, notice
+    return connection, f"the journal {path} was empty: a new one was begun" if was_empty and is_new else ""
+
+
+def _prepare(connection: sqlite3.Connection) -> bool:
+    """Create the table in a new file, check any other file, and return whether the file is new.
+
+    Raises:
+        JournalError: A newer tcptutor wrote the journal.
+        sqlite3.DatabaseError: The tables are not those of a journal.
+    """
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(str(verdict))
+    is_new = False
+    if _version(connection) == 0:
+        with transaction(connection):
+            # Read the version again under the lock: another tcptutor may have created the table just now.
+            if is_new := _version(connection) == 0:
+                connection.execute(_CREATE)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+    if (version := _version(connection)) > VERSION:
+        raise JournalError(
+            f"the journal was written by a newer tcptutor (version {version}, this one knows {VERSION}): "
+            "update tcptutor to open it"
+        )
+    if version < VERSION:
+        raise sqlite3.DatabaseError(f"version {version} was never released")
+    kinds = dict(connection.execute("SELECT name, type FROM sqlite_master WHERE type != 'index'"))
+    columns = [row[1:] for row in connection.execute("PRAGMA table_xinfo(events)")]
+    # A view or trigger would change what we read and write.
+    if any(kind != "table" for kind in kinds.values()) or columns != _COLUMNS:
+        raise sqlite3.DatabaseError("its tables are not those of a journal")
+    return is_new
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+_COLUMNS = [
+    ("serial", "INTEGER", 0, None, 1, 0),
+    ("data", "BLOB", 1, None, 0, 0),
+    ("hash", "BLOB", 1, None, 0, 0),
+]
+"""Name, type, not null, default, primary key and hidden, as `PRAGMA table_xinfo` returns them."""
 
 
 def _text(data: bytes) -> str:
@@ -228,30 +253,6 @@ def _make_private(path: Path) -> None:
                 file.chmod(files.PRIVATE)
 
 
-def _check(connection: sqlite3.Connection) -> None:
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise sqlite3.DatabaseError(str(verdict))
-
-
-def _copy(path: Path, version: int) -> None:
-    """Copy a journal of an older version, so that the older tcptutor can still open it."""
-    copy = labeled_name(path, f"version-{version}")
-    half = copy.with_name(copy.name + ".part")
-    _make_private(half)
-    try:
-        # A second connection reads the stored version while ours holds the write lock.
-        with (
-            contextlib.closing(sqlite3.connect(path)) as old,
-            contextlib.closing(sqlite3.connect(half)) as new,
-        ):
-            old.backup(new)
-        half.replace(copy)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-
-
 _COMPANIONS = ("-wal", "-shm", "-journal")
 """Suffixes of SQLite's companion files."""
 
@@ -260,9 +261,50 @@ def _set_aside(path: Path) -> Path:
     aside = labeled_name(path, "damaged")
     # The write-ahead log belongs to the damaged file: it may hold events that can still be rescued.
     for ending in ("", *_COMPANIONS):
+        each = path.with_name(path.name + ending)
+        # SQLite must not open a folder or pipe next to the damaged file.
+        usable = each.is_file() or not ending
         with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
+            each.rename(aside.with_name(aside.name + ending + ("" if usable else ".damaged")))
     return aside
+
+
+def _carry_over(damaged: Path, connection: sqlite3.Connection) -> int:
+    """Copy the readable events of the journal `damaged`, unless the new journal has some, and return their number.
+
+    Events keep serials and hashes, so a lost event leaves a gap in the chain, which each start reports. Raises
+    sqlite3.Error when the new journal cannot be written.
+    """
+    events: dict[int, StoredEvent] = {}
+    # Opened read-only, so that SQLite leaves the damaged file and its write-ahead log as they are.
+    source = f"file:{quote(str(damaged))}?mode=ro" if damaged.is_file() else ":memory:"
+    with (
+        contextlib.suppress(sqlite3.Error, UnicodeDecodeError),
+        contextlib.closing(sqlite3.connect(source, uri=True)) as old,
+    ):
+        old.execute("PRAGMA trusted_schema = OFF")  # run no function of an untrusted file
+        if old.execute("SELECT type FROM sqlite_master WHERE name = 'events'").fetchall() == [("table",)]:
+            # Read from both ends: each direction stops at an unreadable database page.
+            for order in ("ASC", "DESC"):
+                for event in _readable_events(old, order):
+                    if event.serial in events:
+                        break
+                    events[event.serial] = event
+    with transaction(connection):
+        if connection.execute("SELECT 1 FROM events").fetchone():
+            return 0  # another program has begun to use it
+        add_events(connection, (events[serial] for serial in sorted(events)))
+    return len(events)
+
+
+def _readable_events(old: sqlite3.Connection, order: str) -> Iterator[StoredEvent]:
+    select = "SELECT serial, CAST(data AS BLOB), CAST(hash AS BLOB) FROM events WHERE length(data) <= ?"
+    with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeDecodeError):
+        for serial, data, hash in old.execute(f"{select} ORDER BY serial {order}", (LONGEST,)):
+            if not (isinstance(serial, int) and serial > 0 and isinstance(data, bytes)):
+                continue
+            if isinstance(hash, bytes) and len(hash) == 32 and decode(data) is not None:
+                yield StoredEvent(serial, data, hash)
 
 
 def _message(path: Path, error: Exception) -> str:

@@ -93,9 +93,7 @@ def _sql(*statements: str) -> Damage:
 JOURNAL_DAMAGES: dict[str, Damage] = {
     **DAMAGES,
     "no table of events": _sql("DROP TABLE events"),
-    "no table of the fold": _sql("DROP TABLE folded"),
-    "another table of the fold": _sql("DROP TABLE folded", "CREATE TABLE folded (one TEXT)"),
-    "a fold that is a view": _sql("DROP TABLE folded", "CREATE VIEW folded AS SELECT 1 AS version"),
+    "a view": _sql("CREATE VIEW notes AS SELECT 1 AS version"),
     "a column less": _sql("ALTER TABLE events DROP COLUMN hash"),
     "events without end": _sql(
         "DROP TABLE events",
@@ -104,7 +102,7 @@ JOURNAL_DAMAGES: dict[str, Damage] = {
     ),
     "a trigger": _sql("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END"),
     "tables but no version": _sql("PRAGMA user_version = 0"),
-    "an older version without its tables": _sql("PRAGMA user_version = 1"),
+    "a version that was never released": _sql("PRAGMA user_version = 1"),
     "a version below zero": _sql("PRAGMA user_version = -3"),
     "a journal beside that is a folder": lambda path: path.with_name(f"{path.name}-wal").mkdir(),
     "a log of zeros": lambda path: path.with_name(f"{path.name}-wal").write_bytes(bytes(5000)) and None,
@@ -121,9 +119,6 @@ CHANGED_EVENTS: dict[str, Damage] = {
     "text that is not UTF-8": _sql("UPDATE events SET data = x'22fffe22' WHERE serial = 2"),
     "brackets": _sql(f"UPDATE events SET data = CAST('{'[' * 50_000}' AS BLOB) WHERE serial = 2"),
     "a huge event": _sql("UPDATE events SET data = zeroblob(200000000) WHERE serial = 2"),
-    "a huge fold": _sql(
-        "UPDATE folded SET data = zeroblob(200000000)", "UPDATE events SET data = x'' WHERE serial = 2"
-    ),
     "wrong types": _second({"kind": "visited", "at": 3, "module": [], "step": {}}),
     "a wrong hash": _sql("UPDATE events SET hash = x'00' WHERE serial = 2"),
     "a number too large": _second(

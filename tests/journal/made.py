@@ -88,5 +88,4 @@ def fill(path: Path, events: list[StoredEvent]) -> None:
     Journal.open(path).close()
     with sqlite3.connect(path) as connection:
         connection.executemany("INSERT INTO events VALUES (?, ?, ?)", events)
-        connection.execute("DELETE FROM folded")
     connection.close()

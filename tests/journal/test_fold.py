@@ -34,7 +34,7 @@ from tcptutor.journal.events import (
     link,
     read_events,
 )
-from tcptutor.journal.fold import JournalFold, JournalRecord, fold_events
+from tcptutor.journal.fold import JournalRecord, fold_events
 
 from .conftest import predict
 from .made import EVENTS, MODULES, STEPS, many, stored
@@ -111,21 +111,6 @@ def test_an_exported_record_comes_to_the_same(events: list[JournalEvent]) -> Non
     here = fold_events(stored(events))
     assert fold_events(read_events(export_events(stored(events)))) == here
     assert here.broken == 0
-
-
-@given(EVENTS, st.data())
-def test_a_fold_that_was_kept_and_continued_is_the_fold_of_all(
-    events: list[JournalEvent], data: st.DataObject
-) -> None:
-    connection = store.open_memory()
-    upto = data.draw(st.integers(0, len(events)))
-    for event in stored(events):
-        store.add_event(connection, event)
-    store.save_fold(connection, fold_events(stored(events[:upto])))
-    kept = store.load_fold(connection)
-    assert kept.serial == upto
-    assert reduce(JournalFold.take, store.events_after(connection, upto), kept) == fold_events(stored(events))
-    connection.close()
 
 
 @given(EVENTS, st.data())
@@ -206,7 +191,7 @@ def test_an_event_of_a_newer_kind_is_kept_and_skipped(path: Path) -> None:
     before = journal.record
     data = b'{"kind":"noted","at":"2027-01-01T00:00:00+00:00","text":"\xc3\xa9"}'
     (last,) = journal.events()
-    store.add_event(journal._connection, StoredEvent(2, data, link(last.hash, data)))
+    store.add_events(journal._connection, [StoredEvent(2, data, link(last.hash, data))])
     assert journal.record == before
     journal.hint("m", "s", "q", 1)
     journal.close()

@@ -20,8 +20,6 @@ from tcptutor.runs.parts import SUFFIX
 from tcptutor.runs.store import RunStore
 from tests.cli.places import FOUR
 
-OLD = Path(__file__).parent / "files"
-
 
 @pytest.fixture(params=[0o022, 0o077, 0o000], ids=["022", "077", "000"])
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
@@ -68,17 +66,6 @@ def test_one_that_others_could_read_is_mended(tmp_path: Path) -> None:
         journal.visit("m", "u")
     with closing(Journal.open(path)) as journal:
         assert journal.position() == ("m", "u")
-
-
-def test_the_copy_of_an_older_version_is_private(tmp_path: Path) -> None:
-    old = OLD / "version-1" / "journal.db"
-    path = tmp_path / "journal.db"
-    path.write_bytes(old.read_bytes())
-    path.chmod(0o644)
-    Journal.open(path).close()
-    modes = _modes(tmp_path)
-    assert len(modes) > 1, "no copy was made"
-    assert set(modes.values()) == {0o600}, modes
 
 
 def test_a_run_that_was_readable_is_private_when_it_is_written_again(tmp_path: Path) -> None:

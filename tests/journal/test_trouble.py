@@ -13,7 +13,7 @@ import pytest
 
 from tcptutor.base.errors import JournalError
 from tcptutor.course.page_record import PREDICT, Response
-from tcptutor.journal import Journal, schema
+from tcptutor.journal import Journal, store
 from tcptutor.journal.events import Responded, Visited, export_events, read_events
 from tcptutor.run import load
 
@@ -214,23 +214,11 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
 def test_a_journal_of_a_newer_version_is_left_alone(path: Path) -> None:
     Journal.open(path).close()
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    connection.execute(f"PRAGMA user_version = {store.VERSION + 1}")
     connection.close()
     with pytest.raises(JournalError, match="newer tcptutor"):
         Journal.open(path)
     assert not list(path.parent.glob("*damaged*"))
-
-
-def test_an_older_journal_is_brought_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Journal.open(path)
-    first.visit("m", "s")
-    first.close()
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("CREATE TABLE notes (text TEXT)",)))
-    monkeypatch.setattr(schema, "VERSION", len(schema.MIGRATIONS))
-    second = Journal.open(path)
-    assert second.position() == ("m", "s")
-    second._connection.execute("INSERT INTO notes VALUES ('kept')")
-    second.close()
 
 
 def test_without_a_file_the_journal_lasts_as_long_as_the_program() -> None:
