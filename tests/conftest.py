@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
 from tcptutor.course.loader import OpenedCourse
-from tests import durations, full, leftovers, order
+from tests import durations, examples, full, leftovers, order
 from tests.progress import Progress
 
 Build = Callable[..., spec.Experiment]
@@ -32,8 +32,10 @@ for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 
 
 # How long an example takes says something about the machine, and nothing about what is tested.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "plain", settings.get_profile("full"), max_examples=examples.PLAIN, derandomize=True
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("full" if config.getoption("full") else "plain")
     if config.getoption("store_durations"):
         config.pluginmanager.register(durations.Measuring())
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):

@@ -13,6 +13,7 @@ from tcptutor import spec
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.base.errors import ParameterError
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter
+from tests.examples import examples
 
 _CHANGES = ("", "1s rate=1Mbit/s", "1s rate=10kbit/s; 2s rate=100Gbit/s", "0s loss=75%", "1s delay=2s; 1.5s delay=0s",
             "1s link=down", "0s link=down; 2s link=up", "0.5s queue=3kB", "0s jitter=0s; 1s jitter=1us")  # fmt: skip
@@ -49,7 +50,7 @@ def experiments(draw: st.DrawFn) -> Experiment | None:
         return None
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(experiments())
 def test_of_every_legal_experiment_something_or_nothing_is_expected(made: Experiment | None) -> None:
     if made is None:
@@ -136,7 +137,7 @@ def plausible(draw: st.DrawFn) -> Experiment | None:
     return made
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(plausible())
 def test_nothing_that_a_file_may_tell_breaks_what_is_expected(made: Experiment | None) -> None:
     if made is None:
@@ -146,7 +147,7 @@ def test_nothing_that_a_file_may_tell_breaks_what_is_expected(made: Experiment |
     assert all(text.isprintable() for text in spec.settings(made).values())
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(experiments())
 def test_what_is_written_of_a_legal_experiment_builds_it_again(made: Experiment | None) -> None:
     if made is None:

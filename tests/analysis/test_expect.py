@@ -17,6 +17,7 @@ from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.spec import build
+from tests.examples import examples
 
 from .synthetic import experiment
 
@@ -305,7 +306,7 @@ parameters = st.fixed_dictionaries(
 
 
 @given(parameters, st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_every_experiment_has_an_expectation(values: dict[str, str], pairs: int) -> None:
     try:
         made = build("test/any", {"parameters": values, "pairs": pairs})
@@ -331,7 +332,6 @@ def test_every_experiment_has_an_expectation(values: dict[str, str], pairs: int)
 
 
 @given(parameters, st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
 def test_the_binding_model_is_the_least_of_those_that_are_believed(
     values: dict[str, str], pairs: int
 ) -> None:

@@ -14,6 +14,7 @@ from tcptutor.analysis import expect, feedback_text, known_mistakes, report
 from tcptutor.base import units
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
+from tests.examples import examples
 
 from .synthetic import empty, experiment, run_of
 
@@ -143,7 +144,7 @@ PATHS = st.fixed_dictionaries(
 
 
 @given(PATHS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_every_candidate_is_a_rate_that_is_not_the_expected_one(settings: dict[str, str]) -> None:
     made = experiment(**settings)
     expected = expect(made).binding.throughput_bps

@@ -50,12 +50,12 @@ async def test_losses_in_bursts_are_as_long_and_as_many_as_asked_for(
         guest,
         build(
             delay="10 ms", loss="2 %", loss_burst="4", streams="0", udp_streams="1", udp_rate="8 Mbit/s",
-            duration="12 s", warmup="0", seed=3,
+            duration="6 s", warmup="0", seed=3,
         ),
     )  # fmt: skip
     udp = run.udp[0]
-    # Some 8,500 datagrams in 42 bursts: the standard error of the share is a fifth of it.
-    assert udp.datagrams > 8000
+    # Some 4,200 datagrams in 21 bursts: the standard error of the share is a quarter of it.
+    assert udp.datagrams > 4000
     assert udp.lost / udp.datagrams == pytest.approx(0.02, abs=0.012)
     assert run.fidelity.status == "valid", run.fidelity.reasons
 
@@ -81,11 +81,10 @@ async def test_jitter_spreads_the_rtt_by_its_distribution(
 
 
 async def test_duplicates_and_reordering_are_seen_by_the_sender(guest: GuestBackend, build: Build) -> None:
-    twice = await play(guest, build(**BASE, duplicate="5 %"))
-    assert twice.samples[-1].dsack_dups > 20
-    overtaken = await play(guest, build(**BASE, reorder="5 %"))
-    assert overtaken.samples[-1].reord_seen > 0
-    assert overtaken.flows[0].retransmits > 5
+    run = await play(guest, build(**BASE, duplicate="5 %", reorder="5 %"))
+    assert run.samples[-1].dsack_dups > 20
+    assert run.samples[-1].reord_seen > 0
+    assert run.flows[0].retransmits > 5
 
 
 @pytest.mark.parametrize("qdisc", ["codel", "fq_codel", "fq", "cake", "red"])
@@ -238,10 +237,8 @@ async def test_sysctls_buffers_segments_and_writes(guest: GuestBackend, build: B
     assert small.samples[-1].mss == 536 - 12
     wide = {"rate": "20 Mbit/s", "delay": "100 ms", "duration": "2 s"}
     held = await play(guest, build(**BASE | wide | {"send_buffer": "64 KiB"}))
-    free = await play(guest, build(**BASE | wide))
     # 64 KiB in 100 ms, of which a part is the kernel's bookkeeping.
     assert total_bps(held) == pytest.approx(0.92 * 5.24e6, rel=0.1)
-    assert total_bps(free) > 3 * total_bps(held)
     asked = await play(guest, build(**BASE | wide | {"buffer": "16 KiB"}))
     assert total_bps(asked) < 2.5e6
     large = await play(guest, build(**BASE | wide | {"buffer": "2 MiB"}))

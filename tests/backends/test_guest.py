@@ -76,11 +76,11 @@ async def test_four_pairs_share_the_link_between_the_switches(guest: GuestBacken
     from msgspec.structs import replace
 
     experiment = replace(
-        build(rate="20 Mbit/s", delay="10 ms", algorithm="cubic", duration="4 s", warmup="2 s"), pairs=4
+        build(rate="10 Mbit/s", delay="10 ms", algorithm="cubic", duration="2 s", warmup="1 s"), pairs=4
     )
     run = await play(guest, experiment)
     assert {flow.pair for flow in run.flows} == {0, 1, 2, 3}
-    assert total_bps(run) == pytest.approx(20e6 * theory.goodput_ratio(1500), rel=0.03)
+    assert total_bps(run) == pytest.approx(10e6 * theory.goodput_ratio(1500), rel=0.03)
 
 
 async def test_fq_paces_frames_as_the_pacing_lab_measured(guest: GuestBackend, build: Build) -> None:
@@ -120,14 +120,14 @@ async def test_the_same_seed_gives_the_same_run(
     """Equal to the byte: every sample, every ACK, every time, and also beside another guest."""
     assert snapshots.manifest("virtual").exact
     parameters = {
-        "rate": "20 Mbit/s",
+        "rate": "10 Mbit/s",
         "delay": "20 ms",
         "loss": "1 %",
         "algorithm": "reno",
         "duration": "1.5 s",
         "warmup": "0",
         "acks": "on",
-        "maxrate": "15 Mbit/s",
+        "maxrate": "8 Mbit/s",
         "udp_streams": "1",
     }
 
@@ -145,12 +145,10 @@ async def test_the_same_seed_gives_the_same_run(
 
     another = GuestBackend("virtual", snapshots)
     try:
-        (first, second, third), (fourth, other) = await asyncio.gather(
-            in_turn(guest, 5, 5, 5), in_turn(another, 5, 6)
-        )
+        (first, second), (third, other) = await asyncio.gather(in_turn(guest, 5, 5), in_turn(another, 5, 6))
     finally:
         await another.close()
-    assert first == second == third == fourth
+    assert first == second == third
     assert other != first
 
 

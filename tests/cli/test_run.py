@@ -26,10 +26,14 @@ VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
 
 
 @pytest.mark.guest
-def test_the_design_s_command_works_as_printed(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+@pytest.mark.parametrize("shorter", [["--set", "duration=10s"], []], ids=["10 s", "as printed"])
+def test_the_design_s_command_works(
+    mark: str, snapshots: Snapshots, without_state: Path, shorter: list[str]
+) -> None:
     done = tcptutor(
         *"run parallel-streams/random-loss --set streams=4 --set loss=0.1% --seed 7".split(),
         *"--backend guest --clock virtual --json".split(),
+        *shorter,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from tcptutor.analysis import report
 from tcptutor.base.errors import ParameterError, TutorError
 from tcptutor.exchange import import_runs
 from tcptutor.run import Run
+from tests.examples import examples
 
 from .places import FILES, import_run
 
@@ -357,7 +358,7 @@ def test_a_test_that_was_ended_keeps_what_it_measured(tmp_path: Path) -> None:
     assert run.samples[-1].t == pytest.approx(1, abs=0.01)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data(), name=st.sampled_from(["iperf3-3.12-omit.json", "iperf3-3.21-stream.jsonl"]))
 def test_cut_anywhere_a_file_gives_its_whole_intervals_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str

@@ -27,6 +27,7 @@ LONGEST = 20.0
 ORDINARY = f"{shutil.which('setpriv')} --bounding-set=-all --inh-caps=-all -- " if os.geteuid() == 0 else ""
 """Without its capabilities even root is refused."""
 GONE = 141
+ROOT = Path(__file__).parents[2]
 STREAMS = Path(__file__).parents[1] / "exchange" / "files" / "iperf3-3.7-two-flows.json"
 
 
@@ -215,10 +216,9 @@ def attempt(condition: str, command: str) -> str:
 
 
 def _wrong(odd: Condition, asked: Command, here: Path) -> Iterator[str]:
-    root = Path(__file__).parents[2]
     environment = {
         **os.environ,
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": str(ROOT),
         "HOME": str(here),
         "XDG_DATA_HOME": f"{here}/data",
         "XDG_CACHE_HOME": f"{here}/cache",
@@ -229,7 +229,7 @@ def _wrong(odd: Condition, asked: Command, here: Path) -> Iterator[str]:
             environment.pop(name, None)
         else:
             environment[name] = value.replace("here", str(here))
-    words = [word.replace("{root}", str(root)) for word in asked.words]
+    words = [word.replace("{root}", str(ROOT)) for word in asked.words]
     sealed = f"exec {ORDINARY}{shlex.join([*COMMAND, *words])}"
     path = environment.get("PATH", "")
     environment["PATH"] = os.environ["PATH"]

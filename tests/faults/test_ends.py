@@ -23,6 +23,7 @@ from tests.faults.ends import (
     HOMES,
     LONG,
     PLAIN,
+    ROOT,
     STREAMS_AT_ENDS,
     TERMINALS,
     attempt,
@@ -47,6 +48,25 @@ def test_one_line_and_the_right_exit_code(odd: str) -> None:
     with ThreadPoolExecutor(2) as pool:
         told = pool.map(lambda command: attempt(odd, command), PAIRS[odd])
         assert {command: line for command, line in zip(PAIRS[odd], told, strict=True) if line} == {}
+
+
+def test_every_command_ends_in_one_line_with_the_right_exit_code(
+    without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process: a plain run starts no process for each command where nothing is odd."""
+    monkeypatch.chdir(tmp_path)
+    wrong = {}
+    for name, command in COMMANDS.items():
+        done = here(*(word.replace("{root}", str(ROOT)) for word in command.words))
+        lines = done.stderr.splitlines()
+        failed = done.returncode in (1, 2)
+        if (
+            done.returncode not in command.codes
+            or len(lines) != failed
+            or not all(line.startswith("tcptutor: ") and len(line) < 3000 for line in lines)
+        ):
+            wrong[name] = done
+    assert wrong == {}
 
 
 def test_who_has_no_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from tests.fuzz.reader import Reader, failure, failures
 from tests.fuzz.readers import readers
 
 FILES = 200
-CHUNK = 50
+CHUNK = 20
 """Files of one test."""
 
 

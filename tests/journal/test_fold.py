@@ -35,6 +35,7 @@ from tcptutor.journal.events import (
     read_events,
 )
 from tcptutor.journal.fold import JournalRecord, fold_events
+from tests.examples import examples
 
 from .conftest import predict
 from .made import EVENTS, MODULES, STEPS, many, stored
@@ -164,7 +165,7 @@ def test_an_event_that_is_left_out_moved_or_cut_off_is_found(
             list(read_events(broken))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(st.lists(st.booleans(), max_size=20))
 @example([True, False] * 8)
 def test_two_programs_make_one_chain_and_see_each_other(

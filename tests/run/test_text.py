@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.base.errors import TutorError
@@ -128,7 +128,6 @@ def test_wrong_contents_are_told_in_one_line(tmp_path: Path, change: Any, says: 
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_damage_raises_anything_else(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor import theory
+from tests.examples import examples
 
 losses = st.floats(1e-9, 0.5)
 rtts = st.floats(1e-5, 2)
@@ -124,7 +125,7 @@ by_chance = pytest.mark.parametrize("window", [theory.htcp_random_window, theory
 
 
 @by_chance
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5), st.floats(1e-4, 1))
 def test_more_chance_of_loss_leaves_a_smaller_window(
     window: Callable[[float, float], float], one: float, other: float, rtt: float
@@ -134,7 +135,7 @@ def test_more_chance_of_loss_leaves_a_smaller_window(
 
 
 @by_chance
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-7, 0.01), st.floats(1e-4, 1), st.floats(1e-4, 1))
 def test_a_longer_round_trip_leaves_a_larger_window(
     window: Callable[[float, float], float], loss: float, one: float, other: float
@@ -147,14 +148,14 @@ def test_a_longer_round_trip_leaves_a_larger_window(
     assert window(loss, short) <= window(loss, long) * 1.01
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-8, 1e-4), st.floats(1e-4, 0.3))
 def test_random_losses_leave_htcp_more_where_windows_are_large(loss: float, rtt: float) -> None:
     """Reno's 1.07 where no gap is a second long, a quarter more where most are."""
     assert 1.03 < theory.htcp_random_window(loss, rtt) / theory.htcp_window(loss, rtt) < 1.3
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-8, 1e-5), st.floats(1e-4, 0.3))
 def test_random_losses_leave_cubic_more_where_windows_are_large(loss: float, rtt: float) -> None:
     """A few percent where it keeps up with Reno, some fifteen on the curve, and more where the two meet."""

@@ -15,6 +15,7 @@ from tcptutor.base.errors import ParameterError
 from tcptutor.run.samples import CA_STATES
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, trajectories
 from tcptutor.theory.window_laws import Cubic
+from tests.examples import examples
 
 RATE, RTT = 100e6, 0.02
 BDP = theory.bdp(RATE, RTT)
@@ -206,7 +207,7 @@ def test_linux_draws_the_same_sawtooth(name: str) -> None:
     assert cuts == pytest.approx(sum(loss > 10 for loss in expected.losses), rel=0.1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.sampled_from(sorted(LAWS)), min_size=1, max_size=4),
     st.floats(1e6, 1e9),
@@ -232,7 +233,7 @@ def test_no_law_leaves_its_bounds(
 
 
 @given(st.sampled_from(sorted(LAWS)))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5))
 def test_the_same_again_is_the_same(name: str) -> None:
     flows = [Source(algorithm=name)] * 3
     assert trajectories(link(1), flows, 3) == trajectories(link(1), flows, 3)
