@@ -19,7 +19,6 @@ from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
 from tcptutor.course.experiments import Catalogue, module_folders, qualified_name, step_files
 from tcptutor.course.glossary import glossary
-from tcptutor.course.lazy import LaterExperiments, LaterSteps
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.lesson_format import (
     FORMAT_VERSION,
@@ -30,7 +29,7 @@ from tcptutor.course.lesson_format import (
     read_step,
 )
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.model import Course, LazySteps, Module, Step
 from tcptutor.spec import Experiment
 
 
@@ -107,8 +106,8 @@ class OpenedCourse:
             objectives=head.objectives,
             minutes=head.minutes,
             sources=head.sources,
-            steps=LaterSteps([path.stem[3:] for path in files], partial(self._steps, id_, files)),
-            experiments=LaterExperiments(partial(self._catalogue.module_experiments, id_)),
+            steps=LazySteps(lambda: tuple(path.stem[3:] for path in files), partial(self._steps, id_, files)),
+            read_experiments=partial(self._catalogue.module_experiments, id_),
             extra=head.extra,
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar, overload
 
 import msgspec
@@ -122,6 +123,42 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return page.visited and all(activity.is_done(page) for activity in self.activities)
 
 
+class LazySteps(Sequence[Step]):
+    """Steps of a module, in order, read on first access: the first frame needs module titles, not pages.
+
+    Thread-safe. `ids` returns the ids without reading the steps.
+    """
+
+    def __init__(self, ids: Callable[[], tuple[str, ...]], read: Callable[[], tuple[Step, ...]]) -> None:
+        self._ids, self._read, self._lock = ids, read, Lock()
+        self._steps: tuple[Step, ...] | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return self._ids() if self._steps is None else tuple(step.id for step in self._steps)
+
+    def _all(self) -> tuple[Step, ...]:
+        with self._lock:
+            if self._steps is None:
+                self._steps = self._read()
+            return self._steps
+
+    @overload
+    def __getitem__(self, place: int) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Step]: ...
+    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
+        return self._all()[place]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # unhashable like a list
+
+
 class Module(msgspec.Struct, frozen=True, kw_only=True):
     """Lesson module in a folder `NN-slug`; its steps and experiments may be loaded lazily."""
 
@@ -133,42 +170,27 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     minutes: int
     sources: tuple[str, ...]
     steps: Sequence[Step]
-    experiments: Mapping[str, Experiment]
-    """By full name, `slug/name`, with the settings of their files."""
+    read_experiments: Callable[[], Mapping[str, Experiment]] = dict
     extra: tuple[str, ...] = ()
     """Short names of experiments that no step runs, available on the command line."""
 
     @property
-    def step_ids(self) -> tuple[str, ...]:
-        """Ids of the steps; before they are loaded, taken from file names, some of which may be damaged."""
-        return getattr(self.steps, "ids", None) or tuple(step.id for step in self.steps)
-
-
-class OwnSteps(Sequence[Step]):
-    """Steps of a module as a student sees them, each built on first access."""
-
-    def __init__(self, module: Module, identity: str) -> None:
-        self._module, self._identity = module, identity
-        self._made: dict[int, Step] = {}
+    def experiments(self) -> Mapping[str, Experiment]:
+        """By full name, `slug/name`, with the settings of their files."""
+        return self.read_experiments()
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        return self._module.step_ids
+    def step_ids(self) -> tuple[str, ...]:
+        """Ids of the steps; before they are loaded, taken from file names, some of which may be damaged."""
+        return self.steps.ids if isinstance(self.steps, LazySteps) else tuple(step.id for step in self.steps)
 
-    @overload
-    def __getitem__(self, place: int) -> Step: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Step]: ...
-    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(len(self))[place]]
-        number = range(len(self))[place]
-        if number not in self._made:
-            self._made[number] = self._module.steps[number].for_student(self._module.id, self._identity)
-        return self._made[number]
+    def for_student(self, identity: str) -> Module:
+        """Return the module with the pages that the student with `identity` sees."""
 
-    def __len__(self) -> int:
-        return len(self._module.steps)
+        def read() -> tuple[Step, ...]:
+            return tuple(step.for_student(self.id, identity) for step in self.steps)
+
+        return msgspec.structs.replace(self, steps=LazySteps(lambda: self.step_ids, read))
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,10 +206,9 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         """Return the course with the pages that the student with `identity` sees."""
         if not identity:
             return self
-        modules = tuple(
-            msgspec.structs.replace(module, steps=OwnSteps(module, identity)) for module in self.modules
+        return msgspec.structs.replace(
+            self, modules=tuple(module.for_student(identity) for module in self.modules)
         )
-        return msgspec.structs.replace(self, modules=modules)
 
     def select(self, modules: Sequence[str]) -> Course:
         """Return the course reduced to the modules with these ids; an empty list selects all.

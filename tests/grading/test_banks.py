@@ -140,9 +140,7 @@ def data(picture: bytes) -> str:
 
 def small(*questions: Question) -> Bank:
     step = Step(id="page", title=ODD, prose="Some prose.", activities=questions)
-    module = Module(
-        id="small", number=1, title=ODD, objectives=(), minutes=1, sources=(), steps=[step], experiments={}
-    )
+    module = Module(id="small", number=1, title=ODD, objectives=(), minutes=1, sources=(), steps=[step])
     return build_bank("Small", [module], RecordedPages(None), VARIANTS)
 
 

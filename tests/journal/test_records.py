@@ -72,11 +72,7 @@ STEPS = (
 )
 COURSE = Course(
     title="C",
-    modules=(
-        Module(
-            id="m", number=1, title="M", objectives=(), minutes=5, sources=(), steps=STEPS, experiments={}
-        ),
-    ),
+    modules=(Module(id="m", number=1, title="M", objectives=(), minutes=5, sources=(), steps=STEPS),),
 )
 
 

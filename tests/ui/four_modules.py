@@ -34,5 +34,4 @@ def _module(number: int, id_: str, pages: int) -> Module:
         minutes=60,
         sources=("a source",),
         steps=tuple(steps),
-        experiments={},
     )
