@@ -139,7 +139,7 @@ class SampledPair:
 
 
 class UdpSource(Protocol):
-    """Counter of UDP flows."""
+    """Counter of UDP flows: of iperf3's own (`agent.udp`), or of datagrams captured in a session."""
 
     def poll(self, t: float) -> None:
         """Update the counters, at every sample, `t` seconds after the traffic began."""

@@ -81,7 +81,8 @@ class Lab:
             self._discard_prefetched()
         if experiment is not None and self._prefetched is None and prefetch.is_worthwhile(experiment):
             lab = self.second_lab()
-            self._prefetched = prefetch.PrefetchedRun(lab, experiment) if lab is not None else None
+            if lab is not None:
+                self._prefetched = prefetch.PrefetchedRun(experiment, lab.run(experiment), lab.close)
 
     def _with_own_reason(self, ready: Ready) -> Ready:
         reason = self.environment.reason if self.environment is not None else ""

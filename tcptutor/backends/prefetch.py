@@ -10,10 +10,9 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Protocol
 
 from tcptutor.backends.guest import sizes
 from tcptutor.base.errors import LabError
@@ -29,16 +28,6 @@ _MIN_FREE_MIB = 200
 _CHECK_S = 1.0
 """Seconds between two checks of free memory."""
 _POWER = Path("/sys/class/power_supply")
-
-
-class Runner(Protocol):
-    def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        """Yield the events of a run. Raises LabError or LabUnavailable."""
-        ...
-
-    async def close(self) -> None:
-        """Shut the lab down. Never raises."""
-        ...
 
 
 def is_worthwhile(experiment: Experiment) -> bool:
@@ -61,11 +50,16 @@ def on_battery(folder: Path = _POWER) -> bool:
 
 
 class PrefetchedRun:
-    """A run in `lab`, started on construction. Owns the lab."""
+    """A run with the given events, started on construction. Calls `close_lab` when it has ended."""
 
-    def __init__(self, lab: Runner, experiment: Experiment) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        events: AsyncGenerator[Event, None],
+        close_lab: Callable[[], Awaitable[None]],
+    ) -> None:
         self.experiment = experiment
-        self._lab = lab
+        self._arriving, self._close_lab = events, close_lab
         self._events = deque[Event]()
         self._news = asyncio.Event()
         self._is_used = False
@@ -74,7 +68,7 @@ class PrefetchedRun:
     async def _collect(self) -> None:
         checked = time.monotonic()
         try:
-            async with aclosing(self._lab.run(self.experiment)) as events:
+            async with aclosing(self._arriving) as events:
                 async for event in events:
                     self._events.append(event)
                     self._news.set()
@@ -84,7 +78,7 @@ class PrefetchedRun:
                             raise LabError("run discarded: this machine has little memory left")
         finally:
             self._news.set()
-            await self._lab.close()
+            await self._close_lab()
 
     @property
     def failed(self) -> bool:

@@ -11,19 +11,6 @@ from tcptutor.install.setup import run_setup
 from tcptutor.install.setup_plan import TargetLab
 
 
-class _Printer:
-    """Prints the messages of setup."""
-
-    def say(self, line: str) -> None:
-        print_lines([line])
-
-    def fail(self, line: str) -> None:
-        warn(line)
-
-    def ask(self, question: str) -> str:
-        return input(question)
-
-
 def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) -> int:
     """Set up this machine and return the exit code. Raises TutorError when setup cannot continue.
 
@@ -36,4 +23,4 @@ def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) 
     if source is not None and like is not None:
         raise UsageError("--from and --lab both choose the lab: use only one of them")
     target = TargetLab(Path(source) if source else None, find_lab(like) if like else {})
-    return run_setup(_Printer(), assume_yes, again, target)
+    return run_setup(lambda line: print_lines([line]), warn, assume_yes, again, target)

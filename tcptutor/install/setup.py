@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
 
 from tcptutor.backends import ending, locks
 from tcptutor.backends.guest import lab_file, leftovers
@@ -20,34 +19,23 @@ from tcptutor.install.verify import verify
 from tcptutor.run import lab_parts
 
 
-class SetupDialog(Protocol):
-    """Interaction with the user during setup."""
-
-    def say(self, line: str) -> None:
-        """Print a line about progress."""
-        ...
-
-    def fail(self, line: str) -> None:
-        """Print a line about a failure."""
-        ...
-
-    def ask(self, question: str) -> str:
-        """Return the typed answer to `question`. Raises EOFError at the end of input."""
-        ...
-
-
 def run_setup(
-    tell: SetupDialog, assume_yes: bool = False, again: bool = False, target: TargetLab | None = None
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+    assume_yes: bool = False,
+    again: bool = False,
+    target: TargetLab | None = None,
 ) -> int:
     """Set up this machine and return the exit code; 1 if a part failed.
 
+    `say` prints a line about progress, `warn` a line about a failure.
     `assume_yes` skips the question, `again` rebuilds valid parts as well. With `target` the guest becomes that lab,
     and the code is 1 when it cannot. A failed part is reported and the others continue. Raises TutorError when setup
     cannot continue.
     """
     try:
         with ending.terminate_like_ctrl_c():
-            return _Setup(tell, assume_yes, again, target or ANY_LAB).run()
+            return _Setup(say, warn, assume_yes, again, target or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: finished parts stay, and `tcptutor setup` continues from them") from None
 
@@ -72,8 +60,16 @@ def _setup_lock(waiting: Callable[[], None]) -> Iterator[None]:
 class _Setup:
     """A run of setup. Owns the exit code, which becomes 1 once a part has failed."""
 
-    def __init__(self, tell: SetupDialog, assume_yes: bool, again: bool, target: TargetLab) -> None:
-        self._tell, self._assume_yes, self._again, self._target = tell, assume_yes, again, target
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        warn: Callable[[str], None],
+        assume_yes: bool,
+        again: bool,
+        target: TargetLab,
+    ) -> None:
+        self._say_line, self._warn = say, warn
+        self._assume_yes, self._again, self._target = assume_yes, again, target
         self._snapshots = guest_parts.snapshots_here()
         self._code = 0
 
@@ -132,10 +128,10 @@ class _Setup:
 
     def _say(self, *lines: str) -> None:
         for line in lines:
-            self._tell.say(line)
+            self._say_line(line)
 
     def _fail(self, error: TutorError) -> None:
-        self._tell.fail(str(error))
+        self._warn(str(error))
         self._code = 1
 
     def _ask(self) -> None:
@@ -145,7 +141,7 @@ class _Setup:
         if not sys.stdin.isatty():
             raise UsageError("setup needs a terminal for its question: run `tcptutor setup --yes`")
         try:
-            answer = self._tell.ask("Go on? [Y/n] ").strip().lower()
+            answer = input("Go on? [Y/n] ").strip().lower()
         except EOFError:
             answer = "no"
         if answer not in ("", "y", "yes"):
@@ -174,7 +170,7 @@ class _Setup:
         assert self._snapshots is not None
         began = time.monotonic()
         try:
-            with bars(self._tell.say) as bar:
+            with bars(self._say_line) as bar:
                 guest_parts.build(self._snapshots, missing, bar, self._target.versions)
         except TutorError as error:
             self._fail(error)

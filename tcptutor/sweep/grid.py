@@ -13,13 +13,13 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
 from tcptutor import spec
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, UsageError
+from tcptutor.course.experiments import Catalogue
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
@@ -52,14 +52,6 @@ class Cell(msgspec.Struct, frozen=True):
     point: dict[str, str]
     """Value of each axis except the seed, as text."""
     experiment: Experiment
-
-
-class Builder(Protocol):
-    """Builder of experiments by name and settings: `course.experiments.Catalogue`."""
-
-    def build(
-        self, name: str, overrides: Mapping[str, str] | None = None, seed: int | None = None, scale: str = ...
-    ) -> Experiment: ...
 
 
 def parameter_name(name: str) -> str:
@@ -109,7 +101,7 @@ def read_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def cells(
-    course: Builder,
+    catalogue: Catalogue,
     name: str,
     settings: Mapping[str, str],
     axes: Sequence[Axis],
@@ -132,7 +124,7 @@ def cells(
     for cell_seed in seeds or [seed]:
         for values in itertools.product(*(axis.values for axis in others)):
             point = {axis.name: value for axis, value in zip(others, values, strict=True)}
-            experiment = course.build(name, {**settings, **point}, cell_seed, scale)
+            experiment = catalogue.build(name, {**settings, **point}, cell_seed, scale)
             if experiment.flows.capture:
                 raise UsageError(
                     "a sweep records no packets: leave out capture, and use `tcptutor run` for a cell with packets"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tcptutor.backends.session import Terminal
     from tcptutor.ui.terminal.screen import TerminalScreen
 
 FLOOD, DRAWN_OF_IT = 32_768, 8192
@@ -32,26 +33,6 @@ _BREATH = 0.002
 """Seconds of drawing after which other tasks get a turn."""
 
 
-class TerminalLike(Protocol):
-    """Terminal interface that a shell needs, implemented by `tcptutor.backends.session.Terminal`."""
-
-    async def read(self) -> bytes:
-        """Wait for output and return it; empty at the end."""
-        ...
-
-    def write(self, data: bytes) -> None:
-        """Send keys."""
-        ...
-
-    def resize(self, rows: int, columns: int) -> None:
-        """Report a new screen size."""
-        ...
-
-    def close(self) -> None:
-        """Hang up."""
-        ...
-
-
 class Shell:
     """A shell on a lab host, which starts to follow its terminal at once.
 
@@ -61,7 +42,7 @@ class Shell:
     def __init__(
         self,
         host: str,
-        terminal: TerminalLike,
+        terminal: Terminal,
         lines: int,
         columns: int,
         moved: Callable[[Shell], object],

@@ -52,7 +52,7 @@ def _events(first: int, last: int) -> list[Event]:
 
 async def test_all_events_come_in_order_those_of_before_and_after() -> None:
     lab = StepLab()
-    run = PrefetchedRun(lab, SMALL)
+    run = PrefetchedRun(SMALL, lab.run(SMALL), lab.close)
     for event in _events(0, 200):
         lab.next.put_nowait(event)
     await asyncio.sleep(0.05)
@@ -69,7 +69,7 @@ async def test_all_events_come_in_order_those_of_before_and_after() -> None:
 
 async def test_who_leaves_early_stops_it() -> None:
     lab = StepLab()
-    run = PrefetchedRun(lab, SMALL)
+    run = PrefetchedRun(SMALL, lab.run(SMALL), lab.close)
     lab.next.put_nowait(Phase("0", ""))
     events = run.events()
     assert await anext(events) == Phase("0", "")
@@ -79,7 +79,7 @@ async def test_who_leaves_early_stops_it() -> None:
 
 async def test_a_failure_comes_after_what_came_before_it() -> None:
     lab = StepLab()
-    run = PrefetchedRun(lab, SMALL)
+    run = PrefetchedRun(SMALL, lab.run(SMALL), lab.close)
     assert not run.failed
     lab.next.put_nowait(Phase("0", ""))
     events = run.events()
@@ -98,7 +98,7 @@ async def test_with_little_memory_left_what_nobody_asked_for_is_closing(
     monkeypatch.setattr(prefetch, "_CHECK_S", 0.0)
     monkeypatch.setattr(prefetch.sizes, "available", lambda: 100)
     lab = StepLab()
-    run = PrefetchedRun(lab, SMALL)
+    run = PrefetchedRun(SMALL, lab.run(SMALL), lab.close)
     if asked:
         events = run.events()
         lab.next.put_nowait(Phase("0", ""))

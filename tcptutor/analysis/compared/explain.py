@@ -136,7 +136,7 @@ def _of_run(
     """Return the cause over all flows, and its sentence."""
     run, experiment = measured.run, measured.run.experiment
     carried = {each.flow: each.growth(ARRIVED) for each in measured.intervals}
-    all_flows, start = flows, ""
+    limits, start = {each.flow: each.limited_by for each in flows}, ""
     if (is_reverse := _heavier_way(experiment, carried)) is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.
         gathered = gathered.in_direction(is_reverse)
@@ -154,7 +154,7 @@ def _of_run(
         limit = replace(limit, reason=UNEXPLAINED)
     cut = next((one for one in _changes(experiment) if one.name == "link" and not one.value), None)
     start += cut_text(experiment, cut) if cut else ""
-    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, all_flows, measured.flows)]
+    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, limits, measured.flows)]
     return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
 from tcptutor.analysis.compared.episodes import Episode, notable_episodes
@@ -25,16 +24,6 @@ _SHORT_TURN = 0.1
 
 _NOTHING = 0.01
 """Share of a fair part below which a flow starves."""
-
-
-class FlowLimit(Protocol):
-    """Flow with its limiting cause."""
-
-    @property
-    def flow(self) -> int: ...
-
-    @property
-    def limited_by(self) -> LimitedBy: ...
 
 
 def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
@@ -81,8 +70,11 @@ def _turn(turn: Episode) -> str:
     return f"{CAUSE_NAMES[turn.limited_by]}, {length:.0f} s" if length >= 1 else CAUSE_NAMES[turn.limited_by]
 
 
-def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Sequence[FlowResult]) -> str:
-    """Return the starving flows, or flows with a different limit: "; flow 2: the receiver's window"."""
+def flows_text(limited_by: LimitedBy, limits: Mapping[int, LimitedBy], results: Sequence[FlowResult]) -> str:
+    """Return the starving flows, or flows whose limit differs: "; flow 2: the receiver's window".
+
+    `limits` are the causes by number of flow.
+    """
     fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
     starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
     if starving:
@@ -92,11 +84,11 @@ def flows_text(limited_by: LimitedBy, flows: Sequence[FlowLimit], results: Seque
             else "next to nothing"
         )
         return f"; {starving} of {len(results)} flows got {amount}"
-    different = [flow for flow in flows if flow.limited_by != limited_by]
-    if not different or len(flows) < 2:
+    different = {flow: limit for flow, limit in limits.items() if limit != limited_by}
+    if not different or len(limits) < 2:
         return ""
-    common, number = Counter(flow.limited_by for flow in different).most_common(1)[0]
-    subject = f"flow {different[0].flow + 1}" if number == 1 else f"{number} of {len(flows)} flows"
+    common, number = Counter(different.values()).most_common(1)[0]
+    subject = f"flow {next(iter(different)) + 1}" if number == 1 else f"{number} of {len(limits)} flows"
     return f"; {subject}: {CAUSE_NAMES[common]}"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,11 +13,8 @@ from tcptutor.course.claim import ARITHMETIC, MEASURED_SUBJECTS, Claim, PageSetu
 from tcptutor.course.experiments import qualified_name
 from tcptutor.spec import Experiment
 
-
-class BuildExperiment(Protocol):
-    """Factory from an experiment's name and overrides, such as `Catalogue.build`."""
-
-    def __call__(self, name: str, overrides: Mapping[str, str]) -> Experiment: ...
+BuildExperiment = Callable[[str, Mapping[str, str]], Experiment]
+"""Builds an experiment from its name and overrides, as `Catalogue.build` does."""
 
 
 class ClaimRun(NamedTuple):

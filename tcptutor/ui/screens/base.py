@@ -49,7 +49,7 @@ class WhatIfBase(NamedTuple):
 
 
 class Tutor(Protocol):
-    """The app, as used by its screens."""
+    """The app, as used by its screens. `ui.app` has it and imports them."""
 
     course: Course
     journal: Journal

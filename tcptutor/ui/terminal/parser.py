@@ -31,7 +31,7 @@ _STRING_END = re.compile(r"[\x18\x1a\x1b]")
 
 
 class Actions(Protocol):
-    """Receiver of the parsed parts."""
+    """Receiver of the parsed parts: `ui.terminal.screen.TerminalScreen`, which imports this module."""
 
     def draw(self, text: str) -> None:
         """Write text without control characters."""
