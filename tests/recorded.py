@@ -27,11 +27,11 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.page_sweep import page_cell
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.run_cache import RunCache
 from tcptutor.run import Run, SampleTable, save
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page_sweep import page_cell
 
 COMMAND = "python -m tests.recorded"
 EXPECTED = Path(__file__).with_suffix(".json")

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from tcptutor.agent.network import Interface, Network, network_of
 from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt
+from tcptutor.run.frames import BLOCK, ring_shape, slot_size
 from tcptutor.spec import Experiment
-from tcptutor.wire.frames import BLOCK, ring_shape, slot_size
 from tcptutor.wire.protocol import CapturedPackets
 
 # linux/if_packet.h and linux/if_ether.h; Python's socket module does not define them.

@@ -12,8 +12,9 @@ from tcptutor.agent.fidelity import Counted, FidelityChecks
 from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.running_traffic import RunningTraffic
+from tcptutor.base.headers import HEADERS
 from tcptutor.run import Environment
-from tcptutor.spec import HEADERS, Experiment
+from tcptutor.spec import Experiment
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain, Qdisc
 from tcptutor.wire.protocol import Phase

@@ -12,7 +12,7 @@ from tcptutor.analysis.compared.report import Judgement, ModelComparison, Report
 from tcptutor.analysis.compared.seconds import FairnessSecond, Second
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.capture import CaptureSize, capture_size
-from tcptutor.analysis.expected.expect import expect
+from tcptutor.analysis.expected.expect import expect, expected_throughput
 from tcptutor.analysis.expected.meeting import SharedQueue, expect_queue
 from tcptutor.analysis.expected.mistakes import Mistake, known_mistakes
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
@@ -31,7 +31,8 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_packets,
 )
 from tcptutor.analysis.observed.series import Points, Throughput
-from tcptutor.theory.models import LimitedBy, ThroughputModel
+from tcptutor.base.causes import LimitedBy
+from tcptutor.theory.models import ThroughputModel
 
 __all__ = [
     "ByteSpan",
@@ -74,6 +75,7 @@ __all__ = [
     "document",
     "expect",
     "expect_queue",
+    "expected_throughput",
     "explain",
     "feedback_text",
     "flow_results",

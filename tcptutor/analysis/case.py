@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 
 from tcptutor.base import units
-from tcptutor.spec import ETHERNET_HEADER, Experiment, Path, default_burst
+from tcptutor.base.headers import ETHERNET_HEADER
+from tcptutor.spec import Experiment, Path, default_burst
 from tcptutor.theory import sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4

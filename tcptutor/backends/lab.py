@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tcptutor.backends.recording import UNKNOWN, Recording
 from tcptutor.base.errors import LabError, LabUnavailable, SetupError
-from tcptutor.run import Environment
+from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment, Path
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Ready
@@ -116,6 +117,14 @@ class Lab:
                 if isinstance(event, Ready):
                     self.environment = event.environment  # each recorded run has its own
                 yield event
+
+    async def run_whole(self, experiment: Experiment) -> Run:
+        """Run `experiment` to its end without saving it. Raises LabError or LabUnavailable."""
+        recording = Recording(experiment, self.environment or UNKNOWN)
+        async with aclosing(self.run(experiment)) as events:
+            async for event in events:
+                recording.take(event)
+        return recording.run
 
     @asynccontextmanager
     async def session(

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import structs
 
 from tcptutor.base import places
+from tcptutor.base.drawing import can_draw, install_command
 from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
 from tcptutor.commands.bar import Bar
@@ -22,7 +23,6 @@ from tcptutor.course.loader import read_course
 from tcptutor.course.model import Course, Module
 from tcptutor.course.page_selection import pages
 from tcptutor.exchange import plot
-from tcptutor.exchange.drawing import can_draw, install_command
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import Bank, build_bank
 from tcptutor.grading.banks.pages import PANELS, RecordedPages

@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from tcptutor.analysis import expected_throughput
 from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.page_claims import PageClaim
 from tcptutor.authoring.trials import PageTrial
@@ -120,7 +121,7 @@ class ClaimCheck:
             self._report_complete(())
             return None
         where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
-        about = duration(place.expected_seconds(experiments, where))
+        about = duration(place.expected_seconds(experiments, where, expected_throughput))
         self._remark(f"{count(len(experiments), 'run')} to make, {where.why}: about {about}")
         stopped = run_until_signal(self._make(experiments, where))
         self._cache.prune()

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from tcptutor import course
-from tcptutor.analysis import document
+from tcptutor.analysis import document, expected_throughput
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.columns import table
+from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, toned, warn
@@ -25,7 +26,6 @@ from tcptutor.run import Run
 from tcptutor.runs.conduct import finish
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
-from tcptutor.sweep.confidence import LEVEL
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.points import Point, point
 from tcptutor.sweep.row import Row, cell_row
@@ -53,7 +53,7 @@ def repeat_experiment(
     where = asyncio.run(place.find(experiments, backend, clock, None))
     if not as_json:
         runs = f"{count(repeat, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
-        about = f"  {runs}: about {duration(place.expected_seconds(experiments, where))}"
+        about = f"  {runs}: about {duration(place.expected_seconds(experiments, where, expected_throughput))}"
         print_lines([toned(f"{first.name}: {first.title}", "title"), about])
     problem = run_until_signal(repeats.run(where))
     if repeats.rows:

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from tcptutor.analysis import expected_throughput
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import places, units
 from tcptutor.base.columns import table
+from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, warn, width
@@ -27,10 +29,9 @@ from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
-from tcptutor.sweep import figure, page_sweep
-from tcptutor.sweep.confidence import LEVEL
+from tcptutor.sweep import figure
 from tcptutor.sweep.definition import Definition
-from tcptutor.sweep.grid import Cell, cells, parameter_name, read_axes
+from tcptutor.sweep.grid import Axis, Cell, cells, parameter_name, read_axes
 from tcptutor.sweep.points import Point, points
 from tcptutor.sweep.results_file import SUFFIX, Store, SweepTable, define, load
 from tcptutor.sweep.row import Outcome, Row, assign_cell, cell_failure, cell_row, run_row
@@ -69,7 +70,7 @@ def run_sweep(request: SweepRequest) -> int:
         all_cells = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
     else:
         swept = _of_page(request)
-        axes, settings, all_cells = page_sweep.axes(swept), swept.settings, page_sweep.cells(swept)
+        axes, settings, all_cells = _page_axes(swept), swept.settings, _page_cells(swept)
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     check_regular(path)
     if request.plot is not None:
@@ -126,6 +127,20 @@ def _of_page(request: SweepRequest) -> SweepActivity:
         pages = f"or name a page that sweeps: {', '.join(swept)}" if swept else "no page of the course sweeps"
         raise UsageError(f"Missing option '--grid': write it like --grid loss=0.01%,0.1%,1%; {pages}")
     return swept[request.experiment]
+
+
+def _page_axes(sweep: SweepActivity) -> tuple[Axis, ...]:
+    """Return the axes as in a sweep of the command line."""
+    seeds = [experiment.seed for at, experiment in sweep.cells() if at == 0]
+    return (Axis(sweep.axis, sweep.values), Axis("seed", tuple(map(str, seeds))))
+
+
+def _page_cells(sweep: SweepActivity) -> list[Cell]:
+    """Return all runs of the sweep as cells of a grid."""
+    return [
+        Cell(number, {sweep.axis: sweep.values[at]}, experiment)
+        for number, (at, experiment) in enumerate(sweep.cells())
+    ]
 
 
 def _on_cluster(request: SweepRequest) -> Place:
@@ -238,7 +253,7 @@ def _print_plan(request: SweepRequest, missing: Sequence[Cell], where: Place, do
         f"{progress}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"
     )
     if request.cluster is None:
-        expected = place.expected_seconds([cell.experiment for cell in missing], where)
+        expected = place.expected_seconds([cell.experiment for cell in missing], where, expected_throughput)
         text += f": about {duration(expected)}"
     _print_progress(text, request)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tcptutor.base import units
-from tcptutor.sweep.confidence import Summary
+from tcptutor.base.confidence import Summary
 from tcptutor.sweep.points import Point
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from tcptutor.analysis import explain
 from tcptutor.base import chart, files
 from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartSeries
+from tcptutor.base.drawing import install_command
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.exchange.curves import FEW, Curve
-from tcptutor.exchange.drawing import install_command
 from tcptutor.exchange.run_chart import (
     OVERSHOOT,
     end_of,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tcptutor.analysis import expect
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.selection import choose
 from tcptutor.base.errors import KernelLacks, UsageError
@@ -67,14 +66,15 @@ def _max_guests(experiments: Sequence[Experiment]) -> int:
     return sizes.guests_that_fit(largest)
 
 
-def expected_seconds(experiments: Sequence[Experiment], place: Place) -> float:
-    """Estimate the time to run `experiments`, seconds."""
-    return sum(_expected(experiment, place.clock) for experiment in experiments) / place.at_once
-
-
-def _expected(experiment: Experiment, clock: str) -> float:
-    flows = clock == "virtual" and experiment.total_streams
-    return run_seconds(experiment, clock, expect(experiment).binding.throughput_bps if flows else 0.0)
+def expected_seconds(
+    experiments: Sequence[Experiment], place: Place, throughput: Callable[[Experiment], float]
+) -> float:
+    """Estimate the time to run `experiments`, seconds; `throughput` predicts an experiment's TCP flows, bit/s."""
+    total = 0.0
+    for experiment in experiments:
+        has_flows = place.clock == "virtual" and experiment.total_streams
+        total += run_seconds(experiment, place.clock, throughput(experiment) if has_flows else 0.0)
+    return total / place.at_once
 
 
 def run_seconds(experiment: Experiment, clock: str, throughput: float) -> float:

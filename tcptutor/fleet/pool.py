@@ -11,7 +11,6 @@ from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 PoolResult = tuple[int, Run | TutorError]
@@ -27,7 +26,7 @@ async def runs(experiments: Sequence[Experiment], place: Place) -> AsyncGenerato
 
     async def conduct(lab: Lab, number: int) -> Run:
         await lab.warm(experiments[number])  # before the run's time begins
-        return await run_whole(lab, experiments[number])
+        return await lab.run_whole(experiments[number])
 
     try:
         if labs:

@@ -14,7 +14,6 @@ from tcptutor import __version__
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.run import Run
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 _T = TypeVar("_T")
@@ -110,6 +109,6 @@ async def _run(experiment: Experiment, clock: str) -> Run:
     try:
         # Safe in several threads of a worker: `Snapshots.build` holds a file lock.
         await lab.warm(experiment)
-        return await run_whole(lab, experiment)
+        return await lab.run_whole(experiment)
     finally:
         await lab.close()

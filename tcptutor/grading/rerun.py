@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.analysis import total_throughput
+from tcptutor.analysis import expected_throughput, total_throughput
 from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.base import units
+from tcptutor.base.confidence import t_quantile
 from tcptutor.base.errors import UsageError
 from tcptutor.course import personal
 from tcptutor.course.model import Course
@@ -24,7 +25,6 @@ from tcptutor.grading.evidence.honesty import settings_problem
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, check
-from tcptutor.sweep.confidence import t_quantile
 
 DRAWS = 4
 """Runs with other seeds to compare a run of a different lab with."""
@@ -87,7 +87,7 @@ def refusal(run: Run, grade: Grade, course: Course) -> str:
         check(run.experiment)
     except UsageError as error:
         return str(error)
-    seconds = expected_seconds([run.experiment], Place("guest", "virtual", 1, ""))
+    seconds = expected_seconds([run.experiment], Place("guest", "virtual", 1, ""), expected_throughput)
     return f"it would take {units.seconds(seconds)}" if seconds > _MOST_SECONDS else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import NamedTuple
 
-from tcptutor.exchange.drawing import can_draw, install_command
+from tcptutor.base.drawing import can_draw, install_command
 from tcptutor.install import (
     check_guest,
     check_host,

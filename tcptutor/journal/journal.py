@@ -34,8 +34,9 @@ from tcptutor.journal.events import (
 from tcptutor.journal.fold import Calibration, JournalFold, JournalRecord, Progress
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
+from tcptutor.run.files import text_digest
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore, first_readable, text_digest
+from tcptutor.runs.store import RunStore, first_readable
 
 
 class Journal:

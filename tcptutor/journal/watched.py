@@ -13,8 +13,8 @@ from tcptutor.course.page_record import Given
 from tcptutor.journal import goals
 from tcptutor.journal.goals import GoalFile, PartialSession
 from tcptutor.run.ended import Finished
+from tcptutor.run.files import text_digest
 from tcptutor.runs.conduct import ConductedSession
-from tcptutor.runs.store import text_digest
 from tcptutor.wire.protocol import Event, Failed
 
 

@@ -6,6 +6,8 @@ columns; files of format 1, with rows, are read as well. Both functions may be c
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import zlib
 from pathlib import Path
 
@@ -67,3 +69,12 @@ def load(path: Path, content: bytes | None = None) -> Run:
         check(run)
     run.format_version = FORMAT_VERSION
     return run
+
+
+def text_digest(file: Path) -> str:
+    """Return the SHA-256 of a run file's unpacked text; empty if it cannot be read."""
+    try:
+        with gzip.open(file) as text:
+            return hashlib.file_digest(text, "sha256").hexdigest()
+    except (OSError, EOFError, zlib.error):
+        return ""

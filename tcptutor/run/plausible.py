@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tcptutor.base.headers import ETHERNET_HEADER, HEADERS
 from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status, UdpResult, capacity
 from tcptutor.run.capacity import FlowSpan
 from tcptutor.run.ended import TimerCounts
-from tcptutor.spec import ETHERNET_HEADER, HEADERS, Experiment
+from tcptutor.spec import Experiment
 
 LATE = 0.002
 """Delay after which a timer counts as late, s."""

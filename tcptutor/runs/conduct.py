@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from tcptutor.backends.recording import UNKNOWN, Recording
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.run import Environment, Run
 from tcptutor.run.ended import Finished
-from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event, Failed, RunDetected
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 STOPPED = "stopped before the end"
 """Default note of a run that was canceled."""
-_UNKNOWN = Environment(backend="", clock="", kernel="")
 
 
 class GrowingRun:
@@ -113,7 +112,7 @@ class ConductedRun(GrowingRun):
     def __init__(
         self, lab: Lab, experiment: Experiment, store: RunStore | None = None, stopped: str = STOPPED
     ) -> None:
-        super().__init__(experiment, lab.environment or _UNKNOWN, store or RunStore(None))
+        super().__init__(experiment, lab.environment or UNKNOWN, store or RunStore(None))
         self._events = lab.run(experiment)
         self.stopped = stopped
         """Note of the run if it is canceled."""
@@ -147,14 +146,6 @@ class ConductedRun(GrowingRun):
                 return self.stopped
             case _:
                 return f"{type(error).__name__}: {error}"
-
-
-async def run_whole(lab: Lab, experiment: Experiment) -> Run:
-    """Run an experiment to its end without saving it. Raises LabError or LabUnavailable."""
-    async with ConductedRun(lab, experiment) as conducted:
-        async for _ in conducted:
-            pass
-    return conducted.run
 
 
 class ConductedSession:

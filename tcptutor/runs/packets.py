@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 
 from tcptutor.base import files
-from tcptutor.run import Run
+from tcptutor.run import Run, frames
 from tcptutor.run.check import LONGEST, check_interface
+from tcptutor.run.frames import CapturedPacket
 from tcptutor.runs import pcapng
-from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
-from tcptutor.wire import frames
+from tcptutor.runs.pcapng import CapturedInterface
 from tcptutor.wire.protocol import CapturedPackets
 
 SUFFIX = ".pcapng"

@@ -11,10 +11,10 @@ from typing import IO
 import msgspec
 from msgspec.structs import replace
 
+from tcptutor.backends.recording import add, cut, tables_of
 from tcptutor.base import files
 from tcptutor.run import FORMAT_VERSION, Environment, Run
 from tcptutor.run.check import LONGEST, RowsCheck, check_frame, check_interface
-from tcptutor.runs.recording import add, cut, tables_of
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import CapturedPackets, Event, Samples

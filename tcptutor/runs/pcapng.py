@@ -9,6 +9,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from tcptutor.run.frames import CapturedPacket
+
 _SECTION, _INTERFACE, _STATISTICS, _PACKET = 0x0A0D0D0A, 1, 5, 6
 _ORDER = 0x1A2B3C4D
 _ETHERNET = 1
@@ -21,19 +23,6 @@ _PASSED, _LEFT_OUT = 4, 5
 _HEAD = struct.Struct("<II")
 _PACKET_HEAD = struct.Struct("<IIIII")
 """Interface, time (high and low 32 bits), captured bytes, bytes of the packet."""
-
-
-class CapturedPacket(NamedTuple):
-    """A packet at an interface."""
-
-    ns: int
-    """Time of capture, ns since 1970."""
-    interface: int
-    """Index in the list of interfaces."""
-    length: int
-    """Length of the Ethernet frame, bytes."""
-    data: bytes
-    """The first bytes of the frame."""
 
 
 class CapturedInterface(NamedTuple):

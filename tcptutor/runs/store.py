@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -90,15 +87,6 @@ class RunStore:
     def is_running(self, file: Path) -> bool:
         """Return True while any program writes that run."""
         return file.with_name(file.name + parts.SUFFIX).exists()
-
-
-def text_digest(file: Path) -> str:
-    """Return the SHA-256 of a run file's unpacked text; empty if it cannot be read."""
-    try:
-        with gzip.open(file) as text:
-            return hashlib.file_digest(text, "sha256").hexdigest()
-    except (OSError, EOFError, zlib.error):
-        return ""
 
 
 def first_readable(names: Iterable[str]) -> Run | None:

@@ -8,11 +8,7 @@ from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.check import check, check_plausible
 from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
 from tcptutor.spec.parts import (
-    ALL_HEADERS,
-    ETHERNET_HEADER,
-    HEADERS,
     LENGTH,
-    TIMESTAMP_OPTION,
     Change,
     Experiment,
     Flows,
@@ -26,13 +22,9 @@ from tcptutor.spec.parts import (
 
 __all__ = [
     "ALGORITHMS",
-    "ALL_HEADERS",
-    "ETHERNET_HEADER",
-    "HEADERS",
     "LENGTH",
     "PARAMETERS",
     "SCALES",
-    "TIMESTAMP_OPTION",
     "Change",
     "Experiment",
     "Flows",

@@ -7,23 +7,13 @@ from typing import TypeVar
 import msgspec
 
 from tcptutor.base import units
+from tcptutor.base.headers import ALL_HEADERS, ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION, UDP_HEADERS
 
 _T = TypeVar("_T")
-
-ETHERNET_HEADER = 14
-"""Bytes that tbf and netem count per frame in addition to the IP packet."""
-
-HEADERS, TIMESTAMP_OPTION = 40, 12
-"""Bytes of the IPv4 and TCP headers, and of the timestamp option: an MTU of 1500 leaves segments of 1448."""
 
 LENGTH = 131_072
 """Bytes per write of the application to a TCP connection by default, as in iperf3."""
 
-ALL_HEADERS = 94
-"""Bytes of an Ethernet frame that contain all headers of TCP over IPv4 with the maximum of options."""
-
-_UDP_HEADERS = 28
-"""Bytes of the IPv4 and UDP headers."""
 _WRITES = 4
 """Writes that fit into a send buffer of a given size."""
 
@@ -217,7 +207,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         size = self.segment + self.headers
         length = self.flows.length
         if length is not None:
-            size = min(size, length + (self.headers if not self.flows.udp_streams else _UDP_HEADERS))
+            size = min(size, length + (self.headers if not self.flows.udp_streams else UDP_HEADERS))
         # Acknowledgments of data in the other direction consist of headers only.
         return self.headers if "reverse" in self.flows.directions else size
 

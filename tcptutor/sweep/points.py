@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tcptutor.sweep.confidence import Summary, summarize
+from tcptutor.base.confidence import Summary, summarize
 from tcptutor.sweep.row import Row
 
 _NUMBER = re.compile(r"\d[\d.]*")

@@ -4,6 +4,7 @@ Bytes, seconds and probabilities in; bit/s, segments or ratios out. Outside its 
 ParameterError that names the parameter, the bound and the reason.
 """
 
+from tcptutor.base.headers import WIRE_FRAMING
 from tcptutor.theory.bbr import (
     BBR_CWND_GAIN,
     BBR_LOSS_HELD,
@@ -47,7 +48,6 @@ from tcptutor.theory.limited_flows import (
 from tcptutor.theory.limits import (
     EMULATED_FRAMING,
     INITIAL_WINDOW,
-    WIRE_FRAMING,
     bdp,
     buffer_rule,
     goodput_ratio,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.spec import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
+from tcptutor.base.headers import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
 from tcptutor.theory.domain import at_least, path, positive, require
 
 EMULATED_FRAMING = ETHERNET_HEADER
 """Bytes that tbf and netem count in addition to the IP packet: the Ethernet header, without FCS and preamble."""
-
-WIRE_FRAMING = 38
-"""Bytes of real Ethernet in addition to the IP packet: header, FCS, preamble and gap."""
 
 INITIAL_WINDOW = 10
 """Segments that a new connection may send at once (RFC 6928)."""

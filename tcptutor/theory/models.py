@@ -1,39 +1,12 @@
-"""The causes that can limit a flow, and the throughput models with their properties."""
+"""The throughput models with their properties."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
+from tcptutor.base.causes import LimitedBy
 from tcptutor.theory import loss_laws
 from tcptutor.theory.senders import RELATED
-
-LimitedBy = Literal[
-    "application",
-    "receive-window",
-    "send-buffer",
-    "pacing",
-    "random-loss",
-    "bottleneck",
-    "growing",
-    "reordering",
-    "timeout",
-    "unexplained",
-]
-"""`unexplained`: the samples show no other cause."""
-
-CAUSE_NAMES: dict[LimitedBy, str] = {
-    "application": "the application",
-    "receive-window": "the receiver's window",
-    "send-buffer": "the send buffer",
-    "pacing": "pacing",
-    "random-loss": "random loss",
-    "bottleneck": "the bottleneck",
-    "growing": "slow growth",
-    "reordering": "reordering",
-    "timeout": "timeouts",
-    "unexplained": "no known cause",
-}
 
 LOSS_BLIND = frozenset({"bbr"})
 """Algorithms that do not treat loss as congestion: loss models do not bind them."""

@@ -14,7 +14,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
-    from tcptutor.sweep.page_sweep import CurveLine, PageCell
+    from tcptutor.course.page_sweep import CurveLine, PageCell
 
 
 @dataclass

@@ -19,8 +19,8 @@ from tcptutor.wire.protocol import Ready
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.activities.sweep import SweepActivity
+    from tcptutor.course.page_sweep import CurveLine, PageCell
     from tcptutor.spec import Experiment
-    from tcptutor.sweep.page_sweep import CurveLine, PageCell
 
 MAX_FILES = 60
 """Latest run files of a page searched for points of its sweep."""
@@ -156,24 +156,24 @@ async def recall(live: LiveSweep, files: Iterable[str]) -> AsyncIterator[None]:
 
 
 def _cell(activity: SweepActivity, at: int, run: Run) -> PageCell:
-    from tcptutor.sweep.page_sweep import page_cell  # noqa: PLC0415
+    from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415
 
     return page_cell(activity, at, run)
 
 
 def _models(activity: SweepActivity) -> tuple[CurveLine, ...]:
-    from tcptutor.sweep import page_sweep  # noqa: PLC0415
+    from tcptutor.course import page_sweep  # noqa: PLC0415
 
     return page_sweep.models(activity)
 
 
 def _soonest_first(todo: list[tuple[int, Experiment]]) -> list[tuple[int, Experiment]]:
-    from tcptutor.sweep.page_sweep import order_by_first_point  # noqa: PLC0415
+    from tcptutor.course.page_sweep import order_by_first_point  # noqa: PLC0415
 
     return order_by_first_point(todo)
 
 
 def _value_index(activity: SweepActivity, run: Run) -> int | None:
-    from tcptutor.sweep.page_sweep import axis_index  # noqa: PLC0415
+    from tcptutor.course.page_sweep import axis_index  # noqa: PLC0415
 
     return axis_index(activity, run.experiment)

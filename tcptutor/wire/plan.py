@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.spec import ETHERNET_HEADER, Path, default_burst
+from tcptutor.base.headers import ETHERNET_HEADER
+from tcptutor.spec import Path, default_burst
 
 UNSHAPED = 1e10
 """Rate for which netem's queue is sized on a path without a shaper, bit/s."""

@@ -181,7 +181,7 @@ class CapturedPackets(msgspec.Struct, frozen=True, tag="captured"):
     began: int
     """Start of the traffic by the clock of the packets' timestamps, ns."""
     data: bytes
-    """Block of the kernel's ring, to be decoded by `wire.frames.packets`."""
+    """Block of the kernel's ring, to be decoded by `run.frames.packets`."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tcptutor.analysis import Report
 from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
 from tcptutor.analysis.compared.sentence import REVERSE
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import CAUSE_NAMES
 
 from . import audit_reasons
 from .audit_reasons import REASONS

@@ -12,8 +12,8 @@ from tcptutor.analysis import explain, report
 from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared.clauses import CLAUSES, RULES
 from tcptutor.analysis.compared.findings import Findings
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
-from tcptutor.theory.models import CAUSE_NAMES
 
 from .audit import problems
 from .synthetic import (

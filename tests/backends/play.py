@@ -11,9 +11,9 @@ import pytest
 from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.host import HostBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.base.errors import LabError
 from tcptutor.run import Run
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tests import leftovers, patience
 

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.exchange import export
-from tcptutor.run import Run
+from tcptutor.run import Run, frames
 from tcptutor.runs import packets
-from tcptutor.runs.recording import Recording
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
-from tcptutor.wire import frames
 from tcptutor.wire.protocol import CapturedPackets
 from tests.conftest import Build
 

@@ -19,13 +19,13 @@ import pytest
 
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import Terminal
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import build as build_experiment
 from tcptutor.spec import host_names
 from tcptutor.wire import protocol

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from tcptutor.backends.host import HostBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.base.errors import KernelLacks, LabError
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import Hosts
 from tcptutor.theory import goodput_ratio
 from tcptutor.wire.protocol import Phase, Samples

@@ -16,7 +16,6 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.prefetch import PrefetchedRun
 from tcptutor.backends.selection import ChosenBackend
 from tcptutor.base.errors import LabError
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment, Flows
 from tcptutor.spec import Path as LabPath
 from tcptutor.wire.protocol import Event, Phase
@@ -172,9 +171,9 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
         while not begun._task.done():
             assert deadline.left
             await asyncio.sleep(0.1)
-        early = await run_whole(lab, SMALL)
+        early = await lab.run_whole(SMALL)
         assert lab._prefetched is None
-        late = await run_whole(lab, SMALL)
+        late = await lab.run_whole(SMALL)
         assert early.complete
         assert early.samples
         assert (early.samples, early.flows, early.fidelity) == (late.samples, late.flows, late.fidelity)
@@ -184,7 +183,7 @@ async def test_a_run_made_ahead_is_that_which_would_have_been_made(monkeypatch: 
 @pytest.mark.guest
 async def test_what_was_expected_and_not_asked_for_is_closing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with _begun(monkeypatch) as (lab, begun):
-        other = await run_whole(lab, Experiment(name="other", path=SMALL.path, flows=SMALL.flows, seed=7))
+        other = await lab.run_whole(Experiment(name="other", path=SMALL.path, flows=SMALL.flows, seed=7))
         assert other.complete
         assert (other.experiment.seed, lab._prefetched) == (7, None)
         lab.prefetch(SMALL)

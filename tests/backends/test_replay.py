@@ -15,10 +15,10 @@ from tcptutor.backends import replay, selection
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend
 from tcptutor.base.errors import ImageDamaged, LabUnavailable
+from tcptutor.course.page_sweep import page_cell
 from tcptutor.run import load
 from tcptutor.run.ended import Finished
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page_sweep import page_cell
 from tcptutor.wire.protocol import Ready, Samples
 from tests import recorded
 from tests.backends.play import play

@@ -21,12 +21,12 @@ from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.backends.replay import REQUESTED, ReplayBackend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.run import Environment, Run
 from tcptutor.run.ended import Finished
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import QdiscSettings, SessionState, SysctlChange
 from tcptutor.wire.protocol import Event, RunDetected, Samples

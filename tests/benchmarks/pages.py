@@ -20,10 +20,9 @@ from typing import NamedTuple
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import TutorError
 from tcptutor.course import Module, Step, load
+from tcptutor.course.page_sweep import order_by_first_point
 from tcptutor.fleet import place, pool
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page_sweep import order_by_first_point
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/pages.md"
@@ -63,7 +62,7 @@ async def _one(module: str, page: str, experiment: Experiment) -> PageTime:
     try:
         await lab.warm(experiment)
         began, used = time.monotonic(), _processor()
-        await run_whole(lab, experiment)
+        await lab.run_whole(experiment)
         return PageTime(module, page, time.monotonic() - began, _processor() - used)
     finally:
         await lab.close()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.base.confidence import summarize
 from tcptutor.commands.words import rate_with_interval, with_interval
-from tcptutor.sweep.confidence import summarize
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,16 @@ from tcptutor.analysis.observed.segments import segment
 from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.exchange import export
 from tcptutor.exchange import sequence as plots
-from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, load, save
+from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, frames, load, save
+from tcptutor.run.frames import CapturedPacket
 from tcptutor.runs import packets, pcapng
-from tcptutor.runs.pcapng import CapturedInterface, CapturedPacket
+from tcptutor.runs.pcapng import CapturedInterface
 from tcptutor.runs.store import RunStore
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import cursor_view
 from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
 from tcptutor.ui.widgets.bench.history import History
 from tcptutor.ui.widgets.bench.inspection import Inspection
-from tcptutor.wire import frames
 from tcptutor.wire.protocol import CapturedPackets, Samples
 from tests.command import here as tcptutor
 from tests.conftest import Build

@@ -11,7 +11,6 @@ from collections import Counter
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 from tests.extremes.generate import experiments
 from tests.extremes.judge import wrong
@@ -26,7 +25,7 @@ async def outcome(lab: Lab, experiment: Experiment) -> Run | Exception:
     try:
         async with asyncio.timeout(_LONGEST):
             await lab.warm(experiment)
-            return await run_whole(lab, experiment)
+            return await lab.run_whole(experiment)
     except Exception as error:  # whatever it is, it is judged
         return error
 

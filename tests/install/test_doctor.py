@@ -16,7 +16,7 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.exchange import drawing
+from tcptutor.base import drawing
 from tcptutor.install import check_guest, doctor, guest_parts, kvm, system
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache

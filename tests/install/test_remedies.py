@@ -19,9 +19,8 @@ from packaging.requirements import Requirement
 
 from tcptutor import course
 from tcptutor.backends import tools
-from tcptutor.base import places
+from tcptutor.base import drawing, places
 from tcptutor.commands import main
-from tcptutor.exchange import drawing
 from tcptutor.fleet import cluster
 from tcptutor.install import packages
 from tests.each import each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.sweep.page_sweep import CurveLine
+from tcptutor.course.page_sweep import CurveLine
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.sweep import labels, plot
 from tcptutor.ui.widgets.sweep.scene import AxisPlaces, CurveScene, OwnGuess

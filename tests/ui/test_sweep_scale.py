@@ -10,8 +10,8 @@ import pytest
 from tcptutor.base.chart import ratio_ticks
 from tcptutor.course import load as load_course
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.page_sweep import models, page_cell
 from tcptutor.run import load
-from tcptutor.sweep.page_sweep import models, page_cell
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.axes import rounded_down

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from tcptutor.backends import recording
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, SampleTable, load
 from tcptutor.run.ended import Finished
-from tcptutor.runs import recording
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import needs_rerun
 from tcptutor.ui.lab_state import LabState

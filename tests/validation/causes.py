@@ -23,11 +23,11 @@ from tcptutor import run as runs
 from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import Terminal
 from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
-from tcptutor.runs.recording import Recording
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import RunDetected
 from tests import patience

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tcptutor.sweep.confidence import t_quantile
+from tcptutor.base.confidence import t_quantile
 from tests.validation.kept import Result
 from tests.validation.models import SPREAD, Model
 

@@ -28,7 +28,6 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import Run
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
 from tests.analysis import audit
@@ -494,6 +493,6 @@ async def _kept(lab: Lab, experiment: Experiment, file: FilePath) -> Run:
         found = None
     if found is not None and found.experiment == experiment:
         return found
-    made = await run_whole(lab, experiment)
+    made = await lab.run_whole(experiment)
     runs.save(made, file)
     return made

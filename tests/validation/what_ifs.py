@@ -21,7 +21,6 @@ from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import ParameterError
 from tcptutor.run import Run
 from tcptutor.run.change import DURING, apply_change, describe_changes
-from tcptutor.runs.conduct import run_whole
 from tcptutor.spec import Experiment
 
 RESULTS = Path(__file__).parent / "results" / "what-ifs.json"
@@ -89,7 +88,7 @@ async def main() -> int:
     try:
         for each in range(number):
             before, after, at = drawn(each, seed)
-            one, other = await run_whole(lab, before), await run_whole(lab, after)
+            one, other = await lab.run_whole(before), await lab.run_whole(after)
             shared, same = shared_history(one, other), holds(one, other, at)
             outcomes.append(
                 {

@@ -16,8 +16,9 @@ from tcptutor.agent.network import Host, Network
 from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.state import KernelState, changes
+from tcptutor.base.headers import ETHERNET_HEADER, UDP_HEADERS
 from tcptutor.run import Environment, UdpResult
-from tcptutor.spec import ETHERNET_HEADER, LENGTH, Change, Experiment
+from tcptutor.spec import LENGTH, Change, Experiment
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RunDetected
 from tcptutor.wire.tcp_info import AT
@@ -26,8 +27,6 @@ _SIMULTANEOUS = 0.1
 """Time within which flows count as simultaneous, s."""
 _IDLE = 3.0
 """Time without an acknowledged byte that ends a run with open connections, s, unless data is in flight."""
-_UDP_HEADERS = 28
-"""Bytes of the UDP and IP headers."""
 _GREETING = 16384
 """Largest amount of data that greetings can explain, bytes."""
 _MIN_BYTES = 16384
@@ -204,7 +203,7 @@ class DetectedRun:
             return ""
         shaper, burst = self._state.shaper(self._pair), self._state.burst(self._pair)
         if self._datagrams.flows and not self._starts:
-            frame = self._datagrams.size + _UDP_HEADERS + ETHERNET_HEADER
+            frame = self._datagrams.size + UDP_HEADERS + ETHERNET_HEADER
         if shaper is not None and burst is not None and burst < frame:
             name = shaper[0].name
             return (

@@ -18,7 +18,8 @@ from tcptutor.analysis.compared.findings import (
     Condition,
     Findings,
 )
-from tcptutor.theory.models import LOSS_BLIND, LimitedBy
+from tcptutor.base.causes import LimitedBy
+from tcptutor.theory.models import LOSS_BLIND
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # Limits of the sender come before effects of the network.

@@ -10,7 +10,8 @@ from tcptutor.analysis.compared.explain import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.measured import Measured, between
-from tcptutor.theory.models import LimitedBy, ThroughputModel
+from tcptutor.base.causes import LimitedBy
+from tcptutor.theory.models import ThroughputModel
 
 _LEFT = 1 / 3
 """Share of a difference that a reason may leave unexplained."""

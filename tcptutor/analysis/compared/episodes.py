@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tcptutor.analysis.compared.seconds import Second
+from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import LimitedBy
 
 _ORDER: tuple[LimitedBy, ...] = (
     "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",

@@ -31,9 +31,9 @@ from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import ARRIVED, FlowPhase, Interval, Trace, phases
 from tcptutor.analysis.observed.imported import path_doubt
 from tcptutor.analysis.observed.measured import Measured, measure
+from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import Run
 from tcptutor.spec import Change, Experiment
-from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 _LEAST_AFTER = 0.5
 """Least time after a change of the path for a sentence about that time, s."""

@@ -10,8 +10,8 @@ from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.mistakes import Mistake, known_mistakes, log_distance
 from tcptutor.analysis.observed.measured import is_path_known
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run
-from tcptutor.theory.models import CAUSE_NAMES
 
 NEAR = 0.05
 """Absolute log ratio up to which a prediction counts as a known mistake."""

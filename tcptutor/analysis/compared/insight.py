@@ -18,8 +18,8 @@ from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.run import Run
-from tcptutor.theory.models import LimitedBy
 
 _BY_LOSS: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering"})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tcptutor.analysis.compared.clauses import cause, clause
 from tcptutor.analysis.compared.episodes import Episode, longest, notable_episodes
 from tcptutor.analysis.compared.findings import Findings
-from tcptutor.theory.models import LimitedBy
+from tcptutor.base.causes import LimitedBy
 
 MOST_TURNS = 3
 """Largest number of successive causes in a sentence."""

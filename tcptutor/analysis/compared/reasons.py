@@ -16,9 +16,10 @@ from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeout_
 from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.window import start_seconds, startup_share
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import sum_or_none
 from tcptutor.spec import PARAMETERS
-from tcptutor.theory.models import CAUSE_NAMES, LOSS_BLIND, MODELLED, LimitedBy, ThroughputModel
+from tcptutor.theory.models import LOSS_BLIND, MODELLED, ThroughputModel
 
 SMALL = 0.03
 """Relative difference that needs no reason."""

@@ -22,9 +22,10 @@ from tcptutor.analysis.observed.figures import (
 )
 from tcptutor.analysis.observed.imported import is_parameter_known
 from tcptutor.analysis.observed.measured import Measured, is_path_known, measure
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import CAUSE_NAMES, ThroughputModel
+from tcptutor.theory.models import ThroughputModel
 
 MAX_TOLERANCE = 0.4
 """Largest tolerance at which a model can explain a run; a wider tolerance spans rates of 1 to 2.3 and more."""

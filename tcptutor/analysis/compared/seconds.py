@@ -23,8 +23,8 @@ from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.observed.evidence import Evidence, flow_evidence
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
 from tcptutor.analysis.observed.measured import Measured, is_path_known
+from tcptutor.base.causes import LimitedBy
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import LimitedBy
 
 FAIR = 0.9
 """Jain's index from which shares count as equal."""

@@ -9,9 +9,9 @@ from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN
 from tcptutor.analysis.compared.episodes import Episode, notable_episodes
 from tcptutor.analysis.compared.limit import MOST_TURNS, ShownLimit
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import FlowResult
 from tcptutor.spec import Change, Experiment
-from tcptutor.theory.models import CAUSE_NAMES, LimitedBy
 
 LONGEST = 110
 """Most characters in a sentence; the least important parts are dropped."""

@@ -6,8 +6,8 @@ import msgspec
 
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.run import sum_or_none
-from tcptutor.theory.models import LimitedBy
 
 _MOST = 0.9
 """Share of the losses that counts as all of them."""

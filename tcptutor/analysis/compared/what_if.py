@@ -16,12 +16,12 @@ import msgspec
 from tcptutor.analysis.compared.explain import explain
 from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.observed.measured import Measured, between, measure
+from tcptutor.base.causes import LimitedBy
 from tcptutor.run import TABLES, Run
 from tcptutor.run.tables import Table, rounded
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import LimitedBy
 
 Quantity = Literal[
     "throughput",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from tcptutor.analysis.compared.what_if import FigureChanged, Quantity, WhatIf
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run
 from tcptutor.run.change import divergence_time
-from tcptutor.theory.models import CAUSE_NAMES
 
 Row = tuple[str, str, str, str]
 """Label, before, after, and change."""

@@ -8,9 +8,10 @@ import msgspec
 
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.base import units
-from tcptutor.spec import ETHERNET_HEADER, Experiment
+from tcptutor.base.headers import ETHERNET_HEADER
+from tcptutor.run import frames
+from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
-from tcptutor.wire import frames
 
 _BLOCK = 32
 """Bytes of pcapng overhead per packet."""

@@ -76,6 +76,11 @@ def expect(
     )
 
 
+def expected_throughput(experiment: Experiment) -> float:
+    """Return the predicted throughput of all TCP flows together, bit/s."""
+    return expect(experiment).binding.throughput_bps
+
+
 def stretch_of(case: Case) -> Stretch:
     """Return the candidates of a case."""
     candidates = [*limit_candidates(case), *loss_candidates(case)]

@@ -17,8 +17,9 @@ from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import LimitedBy, ThroughputModel
+from tcptutor.theory.models import ThroughputModel
 
 LEAST_REDUCTION = 0.02
 """Least relative reduction below the least limit for a prediction of its own."""

@@ -14,8 +14,8 @@ from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT, Case, case_of
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import LimitedBy
 
 _SAME = 0.01
 """Absolute log ratio below which two values are equal."""

@@ -10,7 +10,8 @@ import msgspec
 
 from tcptutor.analysis.case import Case
 from tcptutor.base import units
-from tcptutor.theory.models import LimitedBy, ThroughputModel
+from tcptutor.base.causes import LimitedBy
+from tcptutor.theory.models import ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})
 """Parts of a tolerance with the same sign, which add up; the other parts are independent."""

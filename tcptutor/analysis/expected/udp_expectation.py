@@ -9,8 +9,9 @@ import msgspec
 from tcptutor.analysis.case import Case, case_of
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import LimitedBy, ThroughputModel
+from tcptutor.theory.models import ThroughputModel
 
 _ALONE_ERROR = 0.02
 """Error from the flows' start and the shaper's bursts."""

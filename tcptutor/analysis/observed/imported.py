@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 from tcptutor.base import units
+from tcptutor.base.headers import WIRE_FRAMING
 from tcptutor.run import FlowResult, Run, UdpResult
-from tcptutor.theory import WIRE_FRAMING
 
 _FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
 

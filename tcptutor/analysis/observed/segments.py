@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tcptutor.runs.pcapng import CapturedPacket
+from tcptutor.run.frames import CapturedPacket
 from tcptutor.spec import Experiment
 
 _IPV4, _TCP = b"\x08\x00", 6

@@ -14,8 +14,8 @@ import msgspec
 
 from tcptutor.analysis.observed.segments import TcpSegment, segments, sender_interface, way_of
 from tcptutor.run import Run
+from tcptutor.run.frames import CapturedPacket
 from tcptutor.run.sequence_numbers import FlowBytes
-from tcptutor.runs.pcapng import CapturedPacket
 
 Source = Literal["packets", "acks"]
 

@@ -11,12 +11,12 @@ from tcptutor.authoring.claims.claimed_value import evaluate, in_one_line, state
 from tcptutor.authoring.claims.judge import judge
 from tcptutor.authoring.claims.required_runs import BuildExperiment, ClaimRun, claim_run, is_measured
 from tcptutor.base import units
+from tcptutor.base.causes import LimitedBy
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
 from tcptutor.course.figures.measurements import MEASURED
 from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import LimitedBy
 
 MOST_SEEDS = 20
 

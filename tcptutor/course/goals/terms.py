@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.figures.formulas import mathis
 from tcptutor.course.figures.measurements import MEASURED
@@ -14,7 +15,6 @@ from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import ALGORITHM, SYSCTL, GoalQuantity, LabView
 from tcptutor.course.goals.place_terms import PLACES, placed_term
 from tcptutor.spec import PARAMETERS
-from tcptutor.theory.models import CAUSE_NAMES
 
 
 def smallest_bucket(view: LabView) -> float | None:

@@ -16,10 +16,10 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.model import Module, Step
+from tcptutor.course.page_sweep import models, page_cell, summaries
 from tcptutor.grading.banks.markup import chart, inline, page, table
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
-from tcptutor.sweep.page_sweep import models, page_cell, summaries
 
 PANELS = ("cwnd", "rtt", "throughput", "queue")
 """Quantities in the chart of a run."""

@@ -16,7 +16,7 @@ from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
 from tcptutor.run import Run, load
-from tcptutor.runs.store import text_digest
+from tcptutor.run.files import text_digest
 
 
 @dataclass

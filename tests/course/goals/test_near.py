@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.recording import Recording
 from tcptutor.course import load
 from tcptutor.course.goals.goal import PLACED, AskedGoal
 from tcptutor.course.goals.near_misses import SLIPS
 from tcptutor.course.goals.near_misses.rejected_commands import is_taken, refused
 from tcptutor.course.goals.near_misses.terminal_messages import _MESSAGES, means
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.runs.recording import Recording
 from tcptutor.wire.protocol import CommandEnded, RunDetected, TerminalOutput, event_decoder
 
 from .cases import CASES, NearCase

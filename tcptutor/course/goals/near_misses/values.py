@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.course.goals.goal import Condition
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, rate
-from tcptutor.spec import ETHERNET_HEADER
 
 _RATES = ("path.rate", "path.reverse_rate", "hosts.maxrate")
 

@@ -10,12 +10,12 @@ from functools import lru_cache
 from math import isnan
 
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import short_name
 from tcptutor.course.overrides import differing
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.bench.chart import FLOW_PATTERNS, flow_style, sample
 from tcptutor.ui.widgets.bench.history import STEPS, History, interpolate

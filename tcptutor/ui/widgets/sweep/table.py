@@ -7,8 +7,8 @@ from statistics import fmean
 
 from tcptutor.base import columns, units
 from tcptutor.course.measures import MEASURES
+from tcptutor.course.page_sweep import summaries
 from tcptutor.run import mean_of_known
-from tcptutor.sweep.page_sweep import summaries
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line
 from tcptutor.ui.widgets.sweep.scene import format_figure, scene_of

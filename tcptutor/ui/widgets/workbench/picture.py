@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Environment, Run
-from tcptutor.theory.models import CAUSE_NAMES
 from tcptutor.ui import words
 from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live

@@ -13,6 +13,8 @@ from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event, Ready, RunDetected, Samples
 
+UNKNOWN = Environment(backend="", clock="", kernel="")
+"""Environment of a run until the lab's first event."""
 _ROWS = {
     "samples": "rows",
     "queue": "queue",

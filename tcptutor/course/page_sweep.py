@@ -10,14 +10,13 @@ import msgspec
 
 from tcptutor import theory
 from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, report
+from tcptutor.base.confidence import Summary, summarize
 from tcptutor.course import measures
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.sweep.confidence import Summary, summarize
-from tcptutor.sweep.grid import Axis, Cell
 
 SAME = 0.1
 """Relative difference below which the curves of two models are drawn as a single curve."""
@@ -181,17 +180,3 @@ def _first_share(rates: Sequence[float]) -> float:
 def _least_rtt(experiment: Experiment) -> float:
     flows = range(max(1, experiment.total_streams))
     return math.fsum(experiment.delay(flow) for flow in flows) / len(flows)
-
-
-def axes(sweep: SweepActivity) -> tuple[Axis, ...]:
-    """Return the axes as in a sweep of the command line."""
-    seeds = [experiment.seed for at, experiment in sweep.cells() if at == 0]
-    return (Axis(sweep.axis, sweep.values), Axis("seed", tuple(map(str, seeds))))
-
-
-def cells(sweep: SweepActivity) -> list[Cell]:
-    """Return all runs of the sweep as cells of a grid."""
-    return [
-        Cell(number, {sweep.axis: sweep.values[at]}, experiment)
-        for number, (at, experiment) in enumerate(sweep.cells())
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.sweep.confidence import summarize, t_quantile
+from tcptutor.base.confidence import summarize, t_quantile
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, upper critical values: columns 0.975 and 0.995.
 TABLE = {

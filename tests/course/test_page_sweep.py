@@ -11,10 +11,9 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import UsageError
 from tcptutor.commands import sweep as command
 from tcptutor.commands.sweep import SweepRequest, run_sweep
-from tcptutor.course import load, read_course
+from tcptutor.course import load, page_sweep, read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.run import load as load_run
-from tcptutor.sweep import page_sweep
 from tests.course.conftest import EXAMPLES
 from tests.recorded import cells, sweeps
 from tests.ui.fakes import swept

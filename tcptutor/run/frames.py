@@ -1,4 +1,4 @@
-"""Packet records in a packet socket's ring as the kernel leaves them (linux/if_packet.h, TPACKET_V2).
+"""Captured packets: in a packet socket's ring as the kernel leaves them (linux/if_packet.h, TPACKET_V2), and in a run.
 
 A ring consists of blocks and a block of equal slots. A slot holds a header and the first bytes of a packet.
 """
@@ -27,6 +27,19 @@ class Packet(NamedTuple):
     """Length of the Ethernet frame, bytes."""
     data: bytes
     """First bytes of the frame, at most `snaplen`."""
+
+
+class CapturedPacket(NamedTuple):
+    """A packet at an interface."""
+
+    ns: int
+    """Time of capture, ns since 1970."""
+    interface: int
+    """Index in the list of interfaces."""
+    length: int
+    """Length of the Ethernet frame, bytes."""
+    data: bytes
+    """The first bytes of the frame."""
 
 
 def slot_size(snaplen: int) -> int:

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from tcptutor.spec import ALL_HEADERS
-from tcptutor.wire import frames
+from tcptutor.base.headers import ALL_HEADERS
+from tcptutor.run import frames
 
 
 def _place(size: int, seconds: int, ns: int, length: int, data: bytes) -> bytes:
