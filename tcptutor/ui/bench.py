@@ -140,11 +140,6 @@ class Bench:
         if self._running is not None:
             self._running.cancel()
 
-    async def wait_until_idle(self) -> None:
-        """Wait until the run or sweep has ended. Never raises."""
-        if self._running is not None:
-            await asyncio.wait([self._running])
-
     async def close(self) -> None:
         """Stop everything and close the lab. Never raises."""
         if self._conducted is not None:

@@ -9,7 +9,6 @@ import msgspec
 
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.activity import Problem, Setting
-from tcptutor.course.goals.interfaces import chain, made
 from tcptutor.course.goals.lab_view import GoalQuantity, LabView
 from tcptutor.course.goals.requirement import Wanted, read_wanted
 from tcptutor.course.goals.terms import term
@@ -79,14 +78,6 @@ class AskedGoal(NamedTuple):
     def unmet(self, view: LabView) -> tuple[Condition, ...]:
         """Return the conditions that do not hold."""
         return tuple(each for each in self.conditions if not each.holds(view))
-
-    def is_placed(self, view: LabView) -> bool:
-        """Return True if the required interface causes the effects on the path."""
-        return not self.goal.on or all(
-            any(map(each.requirement.holds, made(chain(view.state, self.goal.on), name)))
-            for name, each in self.path_conditions()
-            if name in PLACED and each.requirement.low > 0
-        )
 
 
 PLACED = ("delay", "jitter", "loss", "duplicate", "reorder", "rate", "queue")
