@@ -9,6 +9,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 Point = tuple[float, float]
@@ -26,6 +27,8 @@ _DIGITS = "123456789abcdefghijklmnopqrstuvwxyz"
 _EVENT, _BAR = "×", "█"
 _SAMPLE = "⠒⠒"
 _TITLE_LINES = 2
+_SIGN_GAP = 16
+"""Columns between the characters that name a line without color."""
 _MIN_ROWS, _MIN_COLUMNS = 3, 16
 
 
@@ -55,6 +58,8 @@ class ChartAxis:
     unit: str = ""
     """Unit after the last tick, in place of a label."""
     is_log: bool = False
+    is_whole: bool = False
+    """Whether ticks are whole numbers."""
     ticks: Ticks = ()
     """Positions and names; by default round numbers."""
 
@@ -73,6 +78,8 @@ class ChartAxis:
             return self.ticks
         place = ratio_ticks if self.is_log else round_numbers
         values = place(self.low, self.high, number)
+        if self.is_whole:
+            values = [value for value in values if value == round(value)]
         names = [f"{value:.6g}" for value in values]
         return [
             *zip(values, names[:-1] + [f"{name} {self.unit}".strip() for name in names[-1:]], strict=True)
@@ -110,7 +117,7 @@ class Chart:
 def render(chart: Chart, width: int, height: int, *, plain: bool = False) -> list[str]:
     """Draw a chart in `height` lines of at most `width` characters, with color codes.
 
-    A chart that needs more lines to be readable gets them. With `plain`, lines differ by characters instead of colors.
+    A chart that needs more lines to be readable gets them. With `plain`, characters name the lines instead of colors.
     """
     signs = _signs(chart) if plain else {}
     title = [textwrap.shorten(line, width, placeholder=" …") for line in chart.title[:_TITLE_LINES]]
@@ -142,7 +149,7 @@ def _heights(panels: Sequence[ChartPanel], rows: int) -> list[int]:
 
 
 def _signs(chart: Chart) -> dict[str, str]:
-    """Return a character for each line of dots; none if there is a single one."""
+    """Return a character that names each line of dots; none if there is a single one."""
     names = [each.label for panel in chart.panels for each in panel.series if not each.marker and each.label]
     dotted = dict.fromkeys(names)
     return dict(zip(dotted, _DIGITS, strict=False)) if len(dotted) > 1 else {}
@@ -153,8 +160,8 @@ def _legend(chart: Chart, width: int, signs: Mapping[str, str]) -> list[str]:
     entries: dict[str, tuple[str, int | None]] = {}
     series = [each for panel in chart.panels for each in panel.series if each.label]
     for each in sorted(series, key=lambda each: bool(each.marker) and each.is_connected):
-        sign = signs.get(each.label, "") if not each.marker else each.marker
-        entries.setdefault(each.label, ((2 * sign if each.is_connected else sign) or _SAMPLE, each.color))
+        sample = 2 * each.marker if each.is_connected else each.marker
+        entries.setdefault(each.label, (sample or signs.get(each.label, _SAMPLE), each.color))
     for panel in chart.panels:
         if panel.events:
             entries.setdefault(panel.events_label, (_EVENT, RED))
@@ -211,7 +218,13 @@ def _panel(
                 figure, [cell(point) for point in each.points], columns / max(1, len(each.points)), each.color
             )
         else:
-            _curve(figure, each, cell, signs.get(each.label, "") if not each.marker else each.marker)
+            _curve(figure, each, cell)
+    for number, (label, sign) in enumerate(signs.items()):
+        for each in panel.series:
+            if each.label == label and not each.marker:
+                cells = [cell(point) for point in each.points if all(map(math.isfinite, point))]
+                labeled = _samples(cells, (number + 0.5) * _SIGN_GAP / len(signs), _SIGN_GAP)
+                _signal(figure, labeled, sign, None, is_connected=False)
     if panel.events:
         at = [(x.position(event, columns), rows - 1.0) for event in panel.events]
         _signal(figure, at, _EVENT, RED, is_connected=False)
@@ -219,7 +232,7 @@ def _panel(
     yield from lines[: rows + 2 * bool(across)]
 
 
-def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point], marker: str) -> None:
+def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point]) -> None:
     known = [
         (point, spread)
         for point, spread in zip(series.points, series.spread or [0.0] * len(series.points), strict=True)
@@ -229,9 +242,20 @@ def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point], mar
         if spread:
             ends = [cell((at, value - spread)), cell((at, value + spread))]
             _signal(figure, ends, "", series.color)
-    _signal(
-        figure, [cell(point) for point, _ in known], marker, series.color, is_connected=series.is_connected
-    )
+    cells = [cell(point) for point, _ in known]
+    _signal(figure, cells, series.marker, series.color, is_connected=series.is_connected)
+
+
+def _samples(cells: Sequence[Point], first: float, gap: float) -> list[Point]:
+    """Return the points of a line at every `gap` columns from column `first`."""
+    found: list[Point] = []
+    for (column, row), (next_column, next_row) in pairwise(cells):
+        while first <= next_column:
+            if first >= column:
+                share = (first - column) / (next_column - column) if next_column > column else 0.0
+                found.append((round(first), row + share * (next_row - row)))
+            first += gap
+    return found
 
 
 def _bars(figure: Any, tops: Sequence[Point], width: float, color: int | None) -> None:

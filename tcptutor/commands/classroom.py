@@ -11,12 +11,12 @@ from tcptutor.base.columns import table
 from tcptutor.base.files import atomic
 from tcptutor.commands.grade import exit_code, grade_all, hand_ins, read_course_key
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
-from tcptutor.commands.targets import check_targets
+from tcptutor.commands.targets import check_plot, check_targets, draw_plot
 from tcptutor.grading import web
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.formats import format_grades
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
-from tcptutor.grading.views import TableView, table_views
+from tcptutor.grading.views import TableView, marks_histogram, table_views
 
 
 class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,7 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
     as_json: bool
     csv: str | None
     html: str | None
+    plot: Path | None = None
     replace: bool
     anonymous: bool
     as_text: bool
@@ -44,6 +45,7 @@ def show_class(request: ClassRequest) -> int:
     paths = hand_ins(request.names)
     code, _ = read_course_key(request.key)
     targets = [Path(name) for name in (request.csv, request.html) if name is not None]
+    check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
     graded = grade_all(paths, basis, request.jobs, request.cluster)
@@ -54,10 +56,14 @@ def show_class(request: ClassRequest) -> int:
         _write(Path(request.csv), format_grades(rows, "csv"))
     if request.html is not None:
         _write(Path(request.html), web.class_page(shown))
+    if request.plot is not None:
+        draw_plot(request.plot, marks_histogram(shown))
     if request.as_json:
         print_json(msgspec.to_builtins(shown))
     elif targets:
         print_lines(f"wrote {target}" for target in targets)
+    elif request.plot is not None:
+        pass
     elif not request.as_text and on_terminal():
         from tcptutor.ui.viewers import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 

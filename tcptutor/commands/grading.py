@@ -9,7 +9,7 @@ import click
 
 from tcptutor.commands.exits import end
 from tcptutor.commands.group import main
-from tcptutor.commands.options import JSON, REPLACE
+from tcptutor.commands.options import JSON, PLOT, REPLACE
 
 _KEY = click.option(
     "--key", metavar="FILE|CODE", help="Count only students enrolled in the course of this key."
@@ -133,6 +133,7 @@ def grade(**given: Any) -> None:
 @JSON
 @click.option("--csv", metavar="FILE", help="Write marks to FILE: a row per student, a column per module.")
 @click.option("--html", metavar="FILE", help="Write everything to FILE, as one HTML page.")
+@PLOT
 @REPLACE
 @click.option("--anonymous", is_flag=True, help="Replace names by numbers.")
 @click.option("--text", "as_text", is_flag=True, help="Print text, even on a terminal.")

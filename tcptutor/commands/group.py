@@ -17,6 +17,7 @@ from tcptutor.commands.options import (
     FLOWS,
     GROUP,
     JSON,
+    PLOT,
     REPLACE,
     SCALE,
     SEED,
@@ -114,11 +115,10 @@ def check(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@click.argument("experiment", metavar="MODULE/EXPERIMENT|MODULE/PAGE")
 @click.option(
     "--grid",
     multiple=True,
-    required=True,
     metavar="NAME=VALUES",
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
     " seed=1..10/10. Several axes form a product.",
@@ -136,11 +136,7 @@ def check(**given: Any) -> None:
 @click.option(
     "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786."
 )
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also draw a plot to this .svg, .pdf or .png file.",
-)
+@PLOT
 @REPLACE
 @X
 @Y
@@ -152,7 +148,10 @@ def check(**given: Any) -> None:
 @CLOCK
 @JSON
 def sweep(**given: Any) -> None:
-    """Run an experiment over a grid of settings, into a single file. Repeat the command to continue a stopped sweep."""
+    """Run an experiment over a grid of settings, into a single file. Repeat the command to continue a stopped sweep.
+
+    A page with a sweep of its own needs no --grid.
+    """
     from tcptutor.commands.sweep import SweepRequest, run_sweep  # noqa: PLC0415
 
     end(run_sweep, SweepRequest(**given))
@@ -211,11 +210,14 @@ def setup(**given: Any) -> None:
 @main.command()
 @click.argument("name", metavar="[NAME]", required=False)
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
+@PLOT
+@REPLACE
 @JSON
 def model(**given: Any) -> None:
     """Compute a model, such as `mathis mss=1448 rtt=20ms loss=0.1%`, with units.
 
-    Without a name, list the models; without values, describe one. `trajectory` computes a window over time.
+    Without a name, list the models; without values, describe one. A range such as loss=0.01%..1% computes a
+    curve. `trajectory` computes a window over time.
     """
     from tcptutor.commands.model import run_model  # noqa: PLC0415
 

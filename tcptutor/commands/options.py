@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -39,6 +40,14 @@ SCALE = click.option(
     default="bench",
     show_default=True,
     help="bench: values for most machines; paper: values printed in the source.",
+)
+PLOT = click.option(
+    "--plot",
+    is_flag=False,
+    flag_value="-",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="[FILE]",
+    help="Draw in the terminal, or write a picture to this .svg, .pdf or .png file.",
 )
 X = click.option("--x", metavar="NAME", help="Sweep plot: the x axis. Default: the first axis with numbers.")
 Y = click.option("--y", metavar="QUANTITY", help="Sweep plot: the quantity to show. Default: throughput.")

@@ -18,13 +18,13 @@ from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, remark, warn, width
-from tcptutor.commands.targets import check_regular, check_targets
+from tcptutor.commands.output import print_chart, print_json, print_lines, remark, warn, width
+from tcptutor.commands.targets import TERMINAL, check_plot, check_regular
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.experiments import Catalogue
-from tcptutor.exchange.plot import check_target
+from tcptutor.exchange.plot import save_chart
 from tcptutor.fleet import place, pool
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.place import Place
@@ -75,9 +75,8 @@ def run_sweep(request: SweepRequest) -> int:
     check_regular(path)
     if request.plot is not None:
         figure.check(axes, request.x, request.y or figure.USUAL, request.group)
-        check_target(request.plot)
         replace = request.replace or _is_own_plot(request, path)
-        check_targets([request.plot], [path], replace=replace, elsewhere="give another --plot")
+        check_plot(request.plot, [path], replace=replace, as_json=request.as_json)
     if request.cluster is None:
         experiments = [cell.experiment for cell in all_cells]
         where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
@@ -174,9 +173,13 @@ def _fill(request: SweepRequest, store: Store, all_cells: Sequence[Cell], where:
         print_lines(lines(store.table))
         print_lines([f"file  {store.path}"])
     if request.plot is not None and store.table.rows:
-        figure.draw(store.table, request.x, request.plot, request.y or figure.USUAL, request.group)
-        if not request.as_json:
-            print_lines([f"plot  {request.plot}"])
+        chart = figure.chart(store.table, request.x, request.y or figure.USUAL, request.group)
+        if request.plot == TERMINAL:
+            print_chart(chart)
+        else:
+            save_chart(chart, request.plot)
+            if not request.as_json:
+                print_lines([f"plot  {request.plot}"])
     return _exit_code(store, problem, store.table.definition)
 
 

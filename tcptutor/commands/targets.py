@@ -1,12 +1,17 @@
-"""Checks of output paths: a command never destroys its input or an existing file."""
+"""Checks of output paths, so that a command never destroys its input or an existing file; plots to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from tcptutor.base.chart import Chart
 from tcptutor.base.errors import UsageError
+from tcptutor.commands.output import print_chart, print_files
+from tcptutor.exchange.plot import SUFFIXES, check_target, save_chart
 
+TERMINAL = Path("-")
+"""Value of --plot without a file name."""
 ELSEWHERE = "give another place with -o"
 
 
@@ -37,6 +42,28 @@ def check_targets(
         check_regular(target, elsewhere)
         if target.is_file() and not replace:
             raise UsageError(f"{target} already exists: {elsewhere}, or overwrite it with --replace")
+
+
+def check_plot(plot: Path | None, inputs: Sequence[Path], *, replace: bool, as_json: bool) -> None:
+    """Check the value of --plot before anything is computed. Raises UsageError, TutorError without matplotlib."""
+    if plot == TERMINAL and as_json:
+        raise UsageError("--plot without a file draws in the terminal: omit --json, or name a file")
+    if plot is not None and plot != TERMINAL:
+        if plot.suffix.lower() not in SUFFIXES:
+            raise UsageError(
+                f"{plot}: a plot's name ends in {', '.join(SUFFIXES)}; to draw in the terminal, write --plot last"
+            )
+        check_target(plot)
+        check_targets([plot], inputs, replace=replace, elsewhere="give another --plot")
+
+
+def draw_plot(plot: Path, chart: Chart) -> None:
+    """Draw a chart in the terminal, or write it to the file `plot` and print its name. Raises TutorError."""
+    if plot == TERMINAL:
+        print_chart(chart)
+    else:
+        save_chart(chart, plot)
+        print_files([plot], as_json=False)
 
 
 def check_regular(target: Path, elsewhere: str = ELSEWHERE) -> None:

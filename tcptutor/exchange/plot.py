@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor.analysis import explain
 from tcptutor.base import chart, files
-from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartSeries
+from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.drawing import install_command
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.exchange.curves import FEW, Curve
@@ -121,30 +121,37 @@ def save(figure: Figure, target: Path, elsewhere: str = "give another place with
 
 
 def save_chart(drawn: Chart, target: Path) -> None:
-    """Draw a chart with a single panel into a file. Raises TutorError."""
+    """Draw a chart into a file. Raises TutorError."""
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     # Reproducible ids in SVG, and text that stays text.
     with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
-        figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-        axis, (panel,) = figure.subplots(), drawn.panels
-        for each in panel.series:
-            _series(axis, each, panel.has_bars)
-        for which, own, edges in (("x", drawn.x, axis.set_xlim), ("y", panel.y, axis.set_ylim)):
-            if own.is_log:
-                axis.set(**{f"{which}scale": "log"})
-            edges(own.low, own.high)
-            if own.ticks or own.is_log:
-                axis.set(**{f"{which}ticks": [at for at, _ in own.named(6)]})
-                axis.set(**{f"{which}ticklabels": [name for _, name in own.named(6)]})
-                (axis.xaxis if which == "x" else axis.yaxis).minorticks_off()
-        axis.set(xlabel=drawn.x.label, ylabel=panel.heading)
-        axis.set_title(" · ".join(drawn.title), fontsize="medium")
-        axis.grid(visible=True, alpha=0.3)
-        if len(axis.get_legend_handles_labels()[1]) > 1:
-            axis.legend(fontsize="small")
+        panels = drawn.panels
+        figure = Figure(figsize=(7.0, 2.5 + 2.0 * len(panels)), layout="constrained")
+        axes = figure.subplots(len(panels), squeeze=False)[:, 0]
+        for axis, panel in zip(axes, panels, strict=True):
+            _chart_panel(axis, drawn.x, panel)
+        axes[0].set_title("\n".join(drawn.title), fontsize="medium")
+        axes[-1].set_xlabel(drawn.x.label or f"time, {drawn.x.unit}")
         save(figure, target, "give another place")
+
+
+def _chart_panel(axis: Axes, x: ChartAxis, panel: ChartPanel) -> None:
+    for each in panel.series:
+        _series(axis, each, panel.has_bars)
+    for which, own, edges in (("x", x, axis.set_xlim), ("y", panel.y, axis.set_ylim)):
+        if own.is_log:
+            axis.set(**{f"{which}scale": "log"})
+        edges(own.low, own.high)
+        if own.ticks or own.is_log:
+            axis.set(**{f"{which}ticks": [at for at, _ in own.named(6)]})
+            axis.set(**{f"{which}ticklabels": [name for _, name in own.named(6)]})
+            (axis.xaxis if which == "x" else axis.yaxis).minorticks_off()
+    axis.set_ylabel(panel.heading)
+    axis.grid(visible=True, alpha=0.3)
+    if len(axis.get_legend_handles_labels()[1]) > 1:
+        axis.legend(fontsize="small")
 
 
 def _series(axis: Axes, series: ChartSeries, has_bars: bool) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tcptutor.base import units
+from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
+from tcptutor.base.errors import TutorError
 from tcptutor.grading.similar import SimilarPair
 from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, StudentRow, Survey
 
@@ -55,11 +58,30 @@ def table_views(found: Survey) -> tuple[TableView, ...]:
     )
 
 
+def marks_histogram(found: Survey) -> Chart:
+    """Return the number of students by their share of the marks, in tenths. Raises TutorError without a student."""
+    shares = [row.total / row.of for row in found.students if row.of]
+    if not shares:
+        raise TutorError("no hand-in was graded: there are no marks to draw")
+    counts = Counter(min(9, max(0, math.floor(10 * share + 1e-9))) for share in shares)
+    bars = ChartSeries(points=[(10 * tenth + 5, counts[tenth]) for tenth in range(10)], color=COLORS[0])
+    y = ChartAxis(high=max(counts.values()), is_whole=True)
+    return Chart(
+        title=[found.title, _median(shares)],
+        panels=[ChartPanel(heading="students", series=[bars], y=y, has_bars=True)],
+        x=ChartAxis(high=100, label="marks, %"),
+    )
+
+
+def _median(shares: Sequence[float]) -> str:
+    return f"{len(shares)} hand-ins, median {_percent(statistics.median(shares))} of the marks"
+
+
 def _students(found: Survey) -> TableView:
     shares = [row.total / row.of for row in found.students if row.of]
     notes = [*found.problems, *found.replaced]
     if shares:
-        notes.insert(0, f"{len(shares)} hand-ins, median {_percent(statistics.median(shares))} of the marks")
+        notes.insert(0, _median(shares))
     return TableView(
         "students",
         "Students",

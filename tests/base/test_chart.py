@@ -51,8 +51,8 @@ def test_a_rising_line_rises_between_named_axes() -> None:
 def test_without_color_lines_differ_by_characters_and_the_legend_says_which() -> None:
     both = chart(RISING, FALLING)
     plain, colored = drawn(both), drawn(both, plain=False)
-    assert plain[-1] == "11 one   22 other"
-    assert any("1" in line.partition("│")[2] for line in plain)
+    assert plain[-1] == "1 one   2 other"
+    assert sum(line.partition("│")[2].count("1") for line in plain) >= 2
     assert not any("1" in line.partition("│")[2] for line in colored)
     assert {"\x1b[38;5;6m", "\x1b[38;5;3m"} <= set(COLOR.findall("\n".join(render(both, 60, 16))))
 

@@ -175,3 +175,62 @@ def test_several_algorithms_take_turns() -> None:
     many = model("trajectory flows=8 rate=100Mbit/s rtt=20ms duration=5s")
     assert "mean of 8" in many.stdout
     assert max(map(len, many.stdout.splitlines())) <= 80
+
+
+def test_a_range_of_one_argument_gives_a_row_for_each_value() -> None:
+    done = model("mathis mss=1448 rtt=50ms loss=0.01..1%")
+    rows = [line.split() for line in done.stdout.splitlines()[2:13]]
+    assert [rows[0][:4], rows[-1][:4]] == [["0.01", "%", "28.37", "Mbit/s"], ["1", "%", "2.837", "Mbit/s"]]
+    whole = document("mathis mss=1448 rtt=50ms loss=0.01%..1%/x3")
+    assert whole["over"] == "loss"
+    assert whole["parameters"]["loss"] == pytest.approx([1e-4, 1e-3, 1e-2])  # type: ignore[index]
+    assert whole["result"]["value"] == pytest.approx(  # type: ignore[index]
+        [theory.mathis(1448, 0.05, loss) for loss in (1e-4, 1e-3, 1e-2)]
+    )
+    equal = document("bdp rate=10Mbit/s..40Mbit/s/4 rtt=20ms")
+    assert equal["parameters"]["rate"] == pytest.approx([1e7, 2e7, 3e7, 4e7])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("command", "ticks", "label"),
+    [
+        ("mathis mss=1448 rtt=50ms loss=0.01%..1%", ["0.01", "0.1", "1"], "loss, %"),
+        ("bdp rate=10Mbit/s..40Mbit/s rtt=20ms", ["10", "20", "40"], "rate, Mbit/s"),
+        ("htcp_alpha elapsed=0s..5s", ["0", "1", "5"], "elapsed, s"),
+        ("trajectory rate=20Mbit/s rtt=50ms duration=10s", ["0", "10"], "10 s"),
+    ],
+)
+def test_a_curve_is_drawn_in_the_terminal(command: str, ticks: list[str], label: str) -> None:
+    done = model(f"{command} --plot")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert label in " ".join(line.strip() for line in lines[-2:])
+    assert set(ticks) <= set(" ".join(lines[-3:]).split())
+    assert any("\u2800" < character < "\u28ff" for character in done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("mathis mss=1448 rtt=50ms loss=0.1% --plot", "--plot needs a model and a range"),
+        ("mathis mss=1448 rtt=1ms..2ms loss=0.1%..1%", "rtt, loss: only one argument can be a range"),
+        ("mathis mss=1448 rtt=50ms loss=1%..0.1%", "loss: 1% is not below 0.1%"),
+        ("mathis mss=1448 rtt=50ms loss=0.1..1s", "loss: "),
+        ("mathis mss=1448 rtt=50ms loss=0%..1%/x5", "loss: "),
+        ("mathis mss=1448 rtt=50ms loss=0.1%..1%/1", "2 to 1000 values"),
+        ("mathis mss=1448 rtt=50ms loss=0.1%..1%/5000", "2 to 1000 values"),
+        ("mathis mss=1448 rtt=50ms loss=..", "loss: '..' is not a range"),
+        ("mathis mss=1448 loss=0.1%..1%", "mathis needs rtt"),
+        ("jain_index rates=1..3", "rates: "),
+        ("trajectory rtt=1ms..2ms rate=1Mbit/s", "rtt: "),
+        ("mathis mss=1448 rtt=50ms loss=0.1%..1% --plot --json", "omit --json, or name a file"),
+        ("mathis --plot mss=1448", "to draw in the terminal, write --plot last"),
+        ("--plot", "--plot needs a model and a range"),
+    ],
+)
+def test_what_cannot_be_a_curve_is_told_in_one_line(command: str, says: str) -> None:
+    done = model(command)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr

@@ -29,6 +29,9 @@ COMMANDS: dict[str, Command] = {
     "plot": lambda here, target: ["plot", f"{here}/a.tcprun", "-o", str(target)],
     "plot of two": lambda here, target: ["plot", f"{here}/b.tcprun", f"{here}/a.tcprun", "-o", str(target)],
     "import": lambda here, target: ["import", f"{here}/a.json", "-o", str(target)],
+    "model --plot": lambda here, target: [
+        *("model", "bdp", "rate=1Mbit/s..1Gbit/s", "rtt=20ms", "--plot", str(target)),
+    ],
     "sweep --plot": lambda here, target: [
         *("sweep", "random-loss", "--grid", "loss=0.1%,1%", "--backend", "replay"),
         *("-o", f"{here}/new.tcpsweep", "--plot", str(target)),
@@ -65,7 +68,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("way", ["itself", "symbolic link", "hard link", "another spelling"])
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "sweep --plot"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if not name.endswith(" --plot")])
 @pytest.mark.parametrize("replace", [False, True])
 def test_what_is_read_is_not_written(name: str, way: str, replace: bool, here: Path) -> None:
     source = here / READS.get(name, "a.tcprun")
@@ -93,7 +96,7 @@ def test_what_is_there_is_replaced_when_that_is_asked_for(name: str, here: Path)
     refused(words, f"{target} already exists: give another ")
     assert target.read_text() == "precious"
     assert not (here / "new.tcpsweep").exists()
-    if name != "sweep --plot":
+    if not name.endswith(" --plot"):
         done = run(*words, "--replace")
         assert done.exit_code == 0, done.output
         assert target.read_bytes() != b"precious"
@@ -190,6 +193,10 @@ def test_a_sweep_that_goes_on_draws_over_its_own_plot_alone(here: Path) -> None:
             store.add(each)
     assert run(*words).exit_code == 0
     first = drawn.read_bytes()
+    shown = run(*words[:-1])
+    assert shown.exit_code == 0
+    assert shown.stdout.splitlines()[-1] == "⠒⠒ binding model   ● measured"
+    refused([*words[:-1], "--json"], "--plot without a file draws in the terminal: omit --json")
     assert run(*words).exit_code == 0
     assert drawn.read_bytes() == first
     drawn.write_bytes(first.replace(b"</svg>", b"<!-- mine --></svg>"))
@@ -212,7 +219,7 @@ def test_an_import_replaces_no_other_run_of_the_users(here: Path, without_state:
     assert kept.read_bytes() != before
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "sweep --plot"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if not name.endswith(" --plot")])
 def test_a_link_under_the_name_of_what_is_unfinished_is_not_followed(name: str, here: Path) -> None:
     """In a folder where others can write, somebody may guess it."""
     (here / "victim").write_text("precious")

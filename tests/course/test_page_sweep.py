@@ -14,6 +14,7 @@ from tcptutor.commands.sweep import SweepRequest, run_sweep
 from tcptutor.course import load, page_sweep, read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.run import load as load_run
+from tests.command import here as tcptutor
 from tests.course.conftest import EXAMPLES
 from tests.recorded import cells, sweeps
 from tests.ui.fakes import swept
@@ -33,9 +34,10 @@ def examples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("examples")
-def test_the_command_takes_a_page_in_place_of_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_sweep(SweepRequest(experiment=NAME, grid=(), backend="replay", dry_run=True)) == 0
-    assert capsys.readouterr().out.startswith("6 cells to run, replay")
+def test_the_command_takes_a_page_in_place_of_a_grid() -> None:
+    done = tcptutor("sweep", NAME, "--backend", "replay", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("6 cells to run, replay")
 
 
 @pytest.mark.usefixtures("examples")

@@ -316,3 +316,16 @@ async def test_a_class_of_nobody_is_shown_as_such() -> None:
         for number in range(2, 6):
             await pilot.press(str(number))
         await until_text(pilot, "no two hand-ins")
+
+
+def test_the_marks_of_a_class_are_drawn_in_the_terminal_or_on_paper(folder: Path, tmp_path: Path) -> None:
+    done = tcptutor(*_class(str(folder), "--plot"))
+    lines = done.stdout.splitlines()
+    assert len(lines) == 22
+    assert "median" in lines[1]
+    assert "█" in done.stdout
+    assert lines[-1].strip() == "marks, %"
+    assert {"0", "100"} <= set(lines[-2].split())
+    picture = tmp_path / "marks.svg"
+    assert f"{picture}\n" == tcptutor(*_class(str(folder), "--plot", str(picture))).stdout
+    assert ">students<" in picture.read_text()

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tcptutor.base.columns import table
 from tcptutor.base.errors import ParameterError, UsageError, unknown
-from tcptutor.commands.model import read, trajectory, write
+from tcptutor.commands.model import curve, read, trajectory, write
 from tcptutor.commands.output import print_json, print_lines
+from tcptutor.commands.targets import check_plot, draw_plot
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
+_NEEDS_RANGE = "--plot needs a model and a range of one argument, such as loss=0.01%..1%"
 _GIVES = {"rate": "payload, bit/s", "time": "seconds", "size": "bytes", "share": "a ratio, written in %"}
 
 
-def run_model(name: str | None, words: Sequence[str], as_json: bool) -> int:
-    """Run `tcptutor model [NAME [KEY=VALUE...]]` and return the exit code. Raises UsageError."""
+def run_model(name: str | None, words: Sequence[str], as_json: bool, plot: Path | None, replace: bool) -> int:
+    """Run `tcptutor model [NAME [KEY=VALUE...]]` and return the exit code. Raises TutorError."""
+    check_plot(plot, [], replace=replace, as_json=as_json)
     if name is None:
+        if plot is not None:
+            raise UsageError(_NEEDS_RANGE)
         print_json({"models": _listing()}) if as_json else print_lines(_list())
         return 0
     known = _full_name(name)
     settings = read.pairs(words)
     if known == trajectory.NAME:
-        return trajectory.run(settings, as_json)
+        return trajectory.run(settings, as_json, plot)
     model = MODELS[known]
+    if swept := curve.range_of(settings):
+        computed = curve.curve(model, settings, swept, curve.FINE if plot else 0)
+        if plot is not None:
+            draw_plot(plot, curve.chart(computed))
+        elif as_json:
+            print_json(curve.document(computed))
+        else:
+            print_lines(curve.lines(computed))
+        return 0
+    if plot is not None:
+        raise UsageError(_NEEDS_RANGE)
     if not settings:
         print_json(_described(model)) if as_json else print_lines(_explanation(model))
         return 0

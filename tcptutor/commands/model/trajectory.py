@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tcptutor.base import units
+from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.columns import WIDTH, table
 from tcptutor.base.errors import ParameterError, UnitError
 from tcptutor.commands.model import read, write
 from tcptutor.commands.output import print_json, print_lines
+from tcptutor.commands.targets import draw_plot
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
 from tcptutor.theory.catalogue import QUANTITIES, WINDOW_BYTES, Argument, Quantity
 
@@ -57,15 +60,18 @@ def description() -> dict[str, Any]:
     return {"model": NAME, "gives": GIVES, "unit": "series", "parameters": parameters} | dict(_ABOUT[:2])
 
 
-def run(settings: Mapping[str, str], as_json: bool) -> int:
+def run(settings: Mapping[str, str], as_json: bool, plot: Path | None = None) -> int:
     """Explain or compute the model and return the exit code. Raises ParameterError."""
-    if not settings:
+    if not settings and plot is None:
         lines = [f"{NAME}: {GIVES}", *write.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
         print_json(description()) if as_json else print_lines(lines)
         return 0
     values = read.values(NAME, PARAMETERS, settings)
     values["queue"] = _queue(values)
     flows = _play(values)
+    if plot is not None:
+        draw_plot(plot, _chart(values, flows))
+        return 0
     print_json(_document(values, flows)) if as_json else print_lines(_lines(values, flows))
     return 0
 
@@ -130,6 +136,34 @@ def _document(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> dict[st
         },
         **dict(_ABOUT[:2]),
     }
+
+
+def _chart(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> Chart:
+    """Draw windows, round trips and rates over time; of many flows only the first."""
+    panels: list[ChartPanel] = []
+    for heading, field, kind in (
+        ("Congestion window", "cwnd", "segments"), ("RTT", "rtt", "time"), ("Throughput", "throughput", "rate"),
+    ):  # fmt: skip
+        columns = [getattr(flow, field) for flow in flows[:_COLUMNS]]
+        highest = max(max(column) for column in columns)
+        scale, unit = units.axis_unit(highest, kind)
+        series = [
+            ChartSeries(
+                points=[(t, value / scale) for t, value in zip(flow.t, column, strict=True)],
+                label=f"flow {number + 1}, {flow.source.algorithm}",
+                color=COLORS[number % len(COLORS)],
+            )
+            for number, (flow, column) in enumerate(zip(flows, columns, strict=False))
+        ]
+        axis = ChartAxis(high=1.04 * highest / scale)
+        panels.append(
+            ChartPanel(
+                heading=f"{heading}, {unit or kind}", series=series, y=axis, weight=2 if not panels else 1
+            )
+        )
+    given = " ".join(_title(values, flows).split())
+    notes = [f"(the first {_COLUMNS} of {len(flows)} flows)"] if len(flows) > _COLUMNS else []
+    return Chart(title=[given], panels=panels, x=ChartAxis(high=values["duration"], unit="s"), notes=notes)
 
 
 def _lines(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> list[str]:
