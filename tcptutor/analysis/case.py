@@ -1,13 +1,16 @@
 """An experiment as the models see it: flows, round trips, losses, and the rate that the link leaves them.
 
 A `Case` covers one direction over a stretch of time in which nothing changes. Most experiments are one case;
-`stretches` makes several where the path or the flows change, or where flows go both ways.
+`stretches` makes several where the path or the flows change, or where flows go both ways. `case_of` computes every
+value once, in the order of its lines.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.headers import ETHERNET_HEADER
@@ -89,8 +92,7 @@ _FQ_PACKETS = 100
 """Packets that fq queues per flow (flow_limit)."""
 
 
-@dataclass(frozen=True)
-class FlowCase:
+class FlowCase(NamedTuple):
     number: int
     algorithm: str
     rtt: float
@@ -99,266 +101,102 @@ class FlowCase:
     """Start, in seconds after the traffic began."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """Inputs of the formulas."""
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """Inputs of the formulas, as plain values; `case_of` computes them."""
 
     experiment: Experiment
     path: Path
     """Path during this stretch, with the experiment's changes applied."""
     flows: tuple[FlowCase, ...]
     """Flows active in this stretch and direction."""
-    mss: int
-    """bytes"""
-    payload_ratio: float
-    """`payload_ratio` of the experiment."""
-    measured_rto: float | None
-    """Measured retransmission timeout, s; None for the default."""
     seconds: float
     """Length of the stretch within the measured time."""
-    is_reverse: bool = False
-    is_cut: bool = False
+    is_reverse: bool
+    is_cut: bool
     """True while the link is cut."""
-    on_virtual_clock: bool = False
+    on_virtual_clock: bool
     """True if the run is known to use the guest's virtual clock, which fixes the processor's speed."""
 
-    @property
-    def flow_count(self) -> int:
-        return len(self.flows)
+    # Flows
+    flow_count: int
+    algorithms: frozenset[str]
+    algorithm: str
+    """Algorithm of all flows; empty if they differ."""
+    kinds: tuple[tuple[FlowCase, int], ...]
+    """Kinds of flows by algorithm and RTT: the first flow of each kind, with the number of its flows."""
+    mss: int
+    """bytes"""
+    segment: int
+    """Payload of a full segment in the experiment, bytes."""
+    payload_ratio: float
+    """`payload_ratio` of the experiment."""
+    frame: int
+    """Size of a full frame as the shaper counts it, bytes."""
+    rtt: float
+    """Shortest RTT of the flows, s; all RTTs are equal unless `pair_delays` is set."""
+    measured_rto: float | None
+    """Measured retransmission timeout, s; None for the default."""
+    rto: float
 
-    @property
-    def rtt(self) -> float:
-        """Shortest RTT of the flows, s; all RTTs are equal unless `pair_delays` is set."""
-        return min((flow.rtt for flow in self.flows), default=self.path.delay + PATH_RTT)
+    # Link
+    rate: float | None
+    """Bottleneck rate in this direction, bit/s of frames."""
+    queue: int
+    qdisc: str
+    is_fair: bool
+    """True if the bottleneck serves its flows in turn."""
+    bdp: float | None
+    """BDP of the configured path, bytes of frames; None without a rate or a delay."""
+    buffer: float
+    """Queue length at which segments are dropped or marked, bytes of frames."""
+    buffer_ratio: float | None
+    """Bottleneck buffer over BDP; None without a rate or a delay."""
+    bucket: int
+    """Burst of the shaper after a pause, bytes of frames; 0 if the path has no rate."""
+    bursts_overflow: bool
+    """True if the bottleneck's queue is too short for a burst of a few segments."""
+    copies: float
+    """Copies of each segment that cross the link; netem duplicates before the link."""
+    udp_rate: float
+    """Rate of the UDP flows at the link, bit/s of frames; all UDP goes forward."""
+    capacity: float | None
+    """Payload capacity of the link, bit/s; None if the link is unshaped."""
+    tcp_capacity: float | None
+    """Payload capacity left to TCP next to UDP, bit/s; None if the link is unshaped."""
+    ack_rate: float | None
+    """ACKs per second that the reverse path can carry, each with full headers; None if it is unshaped."""
 
-    @property
-    def rto(self) -> float:
-        return self.measured_rto or self.rtt + MIN_RTO
+    # Losses
+    loss: float
+    """Probability that a segment is lost in this direction."""
+    offloaded_segments: float | None
+    """Segments in a packet that is lost as a unit; 1 without offloads, None if unknown."""
+    loss_rate: float
+    """Loss events per segment: consecutive losses count as a single event, because the sender reacts once."""
+    ack_loss: float
+    """Probability that an ACK is lost."""
 
-    @property
-    def rate(self) -> float | None:
-        """Bottleneck rate in this direction, bit/s of frames."""
-        return self.path.reverse_rate if self.is_reverse else self.path.rate
+    # Limits of the hosts
+    receive_window: int | None
+    """Largest window that the receiver advertises, bytes; None if the experiment does not fix it."""
+    socket_window: int | None
+    """Window that follows from the socket buffer requested by the application, bytes."""
+    full_write: int | None
+    """Size of each write, bytes; None unless it is a multiple of the segment size."""
+    send_buffer_limit: float | None
+    """Most payload in flight under a fixed send buffer, bytes."""
+    max_in_flight: float | None
+    """Most payload in flight under the fixed windows and buffers, bytes; None without any."""
+    fq_rate: float | None
+    """Rate limit per flow in the sender's fq, bit/s of payload; fq counts frames, as tbf does."""
+    paced_rate: float | None
+    """Pacing rate per flow, by the application or by fq, bit/s of payload; None without pacing."""
 
-    @property
-    def queue(self) -> int:
-        return self.path.reverse_queue if self.is_reverse else self.path.queue
-
-    @property
-    def qdisc(self) -> str:
-        return "fifo" if self.is_reverse else self.path.qdisc
-
-    @property
-    def is_fair(self) -> bool:
-        """True if the bottleneck serves its flows in turn."""
-        return self.qdisc in _FAIR
-
-    @property
-    def capacity(self) -> float | None:
-        """Payload capacity of the link, bit/s; None if the link is unshaped."""
-        return self.rate * self.payload_ratio if self.rate else None
-
-    @property
-    def udp_rate(self) -> float:
-        """Rate of the UDP flows at the link, bit/s of frames; all UDP goes forward."""
-        flows = self.experiment.flows
-        if self.is_reverse or not flows.udp_streams:
-            return 0.0
-        datagram = min(flows.length or self.mss, 65507)
-        packets = -(-datagram // (self.experiment.hosts.mtu - 28))
-        return (
-            self.experiment.pairs
-            * flows.udp_streams
-            * flows.udp_rate
-            * (datagram + packets * _UDP_OVERHEAD)
-            / datagram
-        )
-
-    @property
-    def tcp_capacity(self) -> float | None:
-        """Payload capacity left to TCP next to UDP, bit/s; None if the link is unshaped."""
-        if self.rate is None or self.capacity is None:
-            return None
-        if not self.udp_rate:
-            return self.capacity / self.copies
-        left = max(_LEAST_ROOM * self.rate, self.rate - self.udp_rate)
-        if self.is_fair and self.flows:
-            others = self.experiment.pairs * self.experiment.flows.udp_streams
-            left = max(left, self.rate * self.flow_count / (self.flow_count + others))
-        return left * self.payload_ratio / self.copies
-
-    @property
-    def copies(self) -> float:
-        """Copies of each segment that cross the link; netem duplicates before the link."""
-        return 1.0 if self.is_reverse else 1 + self.path.duplicate
-
-    @property
-    def frame(self) -> int:
-        """Size of a full frame as the shaper counts it, bytes."""
-        return self.experiment.hosts.mtu + self.experiment.framing
-
-    @property
-    def bucket(self) -> int:
-        """Burst of the shaper after a pause, bytes of frames; 0 if the path has no rate."""
-        if not self.rate:
-            return 0
-        return (None if self.is_reverse else self.path.burst) or default_burst(self.rate, self.frame)
-
-    @property
-    def bursts_overflow(self) -> bool:
-        """True if the bottleneck's queue is too short for a burst of a few segments."""
-        return self.rate is not None and self.queue < BURST_FRAMES * self.frame
-
-    @property
-    def buffer(self) -> float:
-        """Queue length at which segments are dropped or marked, bytes of frames."""
-        rate, size = self.rate or 0.0, float(self.queue)
-        if self.qdisc in _CODEL:
-            # Until CoDel's interval ends, each flow adds a segment per RTT.
-            grown = self.flow_count * self.mss * _CODEL_INTERVAL / self.rtt
-            return min(size, rate * _CODEL_TARGET / 8 + grown)
-        if self.qdisc == "red":
-            return _RED_SHARE * size
-        if self.qdisc == "fq":
-            return min(size, self.flow_count * _FQ_PACKETS * self.frame)
-        return size
-
-    @property
-    def buffer_ratio(self) -> float | None:
-        """Bottleneck buffer over BDP; None without a rate or a delay."""
-        return self.buffer / self.bdp if self.bdp else None
-
-    @property
-    def ack_rate(self) -> float | None:
-        """ACKs per second that the reverse path can carry, each with full headers; None if it is unshaped."""
-        rate = self.path.rate if self.is_reverse else self.path.reverse_rate
-        return None if rate is None else rate / (8 * (self.experiment.headers + self.experiment.framing))
-
-    def sawtooth_utilization(self, x: float) -> float:
-        """Return the link utilization of Reno with a buffer of `x` BDP, x below 1."""
-        used = sawtooth_utilisation(x)
-        if self.flow_count > 1:
-            # Flows that lose in turn leave less unused; without a buffer this is Altman's formula.
-            used = 1 - (1 - used) * (1 - shared_utilisation(self.flow_count, 0.5)) / (
-                1 - sawtooth_utilisation(0)
-            )
-        return used
-
-    @property
-    def receive_window(self) -> int | None:
-        """Largest window that the receiver advertises, bytes; None if the experiment does not fix it."""
-        window = self.experiment.hosts.window
-        if self.experiment.hosts.sysctls.get("tcp_window_scaling") == "0":
-            return min(window or UNSCALED_WINDOW, UNSCALED_WINDOW)
-        return window
-
-    @property
-    def socket_window(self) -> int | None:
-        """Window that follows from the socket buffer requested by the application, bytes."""
-        size = self.experiment.flows.buffer
-        return None if size is None else round(SOCKET_SHARE * size)
-
-    @property
-    def full_write(self) -> int | None:
-        """Size of each write, bytes; None unless it is a multiple of the segment size."""
-        write = self.experiment.write
-        return write if write is not None and write % self.segment == 0 else None
-
-    @property
-    def send_buffer_limit(self) -> float | None:
-        """Most payload in flight under a fixed send buffer, bytes."""
-        size = self.experiment.hosts.send_buffer
-        if size is None:
-            return None
-        return max(SEND_SHARE * size, self.segment) if self.full_write else max(SEND_CHUNK, size)
-
-    @property
-    def max_in_flight(self) -> float | None:
-        """Most payload in flight under the fixed windows and buffers, bytes; None without any."""
-        limits = (self.receive_window, self.send_buffer_limit, self.socket_window)
-        return min((float(size) for size in limits if size is not None), default=None)
-
-    @property
-    def fq_rate(self) -> float | None:
-        """Rate limit per flow in the sender's fq, bit/s of payload; fq counts frames, as tbf does."""
-        maxrate = self.experiment.hosts.maxrate
-        return None if maxrate is None else maxrate * self.payload_ratio
-
-    @property
-    def paced_rate(self) -> float | None:
-        """Pacing rate per flow, by the application or by fq, bit/s of payload; None without pacing."""
-        rates = (self.experiment.flows.pacing, self.fq_rate)
-        return min((rate for rate in rates if rate is not None), default=None)
-
-    @property
-    def loss(self) -> float:
-        """Probability that a segment is lost in this direction."""
-        # A cut path loses everything, which no loss law covers.
-        return min(_NEARLY_ALL, self.path.reverse_loss if self.is_reverse else self.path.loss)
-
-    @property
-    def loss_rate(self) -> float:
-        """Loss events per segment: consecutive losses count as a single event, because the sender reacts once."""
-        return (
-            self.loss / (1.0 if self.is_reverse else self.path.loss_burst) / (self.offloaded_segments or 1.0)
-        )
-
-    @property
-    def offloaded_segments(self) -> float | None:
-        """Segments in a packet that is lost as a unit; 1 without offloads, None if unknown.
-
-        With offloads the sender builds packets of at least OFFLOAD_LEAST segments and at most 1/1024 s of its pacing
-        rate (tcp_tso_autosize in net/ipv4/tcp_output.c). Between these bounds their geometric mean is used.
-        """
-        if not self.experiment.hosts.offloads:
-            return 1.0
-        if self.capacity is None:
-            return None
-        most = OFFLOAD_PACING * self.capacity / 8 / 1024 / self.mss
-        return math.sqrt(OFFLOAD_LEAST * max(OFFLOAD_LEAST, most)) if most <= OFFLOAD_MOST else None
-
-    @property
-    def ack_loss(self) -> float:
-        """Probability that an ACK is lost."""
-        return min(_NEARLY_ALL, self.path.loss if self.is_reverse else self.path.reverse_loss)
-
-    @property
-    def algorithms(self) -> frozenset[str]:
-        return frozenset(flow.algorithm for flow in self.flows)
-
-    @property
-    def algorithm(self) -> str:
-        """Algorithm of all flows; empty if they differ."""
-        return next(iter(self.algorithms)) if len(self.algorithms) == 1 else ""
-
-    @property
-    def kinds(self) -> tuple[tuple[FlowCase, int], ...]:
-        """Kinds of flows by algorithm and RTT: the first flow of each kind, with the number of its flows."""
-        found: dict[tuple[str, float], list[FlowCase]] = {}
-        for flow in self.flows:
-            found.setdefault((flow.algorithm, flow.rtt), []).append(flow)
-        return tuple((flows[0], len(flows)) for flows in found.values())
-
-    @property
-    def bdp(self) -> float | None:
-        """BDP of the configured path, bytes of frames; None without a rate or a delay."""
-        delay = self.rtt - PATH_RTT
-        return self.rate * delay / 8 if self.rate and delay > 1e-9 else None
-
-    @property
-    def count_prefix(self) -> str:
-        """Prefix such as "8 × " for a quantity per flow; empty for a single flow."""
-        return f"{self.flow_count} × " if self.flow_count > 1 else ""
-
-    @property
-    def share_text(self) -> str:
-        """Payload over frame size as text, e.g. "1448/1514"."""
-        return f"{self.segment}/{round(self.segment / self.payload_ratio)}"
-
-    @property
-    def segment(self) -> int:
-        """Payload of a full segment in the experiment, bytes."""
-        return self.experiment.segment
+    # Texts of formulas
+    count_prefix: str
+    """Prefix such as "8 × " for a quantity per flow; empty for a single flow."""
+    share_text: str
+    """Payload over frame size as text, e.g. "1448/1514"."""
 
     def rtt_text(self, rtt: float | None = None) -> str:
         """Return the RTT as text, as the student set it if the path itself adds less than 1 %."""
@@ -374,11 +212,133 @@ class Case:
         """Return the segments in flight per flow on the empty path at an aggregate `throughput`, bit/s."""
         return throughput / max(1, self.flow_count) * self.rtt / 8 / self.mss
 
+    def sawtooth_utilization(self, x: float) -> float:
+        """Return the link utilization of Reno with a buffer of `x` BDP, x below 1."""
+        used = sawtooth_utilisation(x)
+        if self.flow_count > 1:
+            # Flows that lose in turn leave less unused; without a buffer this is Altman's formula.
+            used = 1 - (1 - used) * (1 - shared_utilisation(self.flow_count, 0.5)) / (
+                1 - sawtooth_utilisation(0)
+            )
+        return used
 
-def payload_ratio(experiment: Experiment) -> float:
-    """Return the payload's share of a full frame: `theory.goodput_ratio` for the segment size in use."""
-    payload = experiment.segment
-    return payload / (payload + experiment.headers + experiment.framing)
+
+def case_of(
+    experiment: Experiment,
+    mss: int | None = None,
+    rto: float | None = None,
+    on_virtual_clock: bool = False,
+    *,
+    path: Path | None = None,
+    flows: tuple[FlowCase, ...] | None = None,
+    seconds: float | None = None,
+    is_reverse: bool = False,
+    is_cut: bool = False,
+) -> Case:
+    """Return the case of a stretch of `experiment`, by default of all of it without its changes.
+
+    Args:
+        experiment: The experiment.
+        mss: Measured segment size, bytes; by default the kernel's choice.
+        rto: Measured retransmission timeout, s; by default the usual one.
+        on_virtual_clock: True if the run is known to use the guest's virtual clock.
+        path: Path during the stretch.
+        flows: Flows active in the stretch, all in the same direction.
+        seconds: Length of the stretch within the measured time.
+        is_reverse: True for the reverse direction.
+        is_cut: True while the link is cut.
+    """
+    hosts, plan = experiment.hosts, experiment.flows
+    path = path or experiment.path
+    if flows is None:
+        flows = tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams))
+    count, algorithms = len(flows), frozenset(flow.algorithm for flow in flows)
+    mss, segment, ratio = mss or experiment.segment, experiment.segment, payload_ratio(experiment)
+    frame = hosts.mtu + experiment.framing
+    rtt = min((flow.rtt for flow in flows), default=path.delay + PATH_RTT)
+
+    rate, queue = (path.reverse_rate, path.reverse_queue) if is_reverse else (path.rate, path.queue)
+    qdisc = "fifo" if is_reverse else path.qdisc
+    is_fair = qdisc in _FAIR
+    delay = rtt - PATH_RTT
+    bdp = rate * delay / 8 if rate and delay > 1e-9 else None
+    buffer = _buffer(qdisc, rate or 0.0, float(queue), rtt, frame, count, mss)
+    bucket = (None if is_reverse else path.burst) or default_burst(rate, frame) if rate else 0
+    copies = 1.0 if is_reverse else 1 + path.duplicate
+    udp_rate = 0.0 if is_reverse else _udp_rate(experiment, mss)
+    capacity = rate * ratio if rate else None
+    tcp_capacity = None
+    if rate is not None and capacity is not None:
+        left = _left_by_udp(experiment, rate, udp_rate, count if is_fair else 0)
+        tcp_capacity = (capacity if left is None else left * ratio) / copies
+    ack_path = path.rate if is_reverse else path.reverse_rate
+    ack_rate = None if ack_path is None else ack_path / (8 * (experiment.headers + experiment.framing))
+
+    # A cut path loses everything, which no loss law covers.
+    losses = min(_NEARLY_ALL, path.loss), min(_NEARLY_ALL, path.reverse_loss)
+    loss, ack_loss = reversed(losses) if is_reverse else losses
+    offloaded = _offloaded_segments(experiment, capacity, mss)
+    loss_rate = loss / (1.0 if is_reverse else path.loss_burst) / (offloaded or 1.0)
+
+    window = hosts.window
+    if hosts.sysctls.get("tcp_window_scaling") == "0":
+        window = min(window or UNSCALED_WINDOW, UNSCALED_WINDOW)
+    socket_window = None if plan.buffer is None else round(SOCKET_SHARE * plan.buffer)
+    write = experiment.write
+    full_write = write if write is not None and write % segment == 0 else None
+    sent = None
+    if (size := hosts.send_buffer) is not None:
+        sent = max(SEND_SHARE * size, segment) if full_write else max(SEND_CHUNK, size)
+    fq_rate = None if hosts.maxrate is None else hosts.maxrate * ratio
+    return Case(
+        experiment=experiment,
+        path=path,
+        flows=flows,
+        seconds=plan.duration if seconds is None else seconds,
+        is_reverse=is_reverse,
+        is_cut=is_cut,
+        on_virtual_clock=on_virtual_clock,
+        flow_count=count,
+        algorithms=algorithms,
+        algorithm=next(iter(algorithms)) if len(algorithms) == 1 else "",
+        kinds=_kinds(flows),
+        mss=mss,
+        segment=segment,
+        payload_ratio=ratio,
+        frame=frame,
+        rtt=rtt,
+        measured_rto=rto,
+        rto=rto or rtt + MIN_RTO,
+        rate=rate,
+        queue=queue,
+        qdisc=qdisc,
+        is_fair=is_fair,
+        bdp=bdp,
+        buffer=buffer,
+        buffer_ratio=buffer / bdp if bdp else None,
+        bucket=bucket,
+        bursts_overflow=rate is not None and queue < BURST_FRAMES * frame,
+        copies=copies,
+        udp_rate=udp_rate,
+        capacity=capacity,
+        tcp_capacity=tcp_capacity,
+        ack_rate=ack_rate,
+        loss=loss,
+        offloaded_segments=offloaded,
+        loss_rate=loss_rate,
+        ack_loss=ack_loss,
+        receive_window=window,
+        socket_window=socket_window,
+        full_write=full_write,
+        send_buffer_limit=sent,
+        max_in_flight=min(
+            (float(one) for one in (window, sent, socket_window) if one is not None), default=None
+        ),
+        fq_rate=fq_rate,
+        paced_rate=min((one for one in (plan.pacing, fq_rate) if one is not None), default=None),
+        count_prefix=f"{count} × " if count > 1 else "",
+        share_text=f"{segment}/{round(segment / ratio)}",
+    )
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:
@@ -392,6 +352,12 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
     )
 
 
+def payload_ratio(experiment: Experiment) -> float:
+    """Return the payload's share of a full frame: `theory.goodput_ratio` for the segment size in use."""
+    payload = experiment.segment
+    return payload / (payload + experiment.headers + experiment.framing)
+
+
 def path_at(experiment: Experiment, moment: float) -> Path:
     """Return the path at `moment`, s, with all changes applied except cuts of the link."""
     path = experiment.path
@@ -401,27 +367,61 @@ def path_at(experiment: Experiment, moment: float) -> Path:
     return path
 
 
-def case_of(
-    experiment: Experiment,
-    mss: int | None = None,
-    rto: float | None = None,
-    on_virtual_clock: bool = False,
-) -> Case:
-    """Return the case of all of `experiment`, ignoring its changes.
+def _kinds(flows: tuple[FlowCase, ...]) -> tuple[tuple[FlowCase, int], ...]:
+    found: dict[tuple[str, float], list[FlowCase]] = {}
+    for flow in flows:
+        found.setdefault((flow.algorithm, flow.rtt), []).append(flow)
+    return tuple((same[0], len(same)) for same in found.values())
 
-    Args:
-        experiment: The experiment.
-        mss: Measured segment size, bytes; by default the kernel's choice.
-        rto: Measured retransmission timeout, s; by default the usual one.
-        on_virtual_clock: True if the run is known to use the guest's virtual clock.
-    """
-    return Case(
-        experiment=experiment,
-        path=experiment.path,
-        flows=tuple(flow_case(experiment, flow) for flow in range(experiment.total_streams)),
-        mss=mss or experiment.segment,
-        payload_ratio=payload_ratio(experiment),
-        measured_rto=rto,
-        seconds=experiment.flows.duration,
-        on_virtual_clock=on_virtual_clock,
+
+def _buffer(qdisc: str, rate: float, size: float, rtt: float, frame: int, flow_count: int, mss: int) -> float:
+    """Return the queue length at which `qdisc` drops or marks, bytes of frames."""
+    if qdisc in _CODEL:
+        # Until CoDel's interval ends, each flow adds a segment per RTT.
+        grown = flow_count * mss * _CODEL_INTERVAL / rtt
+        return min(size, rate * _CODEL_TARGET / 8 + grown)
+    if qdisc == "red":
+        return _RED_SHARE * size
+    if qdisc == "fq":
+        return min(size, flow_count * _FQ_PACKETS * frame)
+    return size
+
+
+def _udp_rate(experiment: Experiment, mss: int) -> float:
+    flows = experiment.flows
+    if not flows.udp_streams:
+        return 0.0
+    datagram = min(flows.length or mss, 65507)
+    packets = -(-datagram // (experiment.hosts.mtu - 28))
+    return (
+        experiment.pairs
+        * flows.udp_streams
+        * flows.udp_rate
+        * (datagram + packets * _UDP_OVERHEAD)
+        / datagram
     )
+
+
+def _left_by_udp(experiment: Experiment, rate: float, udp_rate: float, flows_in_turn: int) -> float | None:
+    """Return what UDP leaves of the link's `rate`, bit/s of frames; None without UDP."""
+    if not udp_rate:
+        return None
+    left = max(_LEAST_ROOM * rate, rate - udp_rate)
+    if flows_in_turn:
+        others = experiment.pairs * experiment.flows.udp_streams
+        left = max(left, rate * flows_in_turn / (flows_in_turn + others))
+    return left
+
+
+def _offloaded_segments(experiment: Experiment, capacity: float | None, mss: int) -> float | None:
+    """Return the segments of an offloaded packet.
+
+    With offloads the sender builds packets of at least OFFLOAD_LEAST segments and at most 1/1024 s of its pacing
+    rate (tcp_tso_autosize in net/ipv4/tcp_output.c). Between these bounds their geometric mean is used.
+    """
+    if not experiment.hosts.offloads:
+        return 1.0
+    if capacity is None:
+        return None
+    most = OFFLOAD_PACING * capacity / 8 / 1024 / mss
+    return math.sqrt(OFFLOAD_LEAST * max(OFFLOAD_LEAST, most)) if most <= OFFLOAD_MOST else None

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcptutor.analysis import explain, report
-from tcptutor.analysis.case import case_of
-from tcptutor.analysis.compared.clauses import CLAUSES, RULES
-from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis import explain, measure, report
+from tcptutor.analysis.compared.clauses import CLAUSES, RULES, figures
+from tcptutor.analysis.compared.findings import conclude
+from tcptutor.analysis.observed.facts import facts_of_run, observe
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
 
@@ -398,8 +398,8 @@ def test_whatever_the_samples_say_there_is_a_verdict(
 
 def test_every_clause_can_be_said_of_any_run() -> None:
     run = run_of(experiment(), 9e6)
-    found = Findings(case_of(run.experiment), numbers(explain(run)), None)
+    found = conclude(facts_of_run(observe(measure(run))))
     assert set(CLAUSES) == set(CAUSE_NAMES)
     assert {limited_by for limited_by, _ in RULES} == set(CAUSE_NAMES) - {"unexplained"}
     for clauses in CLAUSES.values():
-        assert all(each.text.format_map(found.texts) for each in clauses)
+        assert all(each.text.format_map(figures(found)) for each in clauses)

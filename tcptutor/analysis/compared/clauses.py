@@ -10,16 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tcptutor.analysis.case import FULL, QUEUED, SATURATED
-from tcptutor.analysis.compared.findings import (
-    BUSY,
-    KEEP_SHORT,
-    MOSTLY,
-    NOTABLY_STALLED,
-    Condition,
-    Findings,
-)
+from tcptutor.analysis.compared.findings import BUSY, FAST, MOSTLY, Condition, Findings
+from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import LOSS_BLIND
+
+KEEP_SHORT = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "cake": "CAKE", "red": "RED"}
+"""Queue disciplines that drop early."""
+
+NOTABLY_STALLED = 0.1
+"""Share of the time in timeouts that is worth a mention."""
+
+ROUNDING = 0.02
+"""Relative difference that the kernel's rounding of a window makes."""
 
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # Limits of the sender come before effects of the network.
@@ -59,12 +62,12 @@ class Clause:
     """Part of a sentence, with the condition for its truth."""
 
     text: str
-    """Template with the keys of `Findings.texts`."""
+    """Template with the keys of `figures`."""
     holds: Condition
 
     def text_for(self, findings: Findings) -> str:
         """Return the text, or an empty string if the clause does not hold."""
-        return self.text.format_map(findings.texts) if self.holds(findings) else ""
+        return self.text.format_map(figures(findings)) if self.holds(findings) else ""
 
 
 LINK_USED = Clause(
@@ -275,3 +278,57 @@ UNEXPLAINED = "not explained: the samples show no limit"
 def clause(limited_by: LimitedBy, findings: Findings) -> str:
     """Return the sentence on the cause with its figures; empty if the evidence does not support one."""
     return next((text for each in CLAUSES[limited_by] if (text := each.text_for(findings))), "")
+
+
+def figures(findings: Findings) -> dict[str, str]:
+    """Return the figures of clauses as text; configured values replace the kernel's rounded values."""
+    case, evidence = findings.case, findings.evidence
+    hosts = case.experiment.hosts
+    cuts = findings.events.get("random-loss", evidence.loss_events)
+    window = _window(hosts.window, evidence.receiver_window_bytes)
+    return {
+        "used": _percent(findings.utilization),
+        "busy": _percent(evidence.busy),
+        "starved": _percent(evidence.app_limited),
+        "window": f"the receiver's window, {units.size(window)}," if window else "the receiver's window",
+        "windowed": _percent(evidence.rwnd_limited),
+        "flight": units.size(evidence.in_flight_bytes),
+        "buffer": units.size(hosts.send_buffer or case.experiment.flows.buffer or evidence.send_buffer_bytes),
+        "buffered": _percent(evidence.sndbuf_limited),
+        "pace": units.rate(findings.pace or 0.0),
+        "maxrate": units.rate(hosts.maxrate or 0.0),
+        "held": _percent(evidence.held),
+        "loss": f"random loss, {units.percent(case.loss)},"
+        if case.loss and not findings.loss_varies
+        else "random loss",
+        "times": "once" if cuts == 1 else f"{cuts} times",
+        "queueing": units.seconds(evidence.queueing_s, 2),
+        "marked": f"{evidence.marks} segments" if case.algorithm == "dctcp" else "segments",
+        "qdisc": KEEP_SHORT.get(case.path.qdisc, case.path.qdisc),
+        "drops": f"{evidence.queue_drops}",
+        "retransmits": f"{evidence.retransmits}",
+        "growth": f"{evidence.cwnd_growth:.2g}-fold"
+        if evidence.cwnd_growth >= FAST
+        else f"by {_percent(evidence.cwnd_growth - 1)}",
+        "reordered": f"{evidence.reordered}",
+        "spurious": f"{evidence.spurious} of {evidence.retransmits} retransmissions",
+        "recovering": _percent(evidence.recovering),
+        "return": units.rate(findings.return_rate or 0.0),
+        "return_queueing": units.seconds(evidence.return_queue_s or 0.0, 2),
+        "timeouts": f"{evidence.timeouts}",
+        "stalled": _percent(evidence.stalled),
+        "back": units.rate(findings.ack_path_rate or 0.0),
+        "processor": _percent(findings.processor),
+    }
+
+
+def _window(requested: int | None, advertised: float) -> float:
+    """Return the receiver's window, bytes: the configured one if the advertised window differs only by rounding."""
+    if requested is None or (advertised and abs(advertised - requested) > ROUNDING * requested):
+        return advertised
+    return requested
+
+
+def _percent(share: float) -> str:
+    """Return a rounded percentage, with one digit below 1 %."""
+    return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"

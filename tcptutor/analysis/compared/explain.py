@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 
 from tcptutor.analysis.compared.clauses import UNEXPLAINED
 from tcptutor.analysis.compared.episodes import Episode, clip_episodes, episodes, shares, shares_of_flows
-from tcptutor.analysis.compared.findings import Findings
-from tcptutor.analysis.compared.limit import favor_after, find_limit
-from tcptutor.analysis.compared.run_findings import RunFindings
-from tcptutor.analysis.compared.seconds import FairnessSecond, Second, convergence_time, fairness, seconds
+from tcptutor.analysis.compared.limit import Between, favor_after, find_limit
+from tcptutor.analysis.compared.seconds import (
+    FairnessSecond,
+    Second,
+    convergence_time,
+    fairness,
+    judge_seconds,
+)
 from tcptutor.analysis.compared.sentence import (
     LONGEST,
     REVERSE,
@@ -28,8 +33,16 @@ from tcptutor.analysis.compared.sentence import (
 )
 from tcptutor.analysis.compared.udp_losses import udp_clause, udp_limit, udp_losses, udp_sentence
 from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.facts import (
+    Facts,
+    Observed,
+    facts_of_flow,
+    facts_of_flow_between,
+    facts_of_run,
+    facts_of_run_between,
+    observe,
+)
 from tcptutor.analysis.observed.flow import ARRIVED, FlowPhase, Interval, Trace, phases
-from tcptutor.analysis.observed.imported import path_doubt
 from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import Run
@@ -77,16 +90,21 @@ def explain(run: Run) -> Verdict:
 
 def verdict(measured: Measured) -> Verdict:
     """Return the limiting cause of a measured run."""
+    return judge(observe(measured))
+
+
+def judge(observed: Observed) -> Verdict:
+    """Return the limiting cause of an observed run."""
+    measured = observed.measured
     run, experiment = measured.run, measured.run.experiment
-    gathered = RunFindings.of(measured)
-    by_second = seconds(measured, gathered)
+    by_second = {flow: [each.second for each in judged] for flow, judged in judge_seconds(observed).items()}
     flows = [
-        _flow_verdict(measured, gathered, trace, seconds_of_flow)
+        _flow_verdict(observed, trace, seconds_of_flow)
         for trace in measured.traces
         if (seconds_of_flow := by_second[trace.flow])
     ]
     fairness_seconds = fairness(by_second)
-    found, datagrams = gathered.all_flows(measured), udp_losses(measured)
+    found, datagrams = facts_of_run(observed), udp_losses(measured)
     if found is None and datagrams is not None and not experiment.total_streams:
         return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
     if found is None:
@@ -98,7 +116,7 @@ def verdict(measured: Measured) -> Verdict:
             flows=tuple(flows),
             fairness=fairness_seconds,
         )
-    limited_by, sentence = _of_run(measured, gathered, found, flows)
+    limited_by, sentence = _of_run(observed, found, flows)
     if datagrams is not None and len(longer := sentence + udp_clause(datagrams)) <= LONGEST:
         sentence = longer
     return Verdict(
@@ -111,44 +129,41 @@ def verdict(measured: Measured) -> Verdict:
     )
 
 
-def _flow_verdict(
-    measured: Measured, gathered: RunFindings, trace: Trace, flow_seconds: Sequence[Second]
-) -> FlowVerdict:
-    run, experiment = measured.run, measured.run.experiment
-    parts = [each for each in measured.intervals if each.flow == trace.flow]
-    findings = gathered.single_flow(*(parts or [Interval(trace, 0, len(trace))]))
+def _flow_verdict(observed: Observed, trace: Trace, flow_seconds: Sequence[Second]) -> FlowVerdict:
+    experiment = observed.measured.run.experiment
+    parts = [each for each in observed.measured.intervals if each.flow == trace.flow]
+    facts = facts_of_flow(observed, *(parts or [Interval(trace, 0, len(trace))]))
+    between = partial(facts_of_flow_between, observed, trace.flow)
     share_by_cause, turns = _shares(experiment, flow_seconds), episodes([flow_seconds], experiment)
     ranked = favor_after(share_by_cause, _shares_after(experiment, turns))
-    limit = find_limit(findings, ranked, turns, gathered.single_flow_between(trace))
+    limit = find_limit(facts, ranked, turns, between)
     return FlowVerdict(
         flow=trace.flow,
         limited_by=limit.limited_by,
-        sentence=limit.reason or _unexplained(run),
+        sentence=limit.reason or observed.path.doubt or UNEXPLAINED,
         shares=share_by_cause,
         seconds=tuple(flow_seconds),
         phases=phases(trace, experiment.algorithm(trace.flow)),
     )
 
 
-def _of_run(
-    measured: Measured, gathered: RunFindings, findings: Findings, flows: Sequence[FlowVerdict]
-) -> tuple[LimitedBy, str]:
+def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> tuple[LimitedBy, str]:
     """Return the cause over all flows, and its sentence."""
-    run, experiment = measured.run, measured.run.experiment
+    measured, experiment = observed.measured, observed.measured.run.experiment
     carried = {each.flow: each.growth(ARRIVED) for each in measured.intervals}
     limits, start = {each.flow: each.limited_by for each in flows}, ""
     if (is_reverse := _heavier_way(experiment, carried)) is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.
-        gathered = gathered.in_direction(is_reverse)
         flows = [flow for flow in flows if experiment.reversed(flow.flow) == is_reverse]
-        findings, start = gathered.all_flows(gathered.measured) or findings, REVERSE if is_reverse else ""
+        facts, start = facts_of_run(observed, is_reverse) or facts, REVERSE if is_reverse else ""
+    between = partial(facts_of_run_between, observed, backward=is_reverse)
     share_by_cause = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
     turns = episodes([flow.seconds for flow in flows], experiment)
     ranked = favor_after(share_by_cause, _shares_after(experiment, turns))
-    limit = find_limit(findings, ranked, turns, gathered.all_flows_between)
-    if not limit.reason and (doubt := path_doubt(run)):
-        return limit.limited_by, doubt
-    if after := _sentence_after_change(experiment, gathered, turns, start):
+    limit = find_limit(facts, ranked, turns, between)
+    if not limit.reason and observed.path.doubt:
+        return limit.limited_by, observed.path.doubt
+    if after := _sentence_after_change(experiment, between, turns, start):
         return limit.limited_by, after
     if not limit.reason:
         limit = replace(limit, reason=UNEXPLAINED)
@@ -168,17 +183,17 @@ def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool |
 
 
 def _sentence_after_change(
-    experiment: Experiment, gathered: RunFindings, turns: Sequence[Episode], direction: str
+    experiment: Experiment, between: Between, turns: Sequence[Episode], direction: str
 ) -> str:
     """Return the sentence on the time after a change of the path; empty if it has no clear cause."""
     scope = _after_change(experiment)
-    part = gathered.all_flows_between(scope.start, scope.end) if scope else None
+    part = between(scope.start, scope.end) if scope else None
     if scope is None or part is None:
         return ""
     inner = clip_episodes(turns, scope.start, scope.end)
     share_by_cause = shares((one.limited_by, one.seconds) for one in inner)
     limit, start = (
-        find_limit(part, share_by_cause, inner, gathered.all_flows_between),
+        find_limit(part, share_by_cause, inner, between),
         direction + change_text(scope.change),
     )
     if not limit.reason or len(start + limit.reason) > LONGEST:
@@ -219,10 +234,6 @@ def _shares_after(experiment: Experiment, turns: Sequence[Episode]) -> dict[Limi
 
 def _main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
     return next(iter(shares((one.limited_by, one.seconds) for one in turns)), None)
-
-
-def _unexplained(run: Run) -> str:
-    return path_doubt(run) or UNEXPLAINED
 
 
 def _shares(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:

@@ -12,8 +12,8 @@ from operator import attrgetter
 import msgspec
 
 from tcptutor.analysis.compared.clauses import clause
-from tcptutor.analysis.compared.run_findings import RunFindings
 from tcptutor.analysis.compared.seconds import JudgedSecond, judge_seconds
+from tcptutor.analysis.observed.facts import observe
 from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range
@@ -76,22 +76,20 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
 def insight(run: Run) -> Insight:
     """Return the explanations for the current state of `run`. Never raises."""
     measured = measure(run)
-    gathered = RunFindings.of(measured)
-    judged = judge_seconds(measured, gathered)
-    experiment = run.experiment
+    observed = observe(measured)
+    judged = judge_seconds(observed)
+    experiment, path = run.experiment, observed.path
     return Insight(
         until=run.sampled_until,
-        limits={flow: tuple(_limits(seconds, gathered.events[flow])) for flow, seconds in judged.items()},
+        limits={flow: tuple(_limits(seconds, path.events[flow])) for flow, seconds in judged.items()},
         losses={
-            trace.flow: tuple(_losses(trace, gathered.events[trace.flow], _link(gathered, trace.flow)))
+            trace.flow: tuple(
+                _losses(trace, path.events[trace.flow], path.links[experiment.reversed(trace.flow)])
+            )
             for trace in measured.traces
         },
         phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
     )
-
-
-def _link(gathered: RunFindings, flow: int) -> Direction:
-    return gathered.links[gathered.run.experiment.reversed(flow)]
 
 
 def _limits(judged: Sequence[JudgedSecond], events: Sequence[LossEvent]) -> Iterator[LimitedTime]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from tcptutor.analysis.compared.clauses import cause, clause
 from tcptutor.analysis.compared.episodes import Episode, longest, notable_episodes
-from tcptutor.analysis.compared.findings import Findings
+from tcptutor.analysis.compared.findings import Findings, conclude
+from tcptutor.analysis.observed.facts import Facts
 from tcptutor.base.causes import LimitedBy
 
 MOST_TURNS = 3
@@ -28,8 +29,8 @@ _NEARLY_ALL = 0.8
 _AS_GOOD = 0.8
 """Share of the longest cause's time from which the cause after a change of the path replaces it."""
 
-Between = Callable[[float, float], Findings | None]
-"""Function from start and end, s, to findings; None without measurements."""
+Between = Callable[[float, float], Facts | None]
+"""Function from start and end, s, to facts; None without measurements."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,19 @@ class ShownLimit:
 
 
 def find_limit(
-    whole: Findings, shares: Mapping[LimitedBy, float], turns: Sequence[Episode], between: Between
+    facts: Facts, shares: Mapping[LimitedBy, float], turns: Sequence[Episode], between: Between
 ) -> ShownLimit:
     """Return the cause of the most time that the evidence supports; `unexplained` without any.
 
     Timeouts and an idle application count by their total time.
 
     Args:
-        whole: Findings over all the time.
+        facts: Facts over all the time.
         shares: Share of the time of each cause, the first candidate first.
         turns: Episodes in order of time.
-        between: Function that returns the findings of a time span.
+        between: Function that returns the facts of a time span.
     """
+    whole = conclude(facts)
     overall = cause(whole)
     ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == overall]
     names = [overall, *ranked] if overall in _WHOLE or not ranked else [*ranked, overall]
@@ -82,8 +84,12 @@ def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
 
 def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
     """Return the limit if a clause of its cause holds over its longest episode."""
-    findings = between(episode.start, episode.end) if episode is not None else None
-    if episode is None or findings is None or not (text := clause(episode.limited_by, findings)):
+    facts = between(episode.start, episode.end) if episode is not None else None
+    if episode is None or facts is None:
+        return None
+    findings = conclude(facts)
+    text = clause(episode.limited_by, findings)
+    if not text:
         return None
     times = f"from {moment(episode.start)} to {moment(episode.end)} s"
     return ShownLimit(episode.limited_by, f"{times} {text}", findings, episode)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from tcptutor import theory
 from tcptutor.analysis.case import ENOUGH_LOSSES
+from tcptutor.analysis.compared.clauses import KEEP_SHORT
 from tcptutor.analysis.compared.difference import Difference
-from tcptutor.analysis.compared.findings import KEEP_SHORT, Findings
+from tcptutor.analysis.compared.findings import acks_fill_return_path, repairs_one_by_one
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeout_share
 from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.window import start_seconds, startup_share
@@ -293,7 +294,7 @@ def short_buffer(diff: Difference) -> str:
 
 def without_sack(diff: Difference) -> str:
     """Check for recovery without SACK, which repairs one loss per RTT."""
-    is_one_by_one = diff.evidence is not None and Findings(diff.case, diff.evidence, None).repairs_one_by_one
+    is_one_by_one = diff.evidence is not None and repairs_one_by_one(diff.case, diff.evidence)
     if not is_one_by_one or diff.ratio > 1 or diff.is_within_tolerance:
         return ""
     return "without SACK a round trip repairs one lost segment, which this model leaves out"
@@ -348,7 +349,7 @@ def slow_start(diff: Difference) -> str:
 
 def acks_in_the_way(diff: Difference) -> str:
     """Check for a reverse path that cannot carry the ACKs of a larger window."""
-    full = diff.evidence is not None and Findings(diff.case, diff.evidence, None).acks_fill_return_path
+    full = diff.evidence is not None and acks_fill_return_path(diff.case, diff.evidence)
     if not full or diff.ratio > 1 or not diff.model.is_of_link:
         return ""
     return f"the reverse path, {units.rate(diff.case.path.reverse_rate or 0.0)}, has no room for more acknowledgements"

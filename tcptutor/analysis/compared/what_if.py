@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from tcptutor.analysis.compared.explain import explain
-from tcptutor.analysis.compared.run_findings import RunFindings
+from tcptutor.analysis.observed.facts import evidence_of_part
 from tcptutor.analysis.observed.measured import Measured, between, measure
 from tcptutor.base.causes import LimitedBy
 from tcptutor.run import TABLES, Run
@@ -195,9 +195,8 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
     found |= {name: value for name, value in counted.items() if value is not None}
     if len(flows) > 1:
         found["Jain's index"] = jain_index([flow.throughput_bps for flow in flows])
-    seen = RunFindings.of(measured).all_flows(measured)
-    if seen is not None:
-        evidence = seen.evidence
+    evidence = evidence_of_part(measured)
+    if evidence is not None:
         if evidence.link_used is not None:
             found["link used"] = evidence.link_used
         if evidence.queue_s is not None:

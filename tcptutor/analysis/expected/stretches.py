@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tcptutor.analysis.case import Case, case_of, flow_case, path_at
+from tcptutor.analysis.case import Case, FlowCase, case_of, flow_case, path_at
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.spec import Experiment
@@ -87,29 +87,39 @@ def stretch_cases(
 
     A stretch begins where the path changes or a flow starts. The time before the first flow is left out.
     """
-    whole = case_of(experiment, mss, rto, on_virtual_clock)
-    starts = sorted({flow.start for flow in whole.flows})
+    starts = sorted({experiment.start(flow) for flow in range(experiment.total_streams)})
     if not starts:
         return ()
     last = experiment.seconds
     first = min(max(experiment.flows.warmup, starts[0]), last)
     moments = {*starts, *(change.at for change in experiment.path.changes)}
     edges = [first, *sorted(moment for moment in moments if first < moment < last), last]
-    return tuple(case for start, end in pairwise(edges) for case in _between(whole, start, end))
-
-
-def _between(whole: Case, start: float, end: float) -> Iterator[Case]:
-    experiment = whole.experiment
-    path, is_cut = path_at(experiment, start), _is_cut(experiment, start)
-    active = [flow.number for flow in whole.flows if flow.start <= max(start, 0.0) + 1e-9]
-    for backward in (False, True):
-        flows = tuple(
-            flow_case(experiment, flow, path) for flow in active if experiment.reversed(flow) == backward
+    return tuple(
+        case_of(
+            experiment,
+            mss,
+            rto,
+            on_virtual_clock,
+            path=path_at(experiment, start),
+            flows=flows,
+            seconds=end - start,
+            is_reverse=backward,
+            is_cut=_is_cut(experiment, start),
         )
-        if flows:
-            yield replace(
-                whole, path=path, flows=flows, seconds=end - start, is_reverse=backward, is_cut=is_cut
-            )
+        for start, end in pairwise(edges)
+        for backward in (False, True)
+        if (flows := _active(experiment, start, backward))
+    )
+
+
+def _active(experiment: Experiment, moment: float, backward: bool) -> tuple[FlowCase, ...]:
+    """Return the flows of a direction that have started by `moment`, s."""
+    path = path_at(experiment, moment)
+    return tuple(
+        flow_case(experiment, flow, path)
+        for flow in range(experiment.total_streams)
+        if experiment.start(flow) <= max(moment, 0.0) + 1e-9 and experiment.reversed(flow) == backward
+    )
 
 
 def _is_cut(experiment: Experiment, moment: float) -> bool:
@@ -121,10 +131,17 @@ def _is_cut(experiment: Experiment, moment: float) -> bool:
 def merge(stretches: Sequence[Stretch]) -> Stretch:
     """Return the merged stretch: means weighted by time, summed over both directions."""
     longest = max(stretches, key=lambda one: one.case.seconds * one.case.flow_count).case
-    whole = case_of(longest.experiment, longest.mss, longest.measured_rto, longest.on_virtual_clock)
+    whole = case_of(
+        longest.experiment,
+        longest.mss,
+        longest.measured_rto,
+        longest.on_virtual_clock,
+        path=longest.path,
+        is_reverse=longest.is_reverse,
+    )
     candidates = _candidates(stretches)
     return Stretch(
-        replace(whole, path=longest.path, is_reverse=longest.is_reverse),
+        whole,
         tuple(candidates),
         by_throughput([one for one in candidates if one.is_expected]),
     )

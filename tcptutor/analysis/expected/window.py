@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from tcptutor import theory
@@ -129,11 +128,10 @@ def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple
     readable chart. If computing all of many identical flows would take too long, one flow with its part of link and
     queue represents them. Takes about 50 ms at most.
     """
-    case = case_of(experiment, mss)
-    directions = {experiment.reversed(flow.number) for flow in case.flows}
+    directions = {experiment.reversed(flow) for flow in range(experiment.total_streams)}
+    case = case_of(experiment, mss, is_reverse=True in directions)
     if len(directions) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
         return ()
-    case = replace(case, is_reverse=True in directions)
     if case.rate is None and case.max_in_flight is None and case.loss_rate == 0:
         return ()  # slow start without end
     rounds = experiment.seconds / case.rtt

@@ -5,33 +5,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.observed.flow import ARRIVED, Interval
-from tcptutor.analysis.observed.imported import is_imported, path_doubt
+from tcptutor.analysis.observed.flow import IntervalFigures
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.analysis.observed.path import Direction, Directions
+from tcptutor.analysis.observed.path import ObservedPath
 from tcptutor.run import Run, mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
 
 _CREDIT = 1.05
 """Overshoot of the link rate up to which the excess is credit saved by the shaper."""
-
-_SETTLED = 0.5
-"""Seconds after a change of delay during which the smoothed RTT still contains the old delay."""
-
-_SAME = 1e-3
-"""Relative difference up to which two pacing rates are equal."""
-
-_MOST_OF_TIME = 0.5
-"""Share of a flow's time from which the bytes written approximate the bytes received."""
-
-_UNPACED = 1e15
-"""Pacing rates from here on mean no pacing, bit/s."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,17 +97,65 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return self.rtt_rise_s if self.queue_s is None else self.queue_s
 
     @property
+    def is_imported(self) -> bool:
+        """True for an imported run, which has no loss events."""
+        return self.loss_events is None
+
+    @property
     def has_losses(self) -> bool:
         """True if segments were lost, or marks cut a window."""
         return bool(self.loss_events or self.mark_cuts or self.retransmits)
 
 
-def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0) -> Evidence | None:
+def evidence_of_flow(
+    part: IntervalFigures, path: ObservedPath, together: float | None = None, opposite: float = 0.0
+) -> Evidence:
+    """Return the evidence of one flow over an interval.
+
+    Args:
+        part: Figures of the flow in the interval.
+        path: The run's path.
+        together: Payload of all flows in the same direction, bit/s, for the utilization; None for this flow only.
+        opposite: Payload of all flows in the other direction, bit/s.
+    """
+    experiment, start, end = path.run.experiment, part.start, part.until
+    backward = experiment.reversed(part.flow)
+    link = path.links[backward].over(start, end)
+    share = utilization = part.throughput / link.goodput if link.goodput else None
+    if link.goodput and together is not None:
+        acks = _acks(opposite, experiment) / (link.rate or math.inf)
+        used = together / link.goodput
+        utilization = _used(link.utilization, min(used + acks, 1.0) if acks else used)
+    if utilization is not None and path.is_imported:
+        # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
+        utilization = None if path.doubt or not part.is_most_of_flow else min(1.0, utilization)
+    events = part.loss_events
+    known = Evidence(
+        throughput_bps=part.throughput,
+        link_used=utilization,
+        loss_events=events,
+        mark_cuts=part.mark_cuts,
+        retransmits=part.retransmits,
+        loss_rate=None if events is None else events / part.segments if part.segments else 0.0,
+        mean_rtt_s=part.mean_rtt,
+        queue_drops=link.drops,
+        flow_bps=part.throughput,
+        queue_s=link.queueing_delay,
+        link_share=share,
+    )
+    found = _with_samples(known, [part], experiment)
+    return _with_reverse_traffic(found, [part], path, backward, opposite) if opposite else found
+
+
+def evidence_of_flows(
+    measured: Measured, parts: Sequence[IntervalFigures], path: ObservedPath, opposite: float = 0.0
+) -> Evidence | None:
     """Return the evidence of all flows in `measured`; None if nothing was measured. Never raises.
 
     Args:
         measured: The flows, and the time.
-        links: Both directions of the path.
+        parts: Figures of the flows in their intervals.
+        path: The run's path.
         opposite: Payload of the flows in the other direction that `measured` leaves out, bit/s.
     """
     experiment, flows = measured.run.experiment, measured.flows
@@ -129,21 +163,22 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
         return None
     throughput, flow_bps = measured.throughput, _mean(flow.throughput_bps for flow in flows)
     start, end = measured.span
-    used_links = [links[reverse] for reverse in sorted({experiment.reversed(flow.flow) for flow in flows})]
-    carried = [goodput for link in used_links if (goodput := link.goodput(start, end)) is not None]
-    goodput = math.fsum(carried) if len(carried) == len(used_links) else None
-    arrived = math.fsum(each.growth(ARRIVED) for each in measured.intervals)
-    carried_bps = 8 * arrived / (end - start) if measured.intervals and end > start else throughput
+    directions = sorted({experiment.reversed(flow.flow) for flow in flows})
+    links = [path.links[backward].over(start, end) for backward in directions]
+    carried = [link.goodput for link in links if link.goodput is not None]
+    goodput = math.fsum(carried) if len(carried) == len(links) else None
+    arrived = math.fsum(part.arrived for part in parts)
+    carried_bps = 8 * arrived / (end - start) if parts and end > start else throughput
     utilization = carried_bps / goodput if goodput else None
-    if len(used_links) == 1:
-        utilization = _used(used_links[0], start, end, utilization)
-    if is_imported(measured.run) and goodput:
+    if len(links) == 1:
+        utilization = _used(links[0].utilization, utilization)
+    if path.is_imported and goodput:
         # Use the receivers' counts: the samples show bytes written, not bytes received.
-        carried_rates = [link.rate(start, end) or math.inf for link in used_links]
-        acknowledged = throughput if len(used_links) > 1 else opposite
+        carried_rates = [link.rate or math.inf for link in links]
+        acknowledged = throughput if len(links) > 1 else opposite
         acks = _acks(acknowledged, experiment) / math.fsum(carried_rates)
-        utilization = None if path_doubt(measured.run) else min(1.0, throughput / goodput + acks)
-    waits = [wait for link in used_links if (wait := link.queueing_delay(start, end)) is not None]
+        utilization = None if path.doubt else min(1.0, throughput / goodput + acks)
+    waits = [link.queueing_delay for link in links if link.queueing_delay is not None]
     known = Evidence(
         throughput_bps=throughput,
         link_used=utilization,
@@ -152,78 +187,37 @@ def gather_evidence(measured: Measured, links: Directions, opposite: float = 0.0
         retransmits=measured.retransmits,
         loss_rate=measured.loss_rate,
         mean_rtt_s=mean_of_known(flow.mean_rtt_s for flow in flows),
-        queue_drops=sum(link.drops(start, end) for link in used_links),
+        queue_drops=sum(link.drops for link in links),
         flow_bps=flow_bps,
-        queue_s=max(waits) if len(waits) == len(used_links) else None,
+        queue_s=max(waits) if len(waits) == len(links) else None,
         sender_queue_s=_sender_wait(measured.run, start, end, throughput),
-        link_share=flow_bps * len(used_links) / goodput if goodput else None,
+        link_share=flow_bps * len(links) / goodput if goodput else None,
     )
-    if not measured.intervals:
+    if not parts:
         return known
-    found = _sampled(known, measured.intervals, experiment)
-    if opposite and len(used_links) == 1:
-        mine, backward = measured.intervals, experiment.reversed(flows[0].flow)
-        return _ReverseTraffic(links[not backward], opposite).add_to(found, mine, links[backward], experiment)
-    return _with_return(found, measured.intervals, links, experiment) if len(used_links) > 1 else found
-
-
-def _with_return(
-    known: Evidence, intervals: Sequence[Interval], links: Directions, experiment: Experiment
-) -> Evidence:
+    found = _with_samples(known, parts, experiment)
+    if len(links) == 1:
+        return _with_reverse_traffic(found, parts, path, directions[0], opposite) if opposite else found
+    # With flows both ways, the direction with less data is the reverse path of the other.
     by_direction = [
-        [each for each in intervals if experiment.reversed(each.flow) == way] for way in (False, True)
+        [part for part in parts if experiment.reversed(part.flow) == way] for way in (False, True)
     ]
-    carried = [math.fsum(each.growth(ARRIVED) for each in way) for way in by_direction]
-    backward = carried[1] > carried[0]
-    own_intervals = by_direction[backward]
-    load = _ReverseTraffic(
-        links[not backward], 8 * carried[not backward] / max(each.seconds for each in intervals)
-    )
-    return load.add_to(known, own_intervals, links[backward], experiment)
-
-
-@dataclass(frozen=True)
-class _ReverseTraffic:
-    """Data in the direction opposite to the flows under analysis."""
-
-    link: Direction
-    throughput: float
-    """bit/s of payload"""
-
-    def add_to(
-        self, known: Evidence, mine: Sequence[Interval], link: Direction, experiment: Experiment
-    ) -> Evidence:
-        """Return `known`, the evidence of flows `mine` on `link`, with the reverse traffic's effect on their ACKs."""
-        start, end = min(each.start for each in mine), max(each.until for each in mine)
-        rate, goodput, wait = (
-            self.link.rate(start, end),
-            self.link.goodput(start, end),
-            link.queueing_delay(start, end),
-        )
-        if not rate or not goodput:
-            return known
-        acks = _acks(
-            8 * math.fsum(each.growth(ARRIVED) for each in mine) / max(end - start, 1e-9), experiment
-        )
-        rise = _by_bytes(mine, lambda each: _rise(each, experiment))
-        return replace(
-            known,
-            return_used=self.throughput / goodput + acks / rate,
-            return_queue_s=None if wait is None else max(0.0, rise - wait),
-        )
+    loads = [math.fsum(part.arrived for part in way) for way in by_direction]
+    backward = loads[1] > loads[0]
+    load = 8 * loads[not backward] / max(part.until - part.start for part in parts)
+    return _with_reverse_traffic(found, by_direction[backward], path, backward, load)
 
 
 def _acks(throughput: float, experiment: Experiment) -> float:
     return throughput / experiment.segment / ACK_EVERY * (experiment.headers + experiment.framing)
 
 
-def _used(link: Direction, start: float, end: float, goodput: float | None) -> float | None:
-    """Return the utilization of `link` by all traffic, from the bytes that its queue sent.
+def _used(sent: float | None, goodput: float | None) -> float | None:
+    """Return the utilization of a link by all traffic: the share `sent` by its queue, if that was sampled.
 
-    Without queue samples, return `goodput`, the flows' payload share. A small excess over the rate is credit that the
-    shaper saved while idle.
+    Otherwise return `goodput`, the flows' payload share. A small excess over the rate is credit that the shaper saved
+    while idle.
     """
-    sent = link.utilization(start, end)
     if sent is None:
         return goodput
     return min(sent, 1.0) if sent <= _CREDIT else sent
@@ -239,159 +233,74 @@ def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float
     return 8 * float(sum(waiting[first:after])) / instants / throughput
 
 
-def flow_evidence(
-    run: Run,
-    interval: Interval,
-    links: Directions,
-    together: float | None = None,
-    opposite: float = 0.0,
-) -> Evidence:
-    """Return the evidence of one flow over `interval`.
-
-    Args:
-        run: The run of the flow.
-        interval: Part of the flow's samples.
-        links: Both directions of the path.
-        together: Payload of all flows in the same direction, bit/s, for the utilization; None for this flow only.
-        opposite: Payload of all flows in the other direction, bit/s.
-    """
-    backward = run.experiment.reversed(interval.flow)
-    link = links[backward]
-    start, end = interval.start, interval.until
-    goodput, throughput = link.goodput(start, end), interval.throughput
-    share = utilization = throughput / goodput if goodput else None
-    if goodput and together is not None:
-        acks = _acks(opposite, run.experiment) / (link.rate(start, end) or math.inf)
-        utilization = _used(
-            link, start, end, min(together / goodput + acks, 1.0) if acks else together / goodput
-        )
-    if utilization is not None and is_imported(run):
-        # Single seconds of such a file show bytes written to the send buffer, not bytes on the link.
-        utilization = None if path_doubt(run) or not _is_whole(interval) else min(1.0, utilization)
-    segments, events = interval.growth("segs_out"), interval.loss_events
-    known = Evidence(
-        throughput_bps=throughput,
-        link_used=utilization,
-        loss_events=events,
-        mark_cuts=interval.mark_cuts,
-        retransmits=interval.retransmits,
-        loss_rate=None if events is None else events / segments if segments else 0.0,
-        mean_rtt_s=interval.mean_rtt,
-        queue_drops=link.drops(start, end),
-        flow_bps=throughput,
-        queue_s=link.queueing_delay(start, end),
-        link_share=share,
-    )
-    found = _sampled(known, [interval], run.experiment)
-    if not opposite:
-        return found
-    return _ReverseTraffic(links[not backward], opposite).add_to(found, [interval], link, run.experiment)
-
-
-def _is_whole(interval: Interval) -> bool:
-    times = interval.trace.column("t")
-    return bool(interval.seconds >= _MOST_OF_TIME * (times[-1] - times[0]))
-
-
-def _sampled(known: Evidence, found: Sequence[Interval], experiment: Experiment) -> Evidence:
-    duplicates = experiment.path.duplicate > 0
-    minima = [rtt for each in found if (rtt := _least_rtt(each, experiment)) > 0]
-    counted = any(each.growth("busy") > 0 for each in found)
-
-    def of_busy(column: str) -> float:
-        return _by_bytes(found, lambda each: min(1.0, each.growth(column) / max(each.growth("busy"), 1e-9)))
-
-    def in_all(column: str) -> int:
-        return round(sum(each.growth(column) for each in found))
-
-    spurious = 0 if duplicates else min(known.retransmits or 0, in_all("dsack_dups"))
-
+def _with_samples(known: Evidence, parts: Sequence[IntervalFigures], experiment: Experiment) -> Evidence:
+    """Return `known` with the figures that come from the flows' samples."""
+    minima = [part.least_rtt for part in parts if part.least_rtt > 0]
+    spurious = 0
+    if not experiment.path.duplicate:
+        spurious = min(known.retransmits or 0, round(sum(part.needless for part in parts)))
+    # Acknowledged bytes imply busy time: without any, the kernel does not count it.
+    is_idle = known.flow_bps == 0 and all(part.has_kernel_state for part in parts)
+    counts_busy = any(part.busy_seconds > 0 for part in parts) or is_idle
+    first, last = (sum(quarter) for quarter in zip(*(part.cwnd_quarters for part in parts), strict=True))
+    paces = [part.steady_pace for part in parts]
     return replace(
         known,
         min_rtt_s=min(minima, default=0.0),
-        # Acknowledged bytes imply busy time: without any, the kernel does not count it.
-        busy=_by_bytes(found, _busy) if counted or _is_idle(known, found) else 1.0,
-        rwnd_limited=of_busy("rwnd_limited"),
-        sndbuf_limited=of_busy("sndbuf_limited"),
-        app_limited=_by_bytes(found, lambda each: each.starved_share),
-        stalled=_by_bytes(found, lambda each: each.stalled_seconds / each.seconds),
-        recovering=_by_bytes(found, lambda each: each.recovering_share),
-        cwnd_growth=_growth(found),
-        cwnd_bytes=_mean(each.mean("cwnd") * each.mean("mss") for each in found),
-        receiver_window_bytes=_mean(each.mean("snd_wnd") for each in found),
-        send_buffer_bytes=_mean(each.buffered_bytes for each in found),
-        in_flight_bytes=known.flow_bps * _mean(each.mean("rtt") for each in found) / 8,
-        reordered=max(in_all("reord_seen"), spurious),
+        busy=_by_bytes(parts, lambda part: part.busy) if counts_busy else 1.0,
+        rwnd_limited=_by_bytes(parts, lambda part: part.rwnd_limited),
+        sndbuf_limited=_by_bytes(parts, lambda part: part.sndbuf_limited),
+        app_limited=_by_bytes(parts, lambda part: part.starved),
+        stalled=_by_bytes(parts, lambda part: part.stalled),
+        recovering=_by_bytes(parts, lambda part: part.recovering),
+        cwnd_growth=last / first if first > 0 else 1.0,
+        cwnd_bytes=_mean(part.cwnd_bytes for part in parts),
+        receiver_window_bytes=_mean(part.receiver_window for part in parts),
+        send_buffer_bytes=_mean(part.buffered for part in parts),
+        in_flight_bytes=known.flow_bps * _mean(part.sampled_rtt for part in parts) / 8,
+        reordered=max(round(sum(part.reorderings for part in parts)), spurious),
         spurious=spurious,
-        timeouts=in_all("total_rto"),
-        marks=in_all("delivered_ce"),
-        rtt_rise_s=_mean(_rise(each, experiment) for each in found),
-        held=_by_bytes(found, lambda each: each.host_limited_share),
-        pacing_bps=_steady_pace(found),
+        timeouts=round(sum(part.timeouts for part in parts)),
+        marks=round(sum(part.marks for part in parts)),
+        rtt_rise_s=_mean(part.rtt_rise for part in parts),
+        held=_by_bytes(parts, lambda part: part.host_limited),
+        pacing_bps=_mean(paces) if all(paces) else 0.0,
     )
 
 
-def _is_idle(known: Evidence, found: Sequence[Interval]) -> bool:
-    return known.flow_bps == 0 and all(each.trace.has_kernel_state for each in found)
+def _with_reverse_traffic(
+    known: Evidence, parts: Sequence[IntervalFigures], path: ObservedPath, backward: bool, load: float
+) -> Evidence:
+    """Return `known`, the evidence of flows `parts`, with the effect of data in the other direction on their ACKs.
 
-
-def _least_rtt(interval: Interval, experiment: Experiment) -> float:
-    """Return a flow's least RTT so far, s: the kernel's, or the least since the delay last changed."""
-    changes = [one.at for one in experiment.path.changes if one.name == "delay" and one.at < interval.until]
-    if not changes:
-        return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
-    times, rtts = interval.trace.column("t"), interval.trace.column("rtt")
-    first = bisect_left(times, changes[-1] + _SETTLED)
-    since = rtts[first : interval.end] or interval.column("rtt")
-    return min((rtt for rtt in since if rtt > 0), default=0.0)
-
-
-def _rise(interval: Interval, experiment: Experiment) -> float:
-    if any(
-        one.name == "delay" and interval.start < one.at < interval.until for one in experiment.path.changes
-    ):
-        return 0.0
-    least = _least_rtt(interval, experiment)
-    return max(0.0, interval.mean("rtt") - least) if least else 0.0
-
-
-def _busy(interval: Interval) -> float:
-    if not interval.growth("busy") and interval.growth(ARRIVED):
-        return 1.0
-    connected = interval.connected_seconds
-    return min(1.0, interval.growth("busy") / connected) if connected else 1.0
-
-
-def _by_bytes(found: Sequence[Interval], share: Callable[[Interval], float]) -> float:
-    weights = [each.growth(ARRIVED) for each in found]
-    total = math.fsum(weights)
-    if total <= 0:
-        return _mean(map(share, found))
-    return math.fsum(weight * share(each) for each, weight in zip(found, weights, strict=True)) / total
-
-
-def _steady_pace(found: Sequence[Interval]) -> float:
-    """Return the mean pacing rate if no flow's rate changes, otherwise 0; bit/s.
-
-    By default the kernel paces at a multiple of cwnd/RTT, which changes with every ACK.
+    Args:
+        known: The evidence of the flows.
+        parts: Figures of the flows.
+        path: The run's path.
+        backward: Direction of the flows.
+        load: Data in the other direction, bit/s of payload.
     """
-    paces = []
-    for each in found:
-        rates = each.column("pacing_rate")
-        if min(rates) <= 0 or min(rates) < (1 - _SAME) * max(rates) or max(rates) >= _UNPACED:
-            return 0.0
-        paces.append(max(rates))
-    return _mean(paces)
+    start, end = min(part.start for part in parts), max(part.until for part in parts)
+    reverse = path.links[not backward]
+    rate, goodput = reverse.rate(start, end), reverse.goodput(start, end)
+    wait = path.links[backward].queueing_delay(start, end)
+    if not rate or not goodput:
+        return known
+    throughput = 8 * math.fsum(part.arrived for part in parts) / max(end - start, 1e-9)
+    rise = _by_bytes(parts, lambda part: part.rtt_rise)
+    return replace(
+        known,
+        return_used=load / goodput + _acks(throughput, path.run.experiment) / rate,
+        return_queue_s=None if wait is None else max(0.0, rise - wait),
+    )
 
 
-def _growth(found: Sequence[Interval]) -> float:
-    first = last = 0.0
-    for each in found:
-        values = each.column("cwnd")
-        quarter = max(1, len(values) // 4)
-        first += math.fsum(values[:quarter]) / quarter
-        last += math.fsum(values[-quarter:]) / quarter
-    return last / first if first > 0 else 1.0
+def _by_bytes(parts: Sequence[IntervalFigures], share: Callable[[IntervalFigures], float]) -> float:
+    """Return the mean of a share over the flows, weighted by bytes carried."""
+    total = math.fsum(part.arrived for part in parts)
+    if total <= 0:
+        return _mean(map(share, parts))
+    return math.fsum(part.arrived * share(part) for part in parts) / total
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -55,6 +55,18 @@ class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
 _ROOM = 0.9
 """Share of the window in flight below which the window has room for more."""
 
+_MOST_OF_TIME = 0.5
+"""Share of a flow's time from which the bytes written approximate the bytes received."""
+
+_SETTLED = 0.5
+"""Seconds after a change of delay during which the smoothed RTT still contains the old delay."""
+
+_SAME = 1e-3
+"""Relative difference up to which two pacing rates are equal."""
+
+_UNPACED = 1e15
+"""Pacing rates from here on mean no pacing, bit/s."""
+
 
 class Trace:
     """Samples of a flow in order of time; counters are cumulative."""
@@ -203,11 +215,6 @@ class Interval:
         """Time of the last sample, s."""
         self.seconds: float = self.until - self.start
 
-    @property
-    def connected_seconds(self) -> float:
-        """Seconds of the interval with a connection."""
-        return max(0.0, self.until - max(self.start, self.trace.connected_at))
-
     def column(self, name: str) -> Sequence[Any]:
         return self.trace.column(name)[self.first : self.end]
 
@@ -264,34 +271,161 @@ class Interval:
     def _within(self, events: Sequence[int]) -> int:
         return bisect_left(events, self.end) - bisect_left(events, self.first + 1)
 
-    @property
-    def starved_share(self) -> float:
-        """Share of samples in `Trace.is_starved`."""
-        return sum(self.trace.is_starved[self.first : self.end]) / (self.end - self.first)
 
-    @property
-    def host_limited_share(self) -> float:
-        """Share of samples in `Trace.is_host_limited`."""
-        return sum(self.trace.is_host_limited[self.first : self.end]) / (self.end - self.first)
+class IntervalFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that evidence needs of a flow's samples in an interval, as plain values."""
 
-    @property
-    def recovering_share(self) -> float:
-        """Share of samples in the kernel's recovery state."""
-        states: Sequence[int] = self.column("ca_state")
-        return sum(state == RECOVERY for state in states) / (self.end - self.first)
+    flow: int
+    start: float
+    until: float
+    is_most_of_flow: bool
+    """True if the interval covers at least half of the flow's samples in time."""
+    has_kernel_state: bool
 
-    @property
-    def buffered_bytes(self) -> float:
-        """Mean fill of the send buffer: unacknowledged or waiting to be sent."""
-        return self.mean("unacked") * self.mean("mss") + self.mean("notsent")
+    # Counters
+    arrived: float
+    """Payload received, bytes."""
+    throughput: float
+    """Payload received, bit/s."""
+    segments: float
+    """Segments sent."""
+    resent: float
+    """Retransmissions, 0 if unknown."""
+    retransmits: int | None
+    loss_events: int | None
+    mark_cuts: int
+    marks: float
+    """Segments delivered with a mark."""
+    needless: float
+    """Retransmissions of segments that had arrived, by DSACK."""
+    reorderings: float
+    timeouts: float
 
-    @property
-    def stalled_seconds(self) -> float:
-        """Seconds of `Trace.stalls` in the interval."""
-        start, until, stalls = self.start, self.until, self.trace.stalls
-        first = bisect_right(stalls, start, key=itemgetter(1))
-        after = bisect_left(stalls, until, key=itemgetter(0))
-        return math.fsum(min(until, to) - max(start, since) for since, to in stalls[first:after])
+    # Shares of the time
+    busy_seconds: float
+    busy: float
+    """Share of the connected time with data to send."""
+    rwnd_limited: float
+    """Share of the busy time with the receiver's window full."""
+    sndbuf_limited: float
+    """Share of the busy time with the send buffer full."""
+    starved: float
+    """Share of samples in `Trace.is_starved`."""
+    host_limited: float
+    """Share of samples in `Trace.is_host_limited`."""
+    recovering: float
+    """Share of samples in the kernel's recovery state."""
+    stalled: float
+    """Share of the time in `Trace.stalls`."""
+
+    # Means
+    mean_rtt: float | None
+    """Mean smoothed RTT, s; None if not measured."""
+    sampled_rtt: float
+    """Mean of the RTT's column, s, even if not measured."""
+    least_rtt: float
+    """Least RTT so far, s; 0 if unknown."""
+    rtt_rise: float
+    """Mean RTT above the least, s; 0 while the delay changes."""
+    cwnd: float
+    """segments"""
+    cwnd_bytes: float
+    cwnd_quarters: tuple[float, float]
+    """Mean cwnd of the first and of the last quarter, segments."""
+    receiver_window: float
+    """bytes"""
+    buffered: float
+    """Mean fill of the send buffer: unacknowledged or waiting to be sent, bytes."""
+    steady_pace: float
+    """Pacing rate if it never changes, otherwise 0; bit/s."""
+
+
+def interval_figures(interval: Interval, delay_changes: Sequence[float]) -> IntervalFigures:
+    """Return the figures of `interval`.
+
+    Args:
+        interval: Part of a flow's samples.
+        delay_changes: Times at which the path's delay changes, s, in order.
+    """
+    trace, seconds, start, until = interval.trace, interval.seconds, interval.start, interval.until
+    samples = slice(interval.first, interval.end)
+    count, times = interval.end - interval.first, trace.column("t")
+    busy, arrived = interval.growth("busy"), interval.growth(ARRIVED)
+    cwnds, mss, rtt = interval.column("cwnd"), interval.mean("mss"), interval.mean("rtt")
+    cwnd = float(sum(cwnds)) / count
+    least_rtt = _least_rtt(interval, [t for t in delay_changes if t < until])
+    changes_inside = any(start < t < until for t in delay_changes)
+    resent = interval.growth("retransmits")
+    return IntervalFigures(
+        flow=interval.flow,
+        start=start,
+        until=until,
+        is_most_of_flow=bool(seconds >= _MOST_OF_TIME * (times[-1] - times[0])),
+        has_kernel_state=trace.has_kernel_state,
+        arrived=arrived,
+        throughput=8 * arrived / seconds,
+        segments=interval.growth("segs_out"),
+        resent=resent,
+        retransmits=interval.retransmits,
+        loss_events=interval.loss_events,
+        mark_cuts=interval.mark_cuts,
+        marks=interval.growth("delivered_ce"),
+        needless=interval.growth("dsack_dups"),
+        reorderings=interval.growth("reord_seen"),
+        timeouts=interval.growth("total_rto"),
+        busy_seconds=busy,
+        busy=_busy_share(interval, busy, arrived),
+        rwnd_limited=min(1.0, interval.growth("rwnd_limited") / max(busy, 1e-9)),
+        sndbuf_limited=min(1.0, interval.growth("sndbuf_limited") / max(busy, 1e-9)),
+        starved=sum(trace.is_starved[samples]) / count,
+        host_limited=sum(trace.is_host_limited[samples]) / count,
+        recovering=sum(state == RECOVERY for state in interval.column("ca_state")) / count,
+        stalled=_stalled_seconds(trace.stalls, start, until) / seconds,
+        mean_rtt=interval.mean_rtt,
+        sampled_rtt=rtt,
+        least_rtt=least_rtt,
+        rtt_rise=max(0.0, rtt - least_rtt) if least_rtt and not changes_inside else 0.0,
+        cwnd=cwnd,
+        cwnd_bytes=cwnd * mss,
+        cwnd_quarters=_quarters(cwnds),
+        receiver_window=interval.mean("snd_wnd"),
+        buffered=interval.mean("unacked") * mss + interval.mean("notsent"),
+        steady_pace=_steady_pace(interval.column("pacing_rate")),
+    )
+
+
+def _busy_share(interval: Interval, busy: float, arrived: float) -> float:
+    if not busy and arrived:
+        return 1.0
+    connected = max(0.0, interval.until - max(interval.start, interval.trace.connected_at))
+    return min(1.0, busy / connected) if connected else 1.0
+
+
+def _stalled_seconds(stalls: Sequence[tuple[float, float]], start: float, until: float) -> float:
+    first = bisect_right(stalls, start, key=itemgetter(1))
+    after = bisect_left(stalls, until, key=itemgetter(0))
+    return math.fsum(min(until, to) - max(start, since) for since, to in stalls[first:after])
+
+
+def _least_rtt(interval: Interval, delay_changes: Sequence[float]) -> float:
+    """Return a flow's least RTT so far, s: the kernel's, or the least since the delay last changed."""
+    if not delay_changes:
+        return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
+    times, rtts = interval.trace.column("t"), interval.trace.column("rtt")
+    first = bisect_left(times, delay_changes[-1] + _SETTLED)
+    since = rtts[first : interval.end] or interval.column("rtt")
+    return min((rtt for rtt in since if rtt > 0), default=0.0)
+
+
+def _quarters(values: Sequence[float]) -> tuple[float, float]:
+    quarter = max(1, len(values) // 4)
+    return math.fsum(values[:quarter]) / quarter, math.fsum(values[-quarter:]) / quarter
+
+
+def _steady_pace(rates: Sequence[float]) -> float:
+    """Return a pacing rate that does not change; by default the kernel's changes with every ACK."""
+    lowest, highest = min(rates), max(rates)
+    return 0.0 if lowest <= 0 or lowest < (1 - _SAME) * highest or highest >= _UNPACED else highest
 
 
 def traces(run: Run) -> list[Trace]:

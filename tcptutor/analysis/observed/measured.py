@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, traces
 from tcptutor.analysis.observed.imported import path_doubt
@@ -34,9 +33,9 @@ The limits are relative, in seconds, and the relative maximum for the latter.
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Measurement of a run, computed once for verdict, report and document."""
+    """Measurement of a run over its measured time, or of a part of it, as plain values."""
 
     run: Run
     flows: tuple[FlowResult, ...]
@@ -44,75 +43,26 @@ class Measured:
     """Measured time of each flow with enough samples; empty for a run stored without samples."""
     traces: tuple[Trace, ...]
     """All samples of every sampled flow."""
+    spans: Mapping[int, tuple[float, float]]
+    """Start and end of each flow's measured time, s, by number; empty without samples."""
+    span: tuple[float, float]
+    """Start of the first flow and end of the last in the measured time, s; without samples the planned times."""
+    udp: tuple[UdpResult, ...]
+    """UDP flows over the measured time of the run, even if `flows` covers a part of it."""
+    throughput: float
+    """Aggregate payload, bit/s: all bytes from the first flow's start to the last flow's end.
 
-    @cached_property
-    def spans(self) -> dict[int, tuple[float, float]]:
-        """Start and end of each flow's measured time, s, by number; empty without samples."""
-        return {each.flow: (each.start, each.until) for each in self.intervals}
-
-    @cached_property
-    def span(self) -> tuple[float, float]:
-        """Start of the first flow and end of the last in the measured time, s; without samples the planned times."""
-        experiment = self.run.experiment
-        starts, ends = zip(*self.spans.values(), strict=True) if self.spans else ((), ())
-        return min(starts, default=experiment.flows.warmup), max(ends, default=experiment.seconds)
-
-    @cached_property
-    def udp(self) -> tuple[UdpResult, ...]:
-        """UDP flows over the measured time of the run, even if `flows` covers a part of it."""
-        return udp_results(self.run)
-
-    @cached_property
-    def throughput(self) -> float:
-        """Aggregate payload, bit/s: all bytes from the first flow's start to the last flow's end.
-
-        If all flows cover the same time, or without samples, this is the sum of the flows' means. A run of UDP only
-        has the received rate, or the sent rate if the receiver's is unknown.
-        """
-        if not self.flows and not self.run.experiment.total_streams:
-            # A sender's file has the sent rate only.
-            return math.fsum(
-                flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in self.udp
-            )
-        sum_of_means = math.fsum(flow.throughput_bps for flow in self.flows)
-        spans, is_fixed_size = self.spans, self.run.experiment.flows.bytes is not None
-        if (
-            not spans
-            or (len(spans) < 2 and not is_fixed_size)
-            or any(one.flow not in spans for one in self.flows)
-        ):
-            return sum_of_means
-        start, end = self.span
-        slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
-        is_simultaneous = all(
-            first - start <= slack and end - last <= slack for first, last in spans.values()
-        )
-        if (is_simultaneous and not is_fixed_size) or end <= start:
-            return sum_of_means
-        return 8 * math.fsum(each.growth(ARRIVED) for each in self.intervals) / (end - start)
-
-    @property
-    def losses(self) -> int | None:
-        """Loss events of all flows; None if unknown for any flow."""
-        return sum_or_none(flow.losses for flow in self.flows)
-
-    @property
-    def mark_cuts(self) -> int:
-        """Cuts of all flows by ECN marks."""
-        return sum(flow.mark_cuts for flow in self.flows)
-
-    @property
-    def loss_rate(self) -> float | None:
-        """Loss events per segment sent; None if either is unknown."""
-        losses, segments = self.losses, sum_or_none(flow.segments for flow in self.flows)
-        if losses is None or segments is None:
-            return None
-        return losses / segments if segments > 0 else 0.0
-
-    @property
-    def retransmits(self) -> int | None:
-        """Retransmissions of all flows; None if unknown for any flow."""
-        return sum_or_none(flow.retransmits for flow in self.flows)
+    If all flows cover the same time, or without samples, this is the sum of the flows' means. A run of UDP only
+    has the received rate, or the sent rate if the receiver's is unknown.
+    """
+    losses: int | None
+    """Loss events of all flows; None if unknown for any flow."""
+    mark_cuts: int
+    """Cuts of all flows by ECN marks."""
+    loss_rate: float | None
+    """Loss events per segment sent; None if either is unknown."""
+    retransmits: int | None
+    """Retransmissions of all flows; None if unknown for any flow."""
 
 
 def measure(run: Run) -> Measured:
@@ -122,12 +72,19 @@ def measure(run: Run) -> Measured:
     times = [_measured_time(run, trace) for trace in found]
     # A counter difference needs two samples far enough from each other; a transfer may be shorter.
     least = _least_seconds(run)
-    enough = tuple(one for one in times if one.seconds >= least and one.until > warmup)
-    return Measured(run, tuple(run.flows or (_result(run, one) for one in enough)), enough, tuple(found))
+    enough = [one for one in times if one.seconds >= least and one.until > warmup]
+    return _measured(run, run.flows or [_result(run, one) for one in enough], enough, found, udp_results(run))
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
     """Return the part of `measured` from `start` to `end`, s, with the flows active then."""
+    intervals = intervals_between(measured, start, end)
+    results = [_result(measured.run, each) for each in intervals]
+    return _measured(measured.run, results, intervals, measured.traces, measured.udp)
+
+
+def intervals_between(measured: Measured, start: float, end: float) -> list[Interval]:
+    """Return the interval from `start` to `end`, s, of each flow with enough samples in it."""
     intervals = []
     least = _least_seconds(measured.run)
     for trace in measured.traces:
@@ -135,19 +92,81 @@ def between(measured: Measured, start: float, end: float) -> Measured:
         first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
         if after - first >= 2 and times[after - 1] - times[first] >= least:
             intervals.append(Interval(trace, first, after))
-    results = tuple(_result(measured.run, each) for each in intervals)
-    return Measured(measured.run, results, tuple(intervals), measured.traces)
+    return intervals
 
 
 def restrict_to_direction(measured: Measured, backward: bool) -> Measured:
     """Return the part of `measured` with the flows of a direction."""
     is_reversed = measured.run.experiment.reversed
-    return Measured(
+    return _measured(
         measured.run,
-        tuple(each for each in measured.flows if is_reversed(each.flow) == backward),
-        tuple(each for each in measured.intervals if is_reversed(each.flow) == backward),
-        tuple(each for each in measured.traces if is_reversed(each.flow) == backward),
+        [each for each in measured.flows if is_reversed(each.flow) == backward],
+        [each for each in measured.intervals if is_reversed(each.flow) == backward],
+        [each for each in measured.traces if is_reversed(each.flow) == backward],
+        measured.udp,
     )
+
+
+def _measured(
+    run: Run,
+    flows: Sequence[FlowResult],
+    intervals: Sequence[Interval],
+    all_traces: Sequence[Trace],
+    udp: tuple[UdpResult, ...],
+) -> Measured:
+    spans = {each.flow: (each.start, each.until) for each in intervals}
+    starts, ends = zip(*spans.values(), strict=True) if spans else ((), ())
+    span = (
+        min(starts, default=run.experiment.flows.warmup),
+        max(ends, default=run.experiment.seconds),
+    )
+    losses, segments = (
+        sum_or_none(flow.losses for flow in flows),
+        sum_or_none(flow.segments for flow in flows),
+    )
+    loss_rate = None
+    if losses is not None and segments is not None:
+        loss_rate = losses / segments if segments > 0 else 0.0
+    return Measured(
+        run=run,
+        flows=tuple(flows),
+        intervals=tuple(intervals),
+        traces=tuple(all_traces),
+        spans=spans,
+        span=span,
+        udp=udp,
+        throughput=_throughput(run, flows, intervals, spans, span, udp),
+        losses=losses,
+        mark_cuts=sum(flow.mark_cuts for flow in flows),
+        loss_rate=loss_rate,
+        retransmits=sum_or_none(flow.retransmits for flow in flows),
+    )
+
+
+def _throughput(
+    run: Run,
+    flows: Sequence[FlowResult],
+    intervals: Sequence[Interval],
+    spans: Mapping[int, tuple[float, float]],
+    span: tuple[float, float],
+    udp: Sequence[UdpResult],
+) -> float:
+    """Return the aggregate payload, bit/s; see `Measured.throughput`."""
+    if not flows and not run.experiment.total_streams:
+        # A sender's file has the sent rate only.
+        return math.fsum(
+            flow.sent_bps or 0.0 if flow.received_bps is None else flow.received_bps for flow in udp
+        )
+    sum_of_means = math.fsum(flow.throughput_bps for flow in flows)
+    is_fixed_size = run.experiment.flows.bytes is not None
+    if not spans or (len(spans) < 2 and not is_fixed_size) or any(one.flow not in spans for one in flows):
+        return sum_of_means
+    start, end = span
+    slack = max(_APART * (end - start), min(_LEAST_APART, _MOST_APART * (end - start)))
+    is_simultaneous = all(first - start <= slack and end - last <= slack for first, last in spans.values())
+    if (is_simultaneous and not is_fixed_size) or end <= start:
+        return sum_of_means
+    return 8 * math.fsum(each.growth(ARRIVED) for each in intervals) / (end - start)
 
 
 def flow_results(run: Run) -> tuple[FlowResult, ...]:

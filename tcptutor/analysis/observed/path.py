@@ -13,19 +13,42 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Literal
 
-from tcptutor.analysis.case import FULL, case_of, path_at
-from tcptutor.analysis.observed.flow import Trace
+import msgspec
+
+from tcptutor.analysis.case import FULL, path_at, payload_ratio
+from tcptutor.analysis.observed.flow import IntervalFigures, Trace
+from tcptutor.analysis.observed.imported import is_imported, path_doubt
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, Path
+from tcptutor.theory.models import LOSS_BLIND
 
 _SOON = 0.1
 """Seconds beyond the RTT until a drop is noticed, from delayed and reordered ACKs."""
+
+_SLACK = 1e-3
+"""Tolerance for an early sample, s."""
+
+_TOOTH = 0.75
+"""Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
+
+_RECOVERING = 0.5
+"""Share of the time in recovery from which the loss that started it holds the window down."""
 
 _MORE = 1.05
 """Growth of the path's capacity after which an earlier overflow no longer counts."""
 
 LossKind = Literal["random-loss", "bottleneck", "reordering"]
 """Cause of a cut: random loss on the path, a queue that dropped or marked, or reordering."""
+
+
+class LinkFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of a direction over a time span; see the functions of `Direction`."""
+
+    rate: float | None
+    goodput: float | None
+    utilization: float | None
+    queueing_delay: float | None
+    drops: int
 
 
 class Direction:
@@ -37,7 +60,7 @@ class Direction:
         self._changes = _changes(experiment, "rate") if not reverse else []
         self._losses = [] if reverse else _changes(experiment, "loss")
         self._loss = experiment.path.reverse_loss if reverse else experiment.path.loss
-        self._goodput: float = case_of(experiment).payload_ratio
+        self._goodput: float = payload_ratio(experiment)
         queue = run.queue if not reverse and experiment.path.rate is not None else run.queue[:0]
         self._t, self._sent, self._drops, self._bytes = (
             queue.column(name) for name in ("t", "sent", "drops", "bytes")
@@ -103,6 +126,17 @@ class Direction:
         first, last = self._at(start), self._at(end)
         return max(0, self._drops[last] - self._drops[first]) if last > first else 0
 
+    def over(self, start: float, end: float) -> LinkFigures:
+        """Return all figures from `start` to `end`."""
+        rate = self.rate(start, end)
+        return LinkFigures(
+            rate=rate,
+            goodput=rate * self._goodput if rate else None,
+            utilization=self.utilization(start, end),
+            queueing_delay=self.queueing_delay(start, end),
+            drops=self.drops(start, end),
+        )
+
     def _at(self, t: float) -> int:
         """Return the index of the last sample at or before `t`, or 0 before the first; -1 without samples."""
         return max(0, bisect_right(self._t, t) - 1) if len(self._t) > 1 else -1
@@ -111,10 +145,40 @@ class Direction:
 Directions = Mapping[bool, Direction]
 """Both directions of the path; True is the reverse path."""
 
+Events = Mapping[int, Sequence["LossEvent"]]
+"""Loss events by flow number."""
+
 
 def directions(run: Run) -> Directions:
     """Return both directions of the run's path."""
     return {reverse: Direction(run, reverse) for reverse in (False, True)}
+
+
+@dataclass(frozen=True)
+class ObservedPath:
+    """What the samples show of a run's path."""
+
+    run: Run
+    links: Directions
+    events: Events
+    is_imported: bool
+    doubt: str
+    """Reason why the models cannot be applied to the path; empty if they can."""
+
+
+def observe_path(run: Run, traces: Sequence[Trace]) -> ObservedPath:
+    """Return both directions of the path, and the loss events of each trace with their causes."""
+    links = directions(run)
+    return ObservedPath(
+        run=run,
+        links=links,
+        events={
+            trace.flow: loss_events(run, trace, links[run.experiment.reversed(trace.flow)])
+            for trace in traces
+        },
+        is_imported=is_imported(run),
+        doubt=path_doubt(run),
+    )
 
 
 @dataclass(frozen=True)
@@ -126,10 +190,6 @@ class LossEvent:
     """None if the cause is unknown."""
     cwnd: float
     """cwnd before the event, segments."""
-
-
-Events = Mapping[int, Sequence[LossEvent]]
-"""Loss events by flow number."""
 
 
 def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
@@ -189,10 +249,40 @@ def loss_time_range(trace: Trace, at: int) -> tuple[float, float]:
     return now, now - 1.5 * trace.column("rtt")[at] - _SOON
 
 
-def holding_loss(
-    events: Sequence[LossEvent], start: float, end: float, cwnd: float, last: float, longest: float
+def held_by(path: ObservedPath, trace: Trace, part: IntervalFigures) -> LossKind | None:
+    """Return the kind of loss that holds a flow's window down in an interval; None while it grows.
+
+    The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
+    recovery counts as the loss that started it.
+    """
+    experiment, last = path.run.experiment, trace.column("t")[-1]
+    events = _current_events(experiment, path.events[part.flow], part.start + _SLACK)
+    link = path.links[experiment.reversed(part.flow)]
+    if experiment.algorithm(part.flow) in LOSS_BLIND:
+        return _losses_ignored(part, link)
+    before = [event for event in events if event.t <= part.start]
+    if before and part.recovering >= _RECOVERING:
+        return before[-1].kind
+    first = events[0] if events and part.start < events[0].t <= part.until else None
+    if first and first.kind == "bottleneck" and link.stays_full(first.t, part.until):
+        return None
+    measured = last if experiment.flows.bytes is not None else experiment.flows.duration
+    return _holding_loss(events, part, last, _TOOTH * measured)
+
+
+def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
+    """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
+    if not part.resent:
+        return None
+    if link.drops(part.start, part.until):
+        return "bottleneck"
+    return "random-loss" if link.has_random_loss(part.start) else None
+
+
+def _holding_loss(
+    events: Sequence[LossEvent], part: IntervalFigures, last: float, longest: float
 ) -> LossKind | None:
-    """Return the kind of loss that holds cwnd down from `start` to `end`; None while cwnd grows freely.
+    """Return the kind of loss that holds cwnd down in an interval; None while cwnd grows freely.
 
     A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
     for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
@@ -200,13 +290,11 @@ def holding_loss(
 
     Args:
         events: The flow's loss events in order of time.
-        start: Start of the interval, s.
-        end: End of the interval, s.
-        cwnd: Mean cwnd in the interval, segments.
+        part: Figures of the flow in the interval.
         last: End of the flow, s.
         longest: Longest tooth whose overflow still counts as the limit, s.
     """
-    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (start, end))
+    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (part.start, part.until))
     if inside := [event.kind for event in events[first:after]]:
         return most_frequent(inside)
     if first == 0:
@@ -215,7 +303,7 @@ def holding_loss(
     following = events[after].t if after < len(events) else last
     if before.kind == "bottleneck" and following - before.t > longest:
         return None
-    if cwnd < before.cwnd:
+    if part.cwnd < before.cwnd:
         return before.kind
     if after < len(events):
         return events[after].kind
@@ -223,7 +311,7 @@ def holding_loss(
     return before.kind if last - before.t < 2 * spacing else None
 
 
-def current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
+def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
     """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
     if not experiment.path.changes:
         return list(events)
