@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
-from tcptutor.backends.guest import composition, lab_file, sizes
+from tcptutor.backends.guest import sizes, snapshots
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
@@ -83,7 +83,7 @@ def pack_lab(target: str, replace: bool) -> int:
     """Pack the guest and return the exit code. Raises TutorError if the image is incomplete or cannot be written."""
     path = Path(target)
     check_targets([path], [], replace=replace, elsewhere="give another name")
-    lab_file.pack(Snapshots().image, path)
+    Snapshots().image.pack(path)
     print_lines(
         [f"wrote {path}, {units.size(path.stat().st_size)}: install it with `tcptutor setup --from {path}`"]
     )
@@ -129,7 +129,7 @@ def _similar_local_lab(where: Environment) -> Mapping[str, str]:
     """Return the lab here with the clock and memory of `where`: guests differ in memory."""
     machine, clock = where.lab.get("machine"), where.clock
     for memory, kvm in product(sizes.SIZES, (False, True)):
-        if composition.machine_command(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
+        if snapshots.machine_command(chosen(), Mode(clock, kvm, exact=True, memory=memory)) == machine:
             return _local_lab(clock, memory, kvm)
     return _local_lab(clock)
 

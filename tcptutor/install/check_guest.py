@@ -6,7 +6,7 @@ import os
 import platform
 
 from tcptutor.backends import tools
-from tcptutor.backends.guest import confined
+from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.base.errors import ImageDamaged, LabUnavailable, MissingTool
@@ -35,7 +35,7 @@ def check_qemu(architecture: Architecture) -> Finding:
     """Check that QEMU for `architecture` is installed and starts."""
     package = architecture.qemu_package
     try:
-        qemu = confined.find_qemu(architecture.qemu)
+        qemu = qemu_process.find_qemu(architecture.qemu)
     except MissingTool as error:
         program = str(error).partition(" ")[0]
         return warn(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from tcptutor.backends import ending, locks
-from tcptutor.backends.guest import lab_file, leftovers
+from tcptutor.backends.guest import cached_files
 from tcptutor.backends.guest.image import WAITING
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
@@ -78,7 +78,7 @@ class _Setup:
             self._say("another setup is running: waiting for it to end")
 
         with _setup_lock(waiting):
-            if self._snapshots and (removed := leftovers.remove(self._snapshots.folder)):
+            if self._snapshots and (removed := cached_files.remove_leftovers(self._snapshots.folder)):
                 self._say(f"removed {removed} leftover{'s' * (removed > 1)} of an interrupted setup")
             self._install_packed_image()
             work = setup_plan.make_plan(self._snapshots, self._again, target=self._target)
@@ -100,7 +100,7 @@ class _Setup:
             return
         if self._snapshots is None:
             raise SetupError("this machine's architecture has no guest: a packed lab cannot be used here")
-        lab_file.install(file, self._snapshots.image, lambda: self._say(WAITING))
+        self._snapshots.image.install(file, lambda: self._say(WAITING))
         self._say(f"installed the guest image from {file}")
 
     def _report_lab(self) -> None:

@@ -14,7 +14,7 @@ from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture, image, machine, recipe
 from tcptutor.backends.guest.architecture import AMD64, ARM64, Architecture
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.guest.bytecode import Bytecode
+from tcptutor.backends.guest.image_build import Bytecode
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import ImageDamaged, LabUnavailable, SetupError

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tcptutor.backends.guest import leftovers as half_built
+from tcptutor.backends.guest import cached_files as half_built
 from tcptutor.backends.guest import snapshots as built
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
@@ -119,7 +119,7 @@ def test_a_snapshot_is_built_once(mark: str, snapshots: Snapshots, tmp_path: Pat
     names = {"image", "image.lock", "virtual.lock", "virtual.json", "virtual.snapshot"}
     assert _names(tmp_path) == names
     # Neither what setup clears away nor what a test finds left.
-    assert half_built.remove(tmp_path) == 0
+    assert half_built.remove_leftovers(tmp_path) == 0
     assert leftovers.wait_until_none(mark) == []
     own.file("virtual").unlink()  # a hundred megabytes
 

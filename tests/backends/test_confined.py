@@ -12,7 +12,7 @@ import pytest
 from qemu.qmp import QMPClient
 
 from tcptutor.backends import tools
-from tcptutor.backends.guest import confined
+from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.machine import Machine, Mode
@@ -61,8 +61,8 @@ async def test_a_running_qemu_may_do_nothing_but_emulate(mark: str, snapshots: S
     assert [int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")] == [0, 0, 0, 0]
     if os.geteuid() == 0:
         assert int(status["CapBnd"], 16) == 0
-        assert status["Uid"].split() == status["Gid"].split() == [str(confined.NOBODY)] * 4
-        assert set(status["Groups"].split()) <= {str(confined._kvm_group())}
+        assert status["Uid"].split() == status["Gid"].split() == [str(qemu_process.NOBODY)] * 4
+        assert set(status["Groups"].split()) <= {str(qemu_process._kvm_group())}
     else:
         assert status["Uid"].split() == [str(os.getuid())] * 4
 
@@ -85,8 +85,8 @@ def test_who_owns_nothing_can_open_what_is_handed_over_and_nothing_else(tmp_path
     private = tmp_path / "private"
     private.write_bytes(b"kernel")
     private.chmod(0o600)
-    nobody = ["setpriv", *confined._LADDER[0], "cat"]
-    with confined.memory_file(private, b" and more") as fd:
+    nobody = ["setpriv", *qemu_process._LADDER[0], "cat"]
+    with qemu_process.memory_file(private, b" and more") as fd:
         seen = subprocess.run(
             [*nobody, f"/proc/self/fd/{fd}"], pass_fds=[fd], capture_output=True, check=True
         )
@@ -98,34 +98,34 @@ def test_who_owns_nothing_can_open_what_is_handed_over_and_nothing_else(tmp_path
 @needs_user_namespaces
 def test_where_nobody_is_not_mapped_the_capabilities_go_all_the_same() -> None:
     script = (
-        "from tcptutor.backends.guest import confined; from tcptutor.backends.guest.architecture import chosen\n"
-        "one = confined.find_qemu(chosen().qemu); print(one.sandboxed, one.as_nobody, *one.privileges)"
+        "from tcptutor.backends.guest import qemu_process; from tcptutor.backends.guest.architecture import chosen\n"
+        "one = qemu_process.find_qemu(chosen().qemu); print(one.sandboxed, one.as_nobody, *one.privileges)"
     )
     done = run([*ROOT, sys.executable, "-c", script])
-    assert done.stdout.split() == ["True", "False", *confined._NO_CAPABILITIES], done.stderr
+    assert done.stdout.split() == ["True", "False", *qemu_process._NO_CAPABILITIES], done.stderr
 
 
-def _installed(folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> confined.QemuProgram:
+def _installed(folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> qemu_process.QemuProgram:
     folder.chmod(0o755)
     qemu = folder / "qemu-system-other"
     qemu.write_text(QEMU.format(refused=refused))
     qemu.chmod(0o755)
     found = tools.find
     monkeypatch.setattr(tools, "find", lambda name: str(qemu) if name == qemu.name else found(name))
-    return confined.find_qemu(qemu.name)
+    return qemu_process.find_qemu(qemu.name)
 
 
 @pytest.mark.host
 def test_a_qemu_without_the_filter_runs_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without = _installed(tmp_path, "-sandbox", monkeypatch)
     assert (without.version, without.sandboxed) == ("QEMU emulator version 9", False)
-    assert "-sandbox" not in confined.command(without, ["-smp", "1"], parent=1)
-    confined._probe.cache_clear()
+    assert "-sandbox" not in qemu_process.command(without, ["-smp", "1"], parent=1)
+    qemu_process._probe.cache_clear()
     with_it = _installed(tmp_path, "nothing", monkeypatch)
     assert with_it.sandboxed
-    words = confined.command(with_it, ["-smp", "1"], parent=1)
-    assert words[-4:] == [*confined.SANDBOX, "-smp", "1"]
-    confined._probe.cache_clear()
+    words = qemu_process.command(with_it, ["-smp", "1"], parent=1)
+    assert words[-4:] == [*qemu_process.SANDBOX, "-smp", "1"]
+    qemu_process._probe.cache_clear()
     with pytest.raises(
         LabUnavailable, match=r"^QEMU does not start \(qemu: no such option\): install it again"
     ):
@@ -144,10 +144,10 @@ def test_hardware_virtualisation_is_had_by_its_group(
     device.touch()
     device.chmod(mode)
     os.chown(device, 0, owner)
-    monkeypatch.setattr(confined, "_KVM", device)
-    qemu = confined.find_qemu(chosen().qemu)
-    assert "--clear-groups" in confined.command(qemu, [], parent=1)
-    words = confined.command(qemu, [], parent=1, kvm=True)
+    monkeypatch.setattr(qemu_process, "_KVM", device)
+    qemu = qemu_process.find_qemu(chosen().qemu)
+    assert "--clear-groups" in qemu_process.command(qemu, [], parent=1)
+    words = qemu_process.command(qemu, [], parent=1, kvm=True)
     assert ("--clear-groups" in words, f"--groups={group}" in words) == (group == 0, group != 0)
 
 

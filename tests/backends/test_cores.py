@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.guest.cores import Core
+from tcptutor.backends.guest.qemu_process import Core
 from tests import patience
 
 pytestmark = pytest.mark.host
@@ -63,7 +63,7 @@ def test_each_has_one_until_none_is_left(processes: list[int]) -> None:
 def test_what_another_program_holds_is_not_taken(processes: list[int]) -> None:
     code = f"""
 import sys
-from tcptutor.backends.guest.cores import Core
+from tcptutor.backends.guest.qemu_process import Core
 core = Core()
 core.pin({processes[0]}, {_threads(processes[0])[-1]})
 print("taken", flush=True)

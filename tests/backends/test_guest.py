@@ -15,7 +15,7 @@ from tcptutor import theory
 from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.backends.guest import machine, sizes
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.guest.digests import FileDigest
+from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import AgentDied, ImageDamaged, KernelLacks, LabError
 from tcptutor.spec import Hosts

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.guest import lab_file
 from tcptutor.backends.guest.architecture import AMD64
 from tcptutor.backends.guest.image import Image
 from tcptutor.base.errors import ImageDamaged, SetupError
@@ -25,14 +24,14 @@ def _image(folder: Path, kernel: bytes = b"kernel", system: bytes = b"system" * 
 
 def _take(file: Path, folder: Path) -> Image:
     image = Image(folder / "image", AMD64)
-    lab_file.install(file, image, lambda: None)
+    image.install(file, lambda: None)
     return image
 
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
     file = tmp_path / "x.lab"
-    lab_file.pack(_image(tmp_path / "there"), file)
+    _image(tmp_path / "there").pack(file)
     return file
 
 
@@ -114,5 +113,5 @@ def test_an_image_that_is_not_whole_is_not_packed(tmp_path: Path) -> None:
     image = _image(tmp_path / "there")
     image.base.write_bytes(b"changed")
     with pytest.raises(ImageDamaged):
-        lab_file.pack(image, tmp_path / "x.lab")
+        image.pack(tmp_path / "x.lab")
     assert not (tmp_path / "x.lab").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.guest import packing
+from tcptutor.backends.guest import saved_state
 from tcptutor.base.errors import LabError
 
 pytestmark = pytest.mark.host
@@ -17,12 +17,12 @@ CONTENT = os.urandom(1 << 15)  # fits into a pipe
 
 
 async def _pack(file: Path) -> None:
-    async with packing.compress(file) as pipe:
+    async with saved_state.compress(file) as pipe:
         assert os.write(pipe, CONTENT) == len(CONTENT)
 
 
 async def _unpack(file: Path) -> bytes:
-    async with packing.decompress(file) as pipe:
+    async with saved_state.decompress(file) as pipe:
         return b"".join(iter(lambda: os.read(pipe, 1 << 16), b""))
 
 
@@ -60,7 +60,7 @@ async def test_who_leaves_with_an_error_is_not_kept(tmp_path: Path, mark: str) -
     file = tmp_path / "packed"
     file.write_bytes(b"".join([await _packed_bytes(tmp_path)] * 40))
     with pytest.raises(ValueError, match="mine"):
-        async with packing.decompress(file):
+        async with saved_state.decompress(file):
             raise ValueError("mine")
 
 

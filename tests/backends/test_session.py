@@ -17,12 +17,12 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import explain
-from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
 from tcptutor.backends.recording import Recording
 from tcptutor.backends.replay import REQUESTED, ReplayBackend
+from tcptutor.backends.selection import Backend
 from tcptutor.backends.session import Session, Terminal
 from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.run import Environment, Run

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tcptutor.backends.base import Backend
 from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.selection import Backend
 from tcptutor.base.errors import LabError
 from tests.backends.play import doubt, host_or_guest, leaving_nothing, play
 from tests.conftest import Build

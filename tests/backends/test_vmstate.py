@@ -7,14 +7,14 @@ import struct
 
 import pytest
 
-from tcptutor.backends.guest import vmstate
+from tcptutor.backends.guest import saved_state
 
 CLUSTER = 1 << 16
 
 
 def _with_state(state: bytes, length: int | None = None) -> io.BytesIO:
     """An image as QEMU leaves it: a snapshot whose clusters lie anywhere, zeros not stored."""
-    image = bytearray(vmstate.empty())
+    image = bytearray(saved_state.empty_disk())
     pieces = [state[at : at + CLUSTER] for at in range(0, len(state), CLUSTER)]
     base = len(image)
     table, level1, level2 = base, base + CLUSTER, base + 2 * CLUSTER
@@ -39,13 +39,13 @@ def _with_state(state: bytes, length: int | None = None) -> io.BytesIO:
 
 def test_a_state_is_read_whole_with_its_zeros() -> None:
     state = b"begin" + bytes(3 * CLUSTER) + b"middle" * 30000 + b"end"
-    assert b"".join(vmstate.content(_with_state(state))) == state
+    assert b"".join(saved_state.state_in(_with_state(state))) == state
 
 
 @pytest.mark.parametrize(
     ("image", "reason"),
     [
-        (io.BytesIO(vmstate.empty()), "no state"),
+        (io.BytesIO(saved_state.empty_disk()), "no state"),
         (_with_state(b"x" * CLUSTER, length=1 << 40), "missing|cut off"),
         (io.BytesIO(_with_state(b"x" * CLUSTER).getvalue()[: 5 * CLUSTER]), "cut off"),
         (io.BytesIO(b"QFI"), "cut off"),
@@ -53,4 +53,4 @@ def test_a_state_is_read_whole_with_its_zeros() -> None:
 )
 def test_what_holds_none_is_told(image: io.BytesIO, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        list(vmstate.content(image))
+        list(saved_state.state_in(image))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends import boot
-from tcptutor.backends.guest import digests
+from tcptutor.backends.guest import cached_files
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.guest.digests import FileDigest
+from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import ImageDamaged
 from tcptutor.install import check_guest, guest_parts
@@ -181,7 +181,7 @@ def test_whatever_is_in_the_way_makes_room(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(kept)
     os.mkfifo(tmp_path / "fifo")
     for name in ("folder", "link", "fifo", "nothing"):
-        digests.clear(tmp_path / name)
+        cached_files.clear(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     assert (kept / "file").exists()
 

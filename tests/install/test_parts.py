@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.guest import leftovers
+from tcptutor.backends.guest import cached_files
 from tcptutor.base.errors import SetupError
 from tcptutor.install import packages, verify
 from tcptutor.run import Environment, Fidelity, FlowResult, Run
@@ -34,14 +34,14 @@ def test_only_what_no_living_process_has_made_is_removed(tmp_path: Path) -> None
         (tmp_path / name).write_text("")
     # Older than the process that has its number now: a machine or a container was started again.
     os.utime(tmp_path / f".initrd.real.{us}", (1e9, 1e9))
-    assert leftovers.remove(tmp_path) == 4
+    assert cached_files.remove_leftovers(tmp_path) == 4
     killed.wait()
     assert {path.name for path in tmp_path.iterdir()} == {
         f".snapshot.real.{us}",
         "real.snapshot",
         "real.json",
     }
-    assert leftovers.remove(tmp_path / "not there") == 0
+    assert cached_files.remove_leftovers(tmp_path / "not there") == 0
 
 
 @pytest.mark.host

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.guest import leftovers as half_built
+from tcptutor.backends.guest import cached_files as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers, patience
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
@@ -153,7 +153,7 @@ def test_a_kill_while_packages_are_fetched_leaves_no_process_and_no_mount(mark: 
     assert leftovers.wait_until_none(mark) == []
     assert Path("/proc/self/mountinfo").read_text() == mounts
     assert [name for name in cache.unfinished() if name.endswith(".part")]
-    assert half_built.remove(cache.guest) == 1
+    assert half_built.remove_leftovers(cache.guest) == 1
     assert cache.unfinished() == []
 
 
@@ -203,7 +203,7 @@ def test_a_full_disk_is_said_before_anything_is_built(cache: Cache) -> None:
 FILLS_UP = """
 import sys
 from pathlib import Path
-from tcptutor.backends.guest import leftovers as half_built
+from tcptutor.backends.guest import cached_files as half_built
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import SetupError
 from tcptutor.install import guest_parts

@@ -1,21 +1,22 @@
-"""The guest's image on disk: a stock Debian kernel, and an initial RAM disk with a squashfs root."""
+"""The guest's image: a stock Debian kernel, and an initial RAM disk with a squashfs root; on disk, and packed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 
 import msgspec
 
 from tcptutor.backends import locks
-from tcptutor.backends.guest import debian, digests, recipe
+from tcptutor.backends.guest import cached_files, recipe
 from tcptutor.backends.guest.architecture import Architecture
-from tcptutor.backends.guest.digests import FileDigest
+from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.image_build import BUILT, Build, Progress
-from tcptutor.base import files
+from tcptutor.base import archive, files
 from tcptutor.base.errors import ImageDamaged, SetupError, TutorError, refused
 from tcptutor.run import lab_parts
 
@@ -27,6 +28,9 @@ WAITING = "another tcptutor is building it: waiting"
 _AGAIN = "run `tcptutor setup` to rebuild it"
 _NOT_BUILT = "the guest image is not built yet: run `tcptutor setup`"
 _DAMAGED = f"the guest image is damaged: {_AGAIN}"
+_MOST = 1 << 30
+"""Maximum size of a member, bytes."""
+_PIECE = 1 << 20
 
 
 class _Manifest(msgspec.Struct, frozen=True):
@@ -83,7 +87,7 @@ class Image:
         if not os.path.lexists(self._manifest):
             raise ImageDamaged(_NOT_BUILT)
         try:
-            with files.open_bounded(self._manifest, digests.KIND) as text:
+            with files.open_bounded(self._manifest, cached_files.KIND) as text:
                 return msgspec.json.decode(text, type=_Manifest)
         except TutorError:
             raise ImageDamaged(_DAMAGED) from None
@@ -135,7 +139,7 @@ class Image:
         with self.replacement() as part:
             build = Build(part, self.architecture, progress, versions)
             version = build.run()
-            Image(part, self.architecture).write_manifest(version, build.packages, debian.tool_versions())
+            Image(part, self.architecture).write_manifest(version, build.packages, recipe.tool_versions())
 
     @contextlib.contextmanager
     def replacement(self) -> Iterator[Path]:
@@ -147,7 +151,65 @@ class Image:
         try:
             part.mkdir(parents=True)
             yield part
-            digests.clear(self.folder)
+            cached_files.clear(self.folder)
             part.rename(self.folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+
+    def pack(self, target: Path) -> None:
+        """Pack this image into the file `target`.
+
+        Raises ImageDamaged for a damaged image, TutorError when the file cannot be written.
+        """
+        self.check(thorough=True)
+        with files.atomic(target, "choose another place") as part, part.open("wb") as packed:
+            for path in self.files:
+                with path.open("rb") as content:
+                    size = os.fstat(content.fileno()).st_size
+                    packed.write(archive.header(path.name, size))
+                    shutil.copyfileobj(content, packed, _PIECE)
+                    packed.write(archive.padding(size))
+            packed.write(archive.end())
+
+    def install(self, file: Path, waiting: Callable[[], None]) -> None:
+        """Install the image packed in `file` in place of this one, atomically. Raises SetupError.
+
+        `waiting` is called before waiting for a concurrent build.
+        """
+        try:
+            with locks.hold(self.lock, waiting), self.replacement() as folder:
+                packed = Image(folder, self.architecture)
+                _unpack(file, packed)
+                packed.check(thorough=True)
+        except ImageDamaged as error:
+            problem = "of another version" if "version" in str(error) else "damaged"
+            raise SetupError(
+                f"the lab in {file} is {problem}: pack it again with this tcptutor (`tcptutor lab pack`)"
+            ) from error
+        except OSError as error:
+            raise SetupError(f"the lab in {file} cannot be installed: {refused(error, ELSEWHERE)}") from error
+
+
+def _unpack(file: Path, image: Image) -> None:
+    """Extract the files of `image` in their order. Raises OSError and SetupError."""
+    with files.open_regular(file) as source:
+        members = archive.members(source, _MOST)
+        for target in image.files:
+            try:
+                member = next(members, None)
+            except archive.NotAnArchive as error:
+                raise _no_lab(file) from error
+            if member is None or member.name != target.name:
+                raise _no_lab(file)
+            _copy(source, target, member.size)
+
+
+def _copy(source: BufferedReader, target: Path, left: int) -> None:
+    with target.open("wb") as copy:
+        while left and (piece := source.read(min(left, _PIECE))):
+            copy.write(piece)
+            left -= len(piece)
+
+
+def _no_lab(file: Path) -> SetupError:
+    return SetupError(f"{file} is not a packed lab: make one with `tcptutor lab pack FILE`")

@@ -3,11 +3,17 @@
 `mmdebstrap` fetches and extracts the packages without installing them or running maintainer scripts; files the lab
 does not need are dropped from the stream, and the rest becomes a squashfs file inside the RAM disk. So a guest has no
 disk that could be late on the virtual clock, and its snapshot holds only pages that were read.
+
+The packages contain Python sources only, and compiling the agent's imports takes an emulated processor half a minute.
+So the guest's own Python compiles them on this machine, through its own loader and libraries, without root or chroot.
+An interpreter of a foreign architecture does not run here; the guest then compiles once, before its snapshot.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import io
 import lzma
 import os
@@ -15,13 +21,12 @@ import shutil
 import signal
 import subprocess
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tcptutor.backends import ending, tools
-from tcptutor.backends.guest import debian, initramfs, recipe
+from tcptutor.backends.guest import initramfs, recipe
 from tcptutor.backends.guest.architecture import Architecture
-from tcptutor.backends.guest.bytecode import Bytecode
 from tcptutor.base.errors import SetupError
 
 BUILT = "image built"
@@ -83,7 +88,7 @@ class Build:
             "--format=tar",
             f'--extract-hook=ls "$1"/var/cache/apt/archives > "$1"/{_LIST}',
             f"--architectures={self.architecture.name}",
-            f"--include={debian.package_list(recipe.package_names(self.architecture), self.versions)}",
+            f"--include={recipe.package_list(recipe.package_names(self.architecture), self.versions)}",
             "--aptopt=Apt::Install-Recommends false",
             "--aptopt=Acquire::Languages none",
             recipe.SUITE,
@@ -140,7 +145,7 @@ class Build:
             elif name.startswith("usr/lib/modules/"):
                 self._module(packages, member, name)
             elif name == _LIST:
-                self.packages = debian.parse_versions(_read(packages, member).decode().splitlines())
+                self.packages = recipe.parse_versions(_read(packages, member).decode().splitlines())
             elif not name.startswith(self.left_out) and name != ".":
                 # Read the data now: a stream cannot seek back.
                 data = _read(packages, member) if member.isreg() else b""
@@ -208,5 +213,66 @@ def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _reason(log: Path) -> str:
-    reason = debian.failure_reason(log)
+    reason = recipe.failure_reason(log)
     return f"the guest image cannot be built: {reason}" if reason else ""
+
+
+_PACKAGES = ("mininet", "msgspec", "packaging", "pyroute2", "pr2modules")
+_LOADERS = "usr/lib/*-linux-gnu/ld-linux-*.so.*"
+_PR_SET_PDEATHSIG = 1
+"""sys/prctl.h"""
+_libc = ctypes.CDLL(None)
+
+
+def _end_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+class Bytecode:
+    """A copy of the guest's Python in `folder`, and the bytecode compiled with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def take(self, name: str, member: tarfile.TarInfo, data: bytes) -> None:
+        """Copy the guest's file `name` if its Python needs it."""
+        library = name.startswith("usr/lib/") and name.count("/") == 3 and ".so" in name
+        if not (library or name.startswith(("usr/lib/python3", "usr/bin/python3."))):
+            return
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if member.issym():
+            target.symlink_to(member.linkname)
+        elif member.isreg():
+            target.write_bytes(data)
+            target.chmod(member.mode)
+
+    def make(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the bytecode files with their names in the guest; none when its Python does not run here."""
+        loader = next(self.folder.glob(_LOADERS), None)
+        python = next(self.folder.glob("usr/bin/python3.[0-9]*[0-9]"), None)
+        if loader is None or python is None:
+            return
+        usr = self.folder / "usr"
+        trees = [usr / "lib" / python.name, *(usr / "lib/python3/dist-packages" / name for name in _PACKAGES)]
+        try:
+            subprocess.run(
+                [
+                    loader, "--library-path", loader.parent, python, "-m", "compileall",
+                    "-q", "-x", "/(test|idlelib|lib2to3)/",
+                    # The sources' dates change on the way into the image, which must not invalidate the bytecode.
+                    "--invalidation-mode", "unchecked-hash",
+                    "-s", self.folder, "-p", "/",
+                    *(tree for tree in trees if tree.exists()),
+                ],
+                env={"PYTHONHOME": str(usr), "PYTHONDONTWRITEBYTECODE": "1"},
+                capture_output=True,
+                check=False,
+                preexec_fn=_end_with_parent,
+            )  # fmt: skip
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:
+                return
+            raise
+        for path in sorted(usr.rglob("*.pyc")):
+            yield str(path.relative_to(self.folder)), path.read_bytes()

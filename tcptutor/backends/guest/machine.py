@@ -19,10 +19,10 @@ from typing import IO, Any, NamedTuple
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
 from tcptutor.backends import ending
-from tcptutor.backends.guest import confined, initramfs, packing, sizes, vmstate
+from tcptutor.backends.guest import initramfs, qemu_process, saved_state, sizes
 from tcptutor.backends.guest.architecture import Architecture
-from tcptutor.backends.guest.cores import Core
 from tcptutor.backends.guest.image import Image
+from tcptutor.backends.guest.qemu_process import Core
 from tcptutor.backends.guest.shared_memory import SharedMemory
 from tcptutor.base.errors import AgentDied, LabError
 from tcptutor.spec import Change
@@ -137,9 +137,9 @@ class Machine:
             arguments = command(
                 self.architecture, mode, agent_there.fileno(), monitor_there.fileno(), self._memory.fd
             )
-            qemu = await asyncio.to_thread(confined.find_qemu, self.architecture.qemu)
+            qemu = await asyncio.to_thread(qemu_process.find_qemu, self.architecture.qemu)
             self._process = await asyncio.create_subprocess_exec(
-                *confined.command(qemu, [*arguments, *boot], parent=os.getpid(), kvm=mode.kvm),
+                *qemu_process.command(qemu, [*arguments, *boot], parent=os.getpid(), kvm=mode.kvm),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
@@ -165,8 +165,8 @@ class Machine:
         """Boot `image` with our own code appended to its RAM disk. Raises LabError and OSError."""
         words = kernel_command(self.architecture).format(clock=mode.clock)
         with (
-            confined.memory_file(image.kernel) as kernel,
-            confined.memory_file(image.base, initramfs.layer()) as initrd,
+            qemu_process.memory_file(image.kernel) as kernel,
+            qemu_process.memory_file(image.base, initramfs.layer()) as initrd,
         ):
             boot = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
             boot += ["-append", words]
@@ -174,7 +174,7 @@ class Machine:
             if mode.exact:
                 # Unnamed, so that it cannot be left behind. Closed by `kill`.
                 self._disk = tempfile.TemporaryFile(buffering=0, dir=image.folder.parent)  # noqa: SIM115
-                self._disk.write(vmstate.empty())
+                self._disk.write(saved_state.empty_disk())
                 fds.append(self._disk.fileno())
                 boot += ["-add-fd", f"fd={self._disk.fileno()},set=1"]
                 boot += ["-blockdev", "driver=file,node-name=file,filename=/dev/fdset/1,locking=off"]
@@ -209,7 +209,7 @@ class Machine:
 
     async def restore(self, mode: Mode, snapshot: Path) -> None:
         """Start from `snapshot` and remain stopped. Raises LabError when it cannot be read."""
-        async with packing.decompress(snapshot) as pipe:
+        async with saved_state.decompress(snapshot) as pipe:
             await self.start(mode, ["-incoming", f"fd:{pipe}"], [pipe])
             try:
                 async with asyncio.timeout(_START_TIMEOUT):
@@ -260,12 +260,12 @@ class Machine:
         error = await self.execute("human-monitor-command", **{"command-line": "savevm snapshot"})
         if error.strip():
             raise LabError(f"QEMU cannot write the snapshot: {error.strip()}")
-        async with packing.compress(snapshot) as pipe:
+        async with saved_state.compress(snapshot) as pipe:
             await asyncio.to_thread(_copy_state, self._disk, pipe)
 
     async def _migrate(self, snapshot: Path) -> None:
         await self.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
-        async with packing.compress(snapshot) as pipe:
+        async with saved_state.compress(snapshot) as pipe:
             self._monitor.send_fd_scm(pipe)
             await self.execute("getfd", fdname="snapshot")
             await self.execute("migrate", uri="fd:snapshot")
@@ -324,7 +324,7 @@ class Machine:
 
 def _copy_state(image: IO[bytes], pipe: int) -> None:
     try:
-        for piece in vmstate.content(image):
+        for piece in saved_state.state_in(image):
             rest = memoryview(piece)
             while rest:
                 rest = rest[os.write(pipe, rest) :]

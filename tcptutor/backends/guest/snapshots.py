@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import os
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from tcptutor.backends import locks
-from tcptutor.backends.guest import composition, digests, leftovers, sizes
+from tcptutor.backends.guest import cached_files, initramfs, qemu_process, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
-from tcptutor.backends.guest.digests import FileDigest
+from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image
 from tcptutor.backends.guest.image_build import Progress
-from tcptutor.backends.guest.machine import Machine, Mode
+from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
 from tcptutor.base import files, places
 from tcptutor.base.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.run import Environment, lab_parts
@@ -101,7 +103,7 @@ class Snapshots:
     def composition(self, clock: str, kvm: bool = False) -> dict[str, str]:
         """Return the parts of the lab here, named as in `run.lab_parts`. Raises LabUnavailable without a lab."""
         mode = self.mode(clock, kvm, exact=True)
-        return {**self.image.composition(), **composition.machine_parts(self.architecture, mode)}
+        return {**self.image.composition(), **machine_parts(self.architecture, mode)}
 
     def _key(self, clock: str, kvm: bool) -> str:
         return lab_parts.fingerprint(self.composition(clock, kvm))
@@ -126,7 +128,7 @@ class Snapshots:
         if not os.path.lexists(self._manifest_file(clock)):
             raise missing
         try:
-            with files.open_bounded(self._manifest_file(clock), digests.KIND) as text:
+            with files.open_bounded(self._manifest_file(clock), cached_files.KIND) as text:
                 manifest = msgspec.json.decode(text, type=Manifest)
         except TutorError:
             raise damaged from None
@@ -173,7 +175,7 @@ class Snapshots:
 
     async def _build_once(self, clock: str, progress: Progress) -> Manifest:
         self.image.check(thorough=True)
-        leftovers.remove(self.folder)
+        cached_files.remove_leftovers(self.folder)
         if clock == "real" and self.architecture.native and os.access("/dev/kvm", os.R_OK | os.W_OK):
             progress(0.0, "trying hardware virtualization")
             with contextlib.suppress(SetupError):
@@ -217,7 +219,7 @@ class Snapshots:
                 lab_parts.fingerprint(parts), FileDigest.of(part), kvm, environment, exact, mode.exact
             )
             for path in (self._manifest_file(clock), self.file(clock)):
-                digests.clear(path)
+                cached_files.clear(path)
             part.replace(self.file(clock))
             self._manifest_file(clock).write_bytes(msgspec.json.encode(manifest))
             progress(1.0, _BUILT)
@@ -272,3 +274,43 @@ async def _ready(machine: Machine, timeout: float) -> Environment:
         raise LabError(event.reason)
     assert isinstance(event, Ready)
     return event.environment
+
+
+_FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin")
+"""Firmware of QEMU's PC board that the guest executes before and next to its kernel."""
+_FOLDERS = ("share/qemu", "share/seabios", "share/qemu-firmware")
+
+
+def machine_parts(architecture: Architecture, mode: Mode) -> dict[str, str]:
+    """Return the parts of the lab besides the image: QEMU, firmware, machine and our own code.
+
+    Raises LabUnavailable without QEMU.
+    """
+    qemu = qemu_process.find_qemu(architecture.qemu)
+    return {
+        "agent": initramfs.layer_key(),
+        "qemu": qemu.version,
+        "machine": machine_command(architecture, mode),
+        "kernel command": kernel_command(architecture),
+        **_firmware(Path(qemu.path), architecture.board),
+    }
+
+
+def machine_command(architecture: Architecture, mode: Mode) -> str:
+    return " ".join(command(architecture, mode, 0, 0, 0))
+
+
+@cache
+def _firmware(qemu: Path, board: str) -> dict[str, str]:
+    if board != "pc":
+        return {}
+    return {f"firmware {name}": _firmware_digest(qemu.resolve().parents[1], name) for name in _FIRMWARE}
+
+
+def _firmware_digest(prefix: Path, name: str) -> str:
+    for folder in _FOLDERS:
+        try:
+            return hashlib.sha256((prefix / folder / name).read_bytes()).hexdigest()
+        except OSError:
+            continue
+    return "not found"

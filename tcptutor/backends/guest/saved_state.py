@@ -1,7 +1,8 @@
-"""Compression of snapshots with zstd.
+"""Files of a machine's saved state: compressed with zstd, and in QEMU's qcow2 format (docs/interop/qcow2).
 
-QEMU trusts the pipe in both directions: only zstd's exit status shows whether a snapshot was written completely, and
-whether it is intact.
+QEMU trusts zstd's pipe in both directions: only zstd's exit status shows whether a snapshot was written completely,
+and whether it is intact. In record mode QEMU can save its state only to a disk's snapshot, in the same stream that it
+reads when it starts from a file.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator
+import struct
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import IO
 
 from tcptutor.backends import ending, tools
 from tcptutor.base.errors import LabError
@@ -70,3 +73,57 @@ async def _last_words(process: asyncio.subprocess.Process) -> str:
     """Return the reason from zstd's error line, after the names of program and file; empty without an error."""
     _, output = await process.communicate()
     return output.decode(errors="replace").strip().rpartition(" : ")[2]
+
+
+_BITS = 16
+_CLUSTER = 1 << _BITS
+_SIZE = 1 << 20
+"""Size of the unused virtual disk, bytes."""
+_HEADER = struct.Struct(">4sIQIIQIIQQIIQQQQII")
+_SNAPSHOT = struct.Struct(">QIHHIIQII")
+_PLACE = 0x00FF_FFFF_FFFF_FE00
+"""Bits of a table entry with the cluster's offset."""
+_ENTRIES = _CLUSTER // 8
+
+
+def empty_disk() -> bytes:
+    """Return an image without a state, for QEMU to save into."""
+    header = _HEADER.pack(
+        b"QFI\xfb", 3, 0, 0, _BITS, _SIZE, 0, 1, 3 * _CLUSTER, _CLUSTER, 1, 0, 0, 0, 0, 0, 4, _HEADER.size + 8
+    )
+    references = struct.pack(">Q", 2 * _CLUSTER)
+    counts = struct.pack(">4H", 1, 1, 1, 1)
+    return b"".join(part.ljust(_CLUSTER, b"\0") for part in (header, references, counts, b""))
+
+
+def state_in(image: IO[bytes]) -> Iterator[bytes]:
+    """Yield the state in `image`, in pieces. Raises ValueError for an image without a state."""
+    header = _HEADER.unpack(_read(image, 0, _HEADER.size))
+    size, snapshots, place = header[5], header[11], header[12]
+    if not snapshots:
+        raise ValueError("no state was written")
+    table, entries, *_, extra = _SNAPSHOT.unpack(_read(image, place, _SNAPSHOT.size))
+    if extra < 8:
+        raise ValueError("the state has no length")
+    (left,) = struct.unpack(">Q", _read(image, place + _SNAPSHOT.size, 8))
+    level1 = struct.unpack(f">{entries}Q", _read(image, table, 8 * entries))
+    # The state follows the disk's clusters, at the next level-2 table.
+    for entry in level1[-(-size // (_ENTRIES * _CLUSTER)) :]:
+        level2 = struct.unpack(f">{_ENTRIES}Q", _read(image, entry & _PLACE, _CLUSTER))
+        for cluster in level2:
+            if not left:
+                return
+            length = min(left, _CLUSTER)
+            stored = cluster & _PLACE and not cluster & 1
+            yield _read(image, cluster & _PLACE, length) if stored else bytes(length)
+            left -= length
+    if left:
+        raise ValueError("a part of the state is missing")
+
+
+def _read(image: IO[bytes], place: int, length: int) -> bytes:
+    image.seek(place)
+    data = image.read(length)
+    if len(data) != length:
+        raise ValueError("the image of the state is cut off")
+    return data
