@@ -126,16 +126,17 @@ def head(path: Path, length: int = 64) -> bytes:
         return b""
 
 
-def check_version(text: bytes, newest: int, path: Path) -> None:
-    """Raise TutorError when the JSON object `text`, from the file `path`, has a `format_version` above `newest`.
+def check_version(text: bytes | memoryview, version: int, path: Path) -> None:
+    """Raise TutorError unless the JSON object `text`, from the file `path`, has this `format_version`.
 
-    Raises msgspec's error when it has no version.
+    Raises msgspec's error when it has none.
     """
-    version = msgspec.json.decode(text, type=_Versioned).format_version
-    if version > newest:
-        raise TutorError(
-            f"{path} was written by a newer tcptutor (format {version}): update tcptutor to read it"
-        )
+    written = msgspec.json.decode(text, type=_Versioned).format_version
+    if written != version:
+        is_newer = written > version
+        writer = "a newer tcptutor" if is_newer else "an older tcptutor"
+        remedy = "update tcptutor to read it" if is_newer else "make it again"
+        raise TutorError(f"{path} was written by {writer} (format {written}): {remedy}")
 
 
 def lines(file: IO[bytes], longest: int) -> Iterator[bytes]:

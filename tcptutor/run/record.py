@@ -12,7 +12,7 @@ from tcptutor.run.samples import UdpSample
 from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
 from tcptutor.spec import Experiment
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 Figure = TypeVar("Figure", int, float)
 
@@ -38,7 +38,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel's timer frequency as reported to programs; 0 if unknown."""
     versions: dict[str, str] = {}
     lab: dict[str, str] = {}
-    """Parts of a guest's lab, see `run.lab_parts`; empty for other backends, and in older files."""
+    """Parts of a guest's lab, see `run.lab_parts`; empty for other backends."""
     reason: str = ""
     """Reason for this backend and clock, for the screen."""
 
@@ -167,9 +167,9 @@ class Run(msgspec.Struct, kw_only=True):
     samples: SampleTable = msgspec.field(default_factory=SampleTable)
     queue: QueueTable = msgspec.field(default_factory=QueueTable)
     senders: SenderTable = msgspec.field(default_factory=SenderTable)
-    """Queue of each sending host's own interface; empty in older files."""
+    """Queue of each sending host's own interface."""
     udp_samples: UdpTable = msgspec.field(default_factory=UdpTable)
-    """Samples behind `udp`, over time; empty in older files."""
+    """Samples behind `udp`, over time."""
     acks: AckTable = msgspec.field(default_factory=AckTable)
     """Single ACKs, if traced."""
     resent: ResentTable = msgspec.field(default_factory=ResentTable)

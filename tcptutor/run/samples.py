@@ -60,7 +60,7 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     dsack_dups: int
     rto: float
     """Retransmission timeout, s."""
-    # The following fields exist since format 2.
+    # Imports of other programs' results lack the following fields.
     bytes_retrans: int = 0
     """Payload retransmitted since the flow began, bytes."""
     delivered: int = 0
@@ -135,7 +135,6 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
     ssthresh: int
     rtt: float
     """Smoothed round-trip time, s."""
-    # Older files have -1 in these columns.
     acked: int = -1
     """End of the acknowledged bytes before this packet is processed, as an offset in the flow."""
     sent: int = -1

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar, get_type_hints, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_type_hints, overload
 
 import msgspec
 
@@ -31,6 +31,16 @@ def _or_nan(numbers: Iterable[float | None]) -> Iterable[float]:
 def _types(row: type[msgspec.Struct]) -> list[Any]:
     hints = get_type_hints(row)
     return [hints[name] for name in row.__struct_fields__]
+
+
+def columns_type(row: type[msgspec.Struct]) -> Any:
+    """Return a struct of the columns of such rows, as in a file; None stands for a column of the field's default."""
+    columns: list[tuple[str, Any] | tuple[str, Any, None]] = []
+    for field, kind in zip(msgspec.structs.fields(row), _types(row), strict=True):
+        column: Any = list[int if kind is bool else kind]  # type: ignore[misc]
+        has_default = field.default is not msgspec.NODEFAULT
+        columns.append((field.name, column | None, None) if has_default else (field.name, column))
+    return msgspec.defstruct(row.__name__, columns)
 
 
 class Table(Sequence[Row], Generic[Row]):
@@ -118,25 +128,24 @@ class Table(Sequence[Row], Generic[Row]):
             for name, column in zip(self.row.__struct_fields__, self._columns, strict=True)
         }
 
-    def take_columns(self, columns: Mapping[str, Iterable[Sequence[Any]]]) -> None:
-        """Fill an empty table from columns in pieces; a missing column gets the field's default in every row.
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Sequence[Any] | None]) -> Self:
+        """Return a table from the columns of all fields; None fills a column with the field's default.
 
         Raises:
-            ValueError: The columns differ in length, or a column without a default is missing.
+            ValueError: The columns differ in length.
             OverflowError: A number is out of a column's range.
         """
-        for name, column in zip(self.row.__struct_fields__, self._columns, strict=True):
-            for piece in columns.get(name, ()):
-                column.extend(_or_nan(piece) if self.is_optional(name) else piece)
-        lengths = {len(self.column(name)) for name in columns}
+        table = cls()
+        lengths = {len(values) for values in columns.values() if values is not None}
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")
-        count = lengths.pop() if lengths else 0
-        for field in msgspec.structs.fields(self.row):
-            if field.name not in columns and count:
-                if field.default is msgspec.NODEFAULT:
-                    raise ValueError(f"no column {field.name}")
-                self.column(field.name).extend([field.default] * count)
+        for field, column in zip(msgspec.structs.fields(cls.row), table._columns, strict=True):
+            values = columns[field.name]
+            if values is None:
+                values = [field.default] * max(lengths)
+            column.extend(_or_nan(values) if table.is_optional(field.name) else values)
+        return table
 
 
 def rounded(numbers: Iterable[float]) -> list[float]:

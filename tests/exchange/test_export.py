@@ -27,7 +27,7 @@ from tcptutor.run import (
 
 from .places import ROOT, RUNS
 
-V2 = ROOT / "tests" / "spec" / "files" / "v2.tcprun"
+ONE_FLOW = ROOT / "tests" / "run" / "files" / "one-flow.tcprun"
 
 
 @pytest.fixture
@@ -73,7 +73,9 @@ def test_every_column_with_a_unit_says_so(traced: Run, table: str) -> None:
 
 
 def test_queue_and_acks_are_files_beside_the_samples(traced: Run, tmp_path: Path) -> None:
-    files = [each.write() for each in export.export_files(traced, V2, "csv", tmp_path / "deep" / "x.csv")]
+    files = [
+        each.write() for each in export.export_files(traced, ONE_FLOW, "csv", tmp_path / "deep" / "x.csv")
+    ]
     assert [file.name for file in files] == ["x.csv", "x-queue.csv", "x-acks.csv"]
     assert rows_of(files[1].read_text())[0] == {
         "t (s)": "0.1",
@@ -93,7 +95,7 @@ def test_json_is_the_document_with_the_columns(traced: Run) -> None:
     assert whole["samples"]["cwnd"] == traced.samples.column("cwnd").tolist()
     assert whole["queue"]["bytes"] == [3000, 0]
     assert whole["units"]["rtt"] == "s"
-    assert "acks" not in json.loads(export.as_json(load(V2), None))
+    assert "acks" not in json.loads(export.as_json(load(ONE_FLOW), None))
 
 
 # No deadline: it tells what is read back, and on a busy machine a first example may take any time (imports, the file).
@@ -112,7 +114,7 @@ def test_json_is_the_document_with_the_columns(traced: Run) -> None:
     )
 )
 def test_any_sample_is_read_back(changes: list[dict[str, object]]) -> None:
-    run = load(V2)
+    run = load(ONE_FLOW)
     plain = run.samples[-1]
     table = type(run.samples)(msgspec.structs.replace(plain, **change) for change in changes)
     rows = rows_of(export.as_csv(table))
@@ -125,4 +127,4 @@ def test_any_sample_is_read_back(changes: list[dict[str, object]]) -> None:
 
 def test_a_place_that_cannot_be_written_is_told(run: Run) -> None:
     with pytest.raises(TutorError, match=r"cannot write.*-o"):
-        [each.write() for each in export.export_files(run, V2, "csv", Path("/proc/nowhere/x.csv"))]
+        [each.write() for each in export.export_files(run, ONE_FLOW, "csv", Path("/proc/nowhere/x.csv"))]

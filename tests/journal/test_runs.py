@@ -19,7 +19,7 @@ from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, answers, begin, finish, happened, latest_run, some_samples
 
-BEFORE = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
+CUT_PART = Path(__file__).parents[1] / "run" / "files" / "cut.tcprun.part"
 DURING_A_RUN = """
 import os, signal, sys
 from pathlib import Path
@@ -69,9 +69,9 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
     journal.close()
 
 
-def test_a_part_that_the_version_before_has_left_becomes_a_run(tmp_path: Path) -> None:
-    """It is what commit bcc46b6 wrote of two flows until it was killed within a line, and never changes."""
-    shutil.copy(BEFORE, tmp_path)
+def test_the_part_of_a_killed_program_becomes_a_run(tmp_path: Path) -> None:
+    """Two flows, killed within a line."""
+    shutil.copy(CUT_PART, tmp_path)
     (run,) = RunStore(tmp_path).recover()
     assert (run.id, run.complete, run.note) == ("cut", False, "tcptutor ended during it")
     assert len(run.samples) == 56

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import math
 from array import array
 from collections.abc import Callable
@@ -14,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.base import places
-from tcptutor.run import Fidelity, QueueSample, Run, load
+from tcptutor.run import TABLES, Fidelity, QueueSample, Run, files, load
 from tcptutor.run.check import check
 from tests.analysis.synthetic import experiment, run_of
 from tests.fuzz.mutate import CONTROL, bomb
 from tests.fuzz.reader import Reader, refusal
 
-BEFORE = Path(__file__).parent / "files" / "before.tcprun"
+TWO_FLOWS = Path(__file__).parent / "files" / "two-flows.tcprun"
 
 
 def column(name: str, values: list[Any], table: str = "samples") -> Callable[[Run], None]:
@@ -87,7 +86,7 @@ def test_what_is_no_run_is_refused(run: Run, change: Callable[[Run], None], says
 def test_the_runs_that_are_kept_are_let_in() -> None:
     recorded = sorted((places.assets() / "recorded").rglob("*.tcprun"))
     assert len(recorded) > 100
-    for path in [*recorded[::10], BEFORE]:
+    for path in [*recorded[::10], TWO_FLOWS]:
         check(load(path))
 
 
@@ -96,22 +95,16 @@ def test_a_check_that_is_a_text_where_a_number_is_meant_counts_as_none() -> None
     assert [Fidelity(checks=checks).number(name) for name in (*checks, "other")] == [0.0, 0.5, 1.0, 0.0]
 
 
-def _dense(column: str) -> bytes:
-    """A table of as many rows as fit into a text of 90 MB."""
-    whole = json.loads(gzip.decompress(BEFORE.read_bytes()))
-    whole[column] = "@"
-    names = getattr(load(BEFORE), column).row.__struct_fields__
-    rows = (90 << 20) // (2 * len(names))
-    text = "{" + ",".join(f'"{name}":[{"0," * (rows - 1)}0]' for name in names) + "}"
-    return gzip.compress(json.dumps(whole).replace('"@"', text).encode(), 1, mtime=0)
+def _head() -> bytes:
+    return gzip.decompress(TWO_FLOWS.read_bytes()).partition(b"\n")[0] + b"\n"
 
 
-def _rows_of_format_1() -> bytes:
-    whole = json.loads(gzip.decompress(BEFORE.read_bytes()))
-    whole |= {"samples": "@", "format_version": 1}
-    row = "[" + ",".join(["0"] * 21) + "]"
-    text = json.dumps(whole).replace('"@"', f"[{(row + ',') * 2_000_000}{row}]")
-    return gzip.compress(text.encode(), 1, mtime=0)
+def _dense(table: str, rows: int = files.ROWS) -> bytes:
+    """A table of as many blocks as fit into a text of 90 MB."""
+    names = TABLES[table].row.__struct_fields__
+    columns = ",".join(f'"{name}":[{"0," * (rows - 1)}0]' for name in names)
+    line = f'{{"{table}":{{{columns}}}}}\n'.encode()
+    return gzip.compress(_head() + line * ((90 << 20) // len(line)), 1, mtime=0)
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
@@ -119,14 +112,15 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zeros": lambda: bomb(1 << 30, b"\0"),
     "samples": lambda: _dense("samples"),
     "acks": lambda: _dense("acks"),
-    "rows": _rows_of_format_1,
+    "tiny blocks": lambda: _dense("queue", 1),
+    "empty lines": lambda: gzip.compress(_head() + b"{}\n" * (30 << 20), 1, mtime=0),
     "keys": lambda: gzip.compress(
-        b"{" + b",".join(b'"%d":0' % n for n in range(1_000_000)) + b"}", 1, mtime=0
+        b"{" + b",".join(b'"%d":0' % n for n in range(1_000_000)) + b"}\n", 1, mtime=0
     ),
-    "one text": lambda: gzip.compress(b'{"note":"' + b"x" * (80 << 20) + b'"}', 1, mtime=0),
-    "brackets": lambda: gzip.compress(b'{"samples":' + b"[" * (80 << 20), 1, mtime=0),
-    "nested": lambda: gzip.compress(b'{"experiment":' + b'{"a":' * 400_000, 1, mtime=0),
-    "digits": lambda: gzip.compress(b'{"format_version":2,"wall_s":' + b"9" * 5000 + b"}", 1, mtime=0),
+    "one text": lambda: gzip.compress(b'{"note":"' + b"x" * (80 << 20) + b'"}\n', 1, mtime=0),
+    "brackets": lambda: gzip.compress(_head() + b'{"samples":' + b"[" * (80 << 20), 1, mtime=0),
+    "nested": lambda: gzip.compress(b'{"experiment":' + b'{"a":' * 400_000 + b"\n", 1, mtime=0),
+    "digits": lambda: gzip.compress(b'{"format_version":3,"wall_s":' + b"9" * 5000 + b"}\n", 1, mtime=0),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import json
 import shutil
@@ -24,8 +23,9 @@ from tcptutor.commands.report import report_lines
 from tcptutor.commands.runs import _lines, _stored_run
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange import curves, export, import_runs
-from tcptutor.run import Run, load, save
+from tcptutor.run import TABLES, Run, load, save
 from tcptutor.run.ended import Finished
+from tcptutor.run.files import text_lines
 from tcptutor.runs import packets, parts
 from tcptutor.runs.part_text import PartHead
 from tcptutor.sweep import row
@@ -41,11 +41,11 @@ _LARGEST = 40_000
 
 @cache
 def kept_runs() -> list[Path]:
-    """Some of every kind: tables of ACKs, of UDP, of senders; several flows; format 1."""
+    """Some of every kind: tables of ACKs, of UDP, of senders; several flows."""
     recorded = sorted((places.assets() / "recorded").rglob("*.tcprun"))
     small = [path for path in recorded if path.stat().st_size < _LARGEST]
     real = sorted((_ROOT / "analysis" / "runs").glob("*.tcprun"))
-    return [*small[:: max(1, len(small) // 12)], *real[:6], _ROOT / "run" / "files" / "before.tcprun"]
+    return [*small[:: max(1, len(small) // 12)], *real[:6], _ROOT / "run" / "files" / "two-flows.tcprun"]
 
 
 def _runs() -> list[bytes]:
@@ -56,11 +56,10 @@ def _plain_runs() -> list[bytes]:
     """Few samples, so that every number has its turn."""
     found = []
     for path in kept_runs():
-        whole = json.loads(gzip.decompress(path.read_bytes()))
-        for table in whole.values():
-            if isinstance(table, dict) and isinstance(table.get("t"), list):
-                table.update({name: column[-20:] for name, column in table.items()})
-        found.append(json.dumps(whole).encode())
+        run = load(path)
+        for name in TABLES:
+            setattr(run, name, getattr(run, name)[-20:])
+        found.append(b"".join(text_lines(run)))
     return found
 
 
@@ -142,7 +141,7 @@ def _read_part(path: Path) -> None:
         told: list[str] = []
         runs = parts.recover(folder, told.append)
         # That of a newer tcptutor is left for it.
-        newer = path.read_bytes().partition(b"\n")[0].rpartition(b"format_version")[2] not in (b'":2}', b"")
+        newer = path.read_bytes().partition(b"\n")[0].rpartition(b"format_version")[2] not in (b'":3}', b"")
         assert newer or not part.exists(), "the part is still there"
         for line in told:
             assert is_printable(line), f"says what is not printable: {line!r}"
