@@ -26,7 +26,7 @@ class Home:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or places.home()
-        self.left_out: tuple[str, ...] = ()
+        self.omitted: tuple[str, ...] = ()
         """Files that were not copied: too large, or too many."""
         self._brought: set[str] = set()
         self._total = 0
@@ -59,9 +59,9 @@ class Home:
                 self._receive(event)
             else:
                 self._finish()
-                self.left_out = tuple(name for name in event.left_out if is_plain_path(name))
+                self.omitted = tuple(name for name in event.omitted if is_plain_path(name))
                 # Files that were copied in and no longer exist were deleted by the student.
-                for name in self._brought - set(event.names) - set(event.left_out):
+                for name in self._brought - set(event.names) - set(event.omitted):
                     with contextlib.suppress(OSError):
                         (self.folder / name).unlink()
 

@@ -179,7 +179,7 @@ async def _session(
             done, _ = await asyncio.wait([following], timeout=_LAST_EVENTS)
             if done:
                 await following
-            if left := session.home.left_out:
+            if left := session.home.omitted:
                 warn(f"files in ~ beyond {units.size(MAX_BYTES)} were not saved: {', '.join(left)}")
         finally:
             following.cancel()

@@ -243,7 +243,7 @@ class LabSession:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
-            self.files_left_out = session.home.left_out
+            self.files_left_out = session.home.omitted
 
     async def _follow(self, conducted: ConductedSession) -> None:
         async with conducted:

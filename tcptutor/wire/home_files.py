@@ -32,20 +32,20 @@ def list_files(folder: Path) -> tuple[list[tuple[str, Path, int]], list[str]]:
             if path.is_file() and not path.is_symlink():
                 candidates.append((path.stat().st_size, str(path.relative_to(folder)), path))
     transferred: list[tuple[str, Path, int]] = []
-    left_out: list[str] = []
+    omitted: list[str] = []
     total = 0
     for size, name, path in sorted(candidates):
         total += size
         if total > MAX_BYTES or len(transferred) >= MAX_FILES:
-            left_out.append(name)
+            omitted.append(name)
         else:
             transferred.append((name, path, size))
-    return transferred, left_out
+    return transferred, omitted
 
 
 def pieces(folder: Path) -> Iterator[HomeFile | HomeFiles]:
     """Yield the files of `folder` in pieces, then the list of their names."""
-    files, left_out = list_files(folder)
+    files, omitted = list_files(folder)
     sent = []
     for name, path, size in files:
         try:
@@ -54,10 +54,10 @@ def pieces(folder: Path) -> Iterator[HomeFile | HomeFiles]:
                 for start in range(0, max(size, 1), PIECE):
                     yield HomeFile(name, file.read(PIECE), is_executable, append=start > 0)
         except OSError:
-            left_out.append(name)  # removed meanwhile, or unreadable
+            omitted.append(name)  # removed meanwhile, or unreadable
         else:
             sent.append(name)
-    yield HomeFiles(tuple(sent), tuple(left_out))
+    yield HomeFiles(tuple(sent), tuple(omitted))
 
 
 def write_piece(folder: Path, piece: HomeFile) -> None:

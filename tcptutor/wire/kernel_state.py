@@ -57,15 +57,15 @@ class HostState(msgspec.Struct, frozen=True):
     name: str
     sysctls: dict[str, str] = {}
     """Values of the sysctls that a session always reports, by the last part of the name, if they exist."""
-    listening: tuple[int, ...] = ()
+    listening_ports: tuple[int, ...] = ()
     """Sorted TCP ports with a listening socket."""
     echo_replies: int = 0
     """Replies to the host's own pings since the session began."""
-    filtered: int = 0
+    filtered_packets: int = 0
     """IP packets that the host's own rules (iptables, nft) have dropped on arrival since the session began."""
 
 
-class SessionState(msgspec.Struct, frozen=True, tag="seen"):
+class SessionState(msgspec.Struct, frozen=True, tag="session-state"):
     """State of the lab in its kernel, including manual changes; sent within half a second of a change.
 
     A sysctl written through a mount of /proc other than the lab's may be reported some seconds later.

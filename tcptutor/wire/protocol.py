@@ -24,7 +24,7 @@ from tcptutor.run.ended import Ended, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 
-VERSION = 5
+VERSION = 6
 """Version in Hello, RunExperiment, OpenSession and Ready; all other messages follow these."""
 PORT_NAME = "tcptutor"
 
@@ -63,7 +63,7 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     sample_hz: float = 100.0
     home: str = ""
     """Home folder on the lab hosts; empty for the guest's own."""
-    carried: bool = True
+    copies_home: bool = True
     """Whether HomeFile messages copy the folder into the lab and back."""
     trap: str = ""
     """Fault to set up in advance, a key of `agent.traps.TRAPS`; empty for none."""
@@ -82,10 +82,10 @@ class HomeFile(msgspec.Struct, frozen=True, tag="home-file"):
 
 
 class HomeFiles(msgspec.Struct, frozen=True, tag="home-files"):
-    """Names of the files sent back, and of the files left out as too large or too many."""
+    """Names of the files sent back, and of the files omitted as too large or too many."""
 
     names: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
 
 class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
@@ -97,14 +97,14 @@ class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
     columns: int = 80
 
 
-class TerminalInput(msgspec.Struct, frozen=True, tag="typed"):
+class TerminalInput(msgspec.Struct, frozen=True, tag="terminal-input"):
     """Bytes typed into a terminal."""
 
     terminal: int
     data: bytes
 
 
-class ResizeTerminal(msgspec.Struct, frozen=True, tag="resized"):
+class ResizeTerminal(msgspec.Struct, frozen=True, tag="resize-terminal"):
     """New size of a terminal."""
 
     terminal: int
@@ -162,7 +162,7 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     """Retransmissions that the tracepoint recorded, if the run asked for `acks`."""
 
 
-class RawSamples(msgspec.Struct, frozen=True, tag="taken"):
+class RawSamples(msgspec.Struct, frozen=True, tag="raw-samples"):
     """Samples as the agent takes them; `backends.agent_events` decodes them into Samples with the same fields."""
 
     t: float
@@ -174,7 +174,7 @@ class RawSamples(msgspec.Struct, frozen=True, tag="taken"):
     resent: tuple[ResentSample, ...] = ()
 
 
-class CapturedPackets(msgspec.Struct, frozen=True, tag="captured"):
+class CapturedPackets(msgspec.Struct, frozen=True, tag="captured-packets"):
     """Packets of an interface in capture order; sent before Finished."""
 
     interface: str
@@ -192,14 +192,14 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """Category: lab, kernel (missing feature), usage, or protocol."""
 
 
-class TerminalOutput(msgspec.Struct, frozen=True, tag="wrote"):
+class TerminalOutput(msgspec.Struct, frozen=True, tag="terminal-output"):
     """Output of a terminal; empty when its shell has exited."""
 
     terminal: int
     data: bytes
 
 
-class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
+class CommandEnded(msgspec.Struct, frozen=True, tag="command-ended"):
     """Line typed at the prompt of a lab host's shell that has completed or been refused.
 
     The shell itself reports it, so it is a hint and not evidence. In a flood of commands some are not reported.
@@ -213,7 +213,7 @@ class CommandEnded(msgspec.Struct, frozen=True, tag="command"):
     status: int
 
 
-class RunDetected(msgspec.Struct, frozen=True, tag="found"):
+class RunDetected(msgspec.Struct, frozen=True, tag="run-detected"):
     """Start of a run of manually started flows, with its experiment from the kernel's state."""
 
     experiment: Experiment

@@ -84,7 +84,7 @@ def test_a_name_that_leads_elsewhere_is_none(tmp_path: Path, folder: Path, name:
     home.receive(HomeFile(name, b"x", append=True))
     home.receive(HomeFiles((name,), (name,)))
     assert sorted(tmp_path.rglob("*")) == before
-    assert home.left_out == ()
+    assert home.omitted == ()
 
 
 def test_no_link_is_followed(tmp_path: Path, folder: Path) -> None:
@@ -117,5 +117,5 @@ def test_there_is_an_end_to_what_comes_out(tmp_path: Path, folder: Path) -> None
     (inside / "small").write_text("small")
     with (inside / "large").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
-    assert carried(inside, folder).left_out == ("large",)
+    assert carried(inside, folder).omitted == ("large",)
     assert (folder / "small").read_text() == "small"

@@ -165,7 +165,7 @@ async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, bu
     # before the other. How long they have gone on is counted, and no such change.
     states = [_without_counts(event) for event in lab.events if isinstance(event, SessionState)]
     assert 3 <= len([state for state, _ in itertools.groupby(states)]) <= 6
-    assert {host.filtered for state in states for host in state.hosts} == {0}
+    assert {host.filtered_packets for state in states for host in state.hosts} == {0}
 
 
 def _without_counts(state: SessionState) -> SessionState:

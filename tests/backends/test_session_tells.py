@@ -63,7 +63,7 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         await do("sysctl -w net.ipv4.tcp_congestion_control=htcp",
                  "host(lab, 'h1').sysctls['tcp_congestion_control'] == 'htcp'")  # fmt: skip
         await do("sysctl -w net.ipv4.ip_forward=1", "host(lab, 'h1').sysctls['ip_forward'] == '1'")
-        await do("h2 iperf3 -s -D", "host(lab, 'h2').listening == (5201,)")
+        await do("h2 iperf3 -s -D", "host(lab, 'h2').listening_ports == (5201,)")
         await do("ping -c 3 -i 0.2 h2", "host(lab, 'h1').echo_replies == 3")
         assert host(lab, "h2").echo_replies == 0
         await do("ip link set h1-eth0 mtu 1400", "interface(lab, 'h1-eth0').mtu == 1400")
@@ -73,9 +73,9 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
         await do("ip addr del 10.0.0.2/8 dev h1-eth0", "len(interface(lab, 'h1-eth0').addresses) == 1")
         await do("s1 ip link set s1-eth2 down", "not interface(lab, 's1-eth2').up")
         await do("s1 ip link set s1-eth2 up", "interface(lab, 's1-eth2').up")
-        assert host(lab, "h2").filtered == 0
+        assert host(lab, "h2").filtered_packets == 0
         await do("h2 iptables -A INPUT -p icmp -j DROP; ping -c 2 -i 0.2 -W 0.3 h2; true",
-                 "host(lab, 'h2').filtered == 2", within=0.5 + observers._IN_TRANSIT)  # fmt: skip
+                 "host(lab, 'h2').filtered_packets == 2", within=0.5 + observers._IN_TRANSIT)  # fmt: skip
 
 
 async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, build: Build) -> None:

@@ -122,8 +122,8 @@ def test_events_of_version_2_are_read(build: Build) -> None:
     experiment = build(rate="8 Mbit/s")
     inside = msgspec.json.encode(experiment)
     read = protocol.event_decoder.decode
-    assert read(b'{"type":"seen","experiment":%s}' % inside) == SessionState(experiment, (), ())
-    assert read(b'{"type":"found","experiment":%s}' % inside) == RunDetected(experiment)
+    assert read(b'{"type":"session-state","experiment":%s}' % inside) == SessionState(experiment, (), ())
+    assert read(b'{"type":"run-detected","experiment":%s}' % inside) == RunDetected(experiment)
     ready = read(
         b'{"type":"ready","version":2,"environment":{"backend":"host","clock":"real","kernel":"6.1"}}'
     )

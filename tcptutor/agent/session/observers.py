@@ -163,9 +163,9 @@ def _text(file: int) -> str:
 class HostTally(NamedTuple):
     """Tallies of a host; counts are since the session began."""
 
-    listening: tuple[int, ...] = ()
+    listening_ports: tuple[int, ...] = ()
     echo_replies: int = 0
-    filtered: int = 0
+    filtered_packets: int = 0
 
 
 class _Counted(NamedTuple):
@@ -209,7 +209,9 @@ class Tallies:
         now = {name: self._read(name, at) for name in self._files}
         if now == self._reported:
             return False
-        only_counts = all(now[name].listening == last.listening for name, last in self._reported.items())
+        only_counts = all(
+            now[name].listening_ports == last.listening_ports for name, last in self._reported.items()
+        )
         if only_counts and at < self._reported_at + _MIN_INTERVAL:
             return False
         self._reported, self._reported_at = now, at

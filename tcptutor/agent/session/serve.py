@@ -155,7 +155,7 @@ class SessionServer:
         if self._run is not None:
             self._finish(complete=False)
         self._close_terminals()  # a shell writes its history when it exits
-        if self._request.carried:
+        if self._request.copies_home:
             for piece in home_files.pieces(self._home):
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
@@ -208,7 +208,7 @@ class SessionServer:
                     self._channel.send(TerminalOutput(number, f"{error}\r\n".encode()))
                     self._channel.send(TerminalOutput(number, b""))
             case HomeFile() as piece:
-                if self._request.carried:
+                if self._request.copies_home:
                     home_files.write_piece(self._home, piece)
             case TerminalInput(terminal=number, data=data) if number in self._terminals:
                 self._terminals[number].write(data)

@@ -49,8 +49,8 @@ PLACES: dict[str, _Placed] = {
     "link": _Placed("name", ("up", "down"), lambda one: "up" if one.up else "down", at_first=lambda _: "up"),
     "address": _Placed("address", (), _addresses),
     "ping": _Placed("count", of_host=lambda now, before: now.echo_replies - before.echo_replies),
-    "filtered": _Placed("count", of_host=lambda now, before: now.filtered - before.filtered),
-    "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening))),
+    "filtered": _Placed("count", of_host=lambda now, before: now.filtered_packets - before.filtered_packets),
+    "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening_ports))),
 }
 """Quantities by name. `mtu` covers all hosts, `mtu.h1` a host, `mtu.s1-eth2` an interface; `offload` is on if
 any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to

@@ -44,7 +44,7 @@ class StateEntry(SessionEntry, frozen=True, kw_only=True, tag="state"):
     state: SessionState
 
 
-class CommandTyped(SessionEntry, frozen=True, kw_only=True, tag="typed"):
+class CommandTyped(SessionEntry, frozen=True, kw_only=True, tag="command"):
     """Finished command line. It explains the session and proves no goal."""
 
     host: str
@@ -53,7 +53,7 @@ class CommandTyped(SessionEntry, frozen=True, kw_only=True, tag="typed"):
     """Exit code."""
 
 
-class SessionRunBegun(SessionEntry, frozen=True, kw_only=True, tag="begun"):
+class SessionRunBegun(SessionEntry, frozen=True, kw_only=True, tag="run-start"):
     """Start of a run."""
 
     run: str
@@ -62,7 +62,7 @@ class SessionRunBegun(SessionEntry, frozen=True, kw_only=True, tag="begun"):
     """First estimate of its experiment."""
 
 
-class SessionRunEnded(SessionEntry, frozen=True, kw_only=True, tag="ended"):
+class SessionRunEnded(SessionEntry, frozen=True, kw_only=True, tag="run-end"):
     """End of a run."""
 
     run: str
@@ -70,7 +70,7 @@ class SessionRunEnded(SessionEntry, frozen=True, kw_only=True, tag="ended"):
     """SHA-256 of the run file's text, in hexadecimal; empty without a file."""
 
 
-class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="reached"):
+class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="goals-reached"):
     """Moment when all goals were ticked."""
 
     goals: tuple[int, ...]

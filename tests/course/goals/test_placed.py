@@ -55,11 +55,15 @@ def ticks(when: dict[str, Any], *states: SessionState) -> bool:
             on("h2-eth0", addresses=("10.0.0.2/8", "10.0.0.1/8")),
             on("h2-eth0", addresses=("10.0.0.2/8",)),
         ),
-        ({"server.h2": "on"}, with_hosts(HostState("h2")), with_hosts(HostState("h2", listening=(5201,)))),
+        (
+            {"server.h2": "on"},
+            with_hosts(HostState("h2")),
+            with_hosts(HostState("h2", listening_ports=(5201,))),
+        ),
         (
             {"filtered.h2": ">= 1"},
-            with_hosts(HostState("h1", filtered=5)),
-            with_hosts(HostState("h2", filtered=5)),
+            with_hosts(HostState("h1", filtered_packets=5)),
+            with_hosts(HostState("h2", filtered_packets=5)),
         ),
         (
             {"hosts.algorithm": "cubic"},
