@@ -68,8 +68,8 @@ class _InterfaceCapture:
             socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("@HP", 1, ctypes.addressof(program))
         )
         counts = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, _COUNTS.size)
-        seen, self._missed = _COUNTS.unpack(counts)
-        self._packets = seen - self._missed
+        total, self._missed = _COUNTS.unpack(counts)
+        self._packets = total - self._missed
         return CapturedAt(interface=self.name, packets=self._packets, left_out=self._missed)
 
     def blocks(self) -> Iterator[bytes]:

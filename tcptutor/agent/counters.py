@@ -80,7 +80,7 @@ class ProcessorShares(NamedTuple):
     busiest: float
     """Time that the busiest processor was not idle."""
     softirq: float
-    """Largest share spent on network work in soft interrupts."""
+    """Largest share ticks on network work in soft interrupts."""
     steal: float
     """Largest share taken by a hypervisor."""
 
@@ -98,10 +98,10 @@ class Processors:
         """Return the shares since the start."""
         shares = []
         for name, now in _read_processors().items():
-            spent = [max(0, b - a) for a, b in zip(self._before.get(name, now), now, strict=True)]
-            total = sum(spent) or 1
-            idle = spent[_IDLE] + spent[_IOWAIT]
-            shares.append(ProcessorShares(1 - idle / total, spent[_SOFTIRQ] / total, spent[_STEAL] / total))
+            ticks = [max(0, b - a) for a, b in zip(self._before.get(name, now), now, strict=True)]
+            total = sum(ticks) or 1
+            idle = ticks[_IDLE] + ticks[_IOWAIT]
+            shares.append(ProcessorShares(1 - idle / total, ticks[_SOFTIRQ] / total, ticks[_STEAL] / total))
         return ProcessorShares(*(round(max(column), 4) for column in zip(*shares, strict=True)))
 
 

@@ -43,13 +43,13 @@ def qdiscs(interface: Interface) -> tuple[str, ...]:
     with Route(interface.pid) as route:
         index = route.index(interface)
         for kind in QDISCS:
-            way = Path(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
+            path = Path(rate=1e7, delay=0.001, qdisc="fifo" if kind in ("netem", "tbf") else kind)
             try:
                 route.add(
                     index,
                     shaping.handle(0),
                     ROOT,
-                    next(qdisc for qdisc in chain(way, 1500, 1) if qdisc.kind == kind),
+                    next(qdisc for qdisc in chain(path, 1500, 1) if qdisc.kind == kind),
                 )
             except NetlinkError as error:
                 # Any error but "no such qdisc" means that the kernel has it and wants other settings.

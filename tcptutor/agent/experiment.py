@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from tcptutor.agent import probes, shaping
 from tcptutor.agent.channel import Channel, Stopped
 from tcptutor.agent.counters import HostCounters, high_priority
-from tcptutor.agent.fidelity import Counted, FidelityChecks
+from tcptutor.agent.fidelity import FidelityChecks, InterfaceQdiscs
 from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.running_traffic import RunningTraffic
@@ -76,7 +76,7 @@ def run(
         channel.send(traffic.ended(checks, seconds, is_complete))
 
 
-def _read_queues(chains: dict[Interface, Chain]) -> Counted:
+def _read_queues(chains: dict[Interface, Chain]) -> InterfaceQdiscs:
     return {interface: shaping.read(interface) for interface in chains}
 
 

@@ -27,7 +27,7 @@ _SUPER_PACKET = 65536
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _SHAPERS = ("tbf", "htb", "hfsc", "cbs", "cake")
 """Disciplines that drop packets in their queue; a netem can be above or below them."""
-Counted = dict[Interface, tuple[QdiscState, ...]]
+InterfaceQdiscs = dict[Interface, tuple[QdiscState, ...]]
 """Settings and counters of the disciplines on each interface."""
 
 
@@ -180,9 +180,9 @@ class FidelityChecks(Doubts):
             return f"it writes {write} byte{'' if write == 1 else 's'} at a time, take a longer length"
         return "take a lower rate"
 
-    def check_drops(self, before: Counted, after: Counted, bottleneck: Interface) -> None:
+    def check_drops(self, before: InterfaceQdiscs, after: InterfaceQdiscs, bottleneck: Interface) -> None:
         """Check for unplanned drops, at the bottleneck's netem and at the senders' own interfaces."""
-        counted = {
+        increases = {
             interface: {
                 late.kind: (late.drops - early.drops, late.packets - early.packets)
                 for early, late in zip(before[interface], after[interface], strict=True)
@@ -190,7 +190,7 @@ class FidelityChecks(Doubts):
             for interface in before
             if len(before[interface]) == len(after[interface])
         }
-        at_bottleneck = counted.pop(bottleneck, {})
+        at_bottleneck = increases.pop(bottleneck, {})
         for kind, (drops, packets) in at_bottleneck.items():
             self.checks[f"{kind} drops"], self.checks[f"{kind} packets"] = drops, packets
         if "netem" in at_bottleneck:
@@ -203,7 +203,7 @@ class FidelityChecks(Doubts):
                 # A shaper that splits a super-packet counts each dropped segment, the netem above it none.
                 random, most = max(0, random), drops
             self._netem_drops(random, most, packets + queue)
-        for interface, kinds in counted.items():
+        for interface, kinds in increases.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
                 self.suspect.append(
@@ -252,8 +252,8 @@ class FidelityChecks(Doubts):
 
     def check_kernel(self, increases: dict[str, dict[str, int]]) -> None:
         """Check for segments that a host's kernel discarded or held back although the path had carried them."""
-        for host, counted in increases.items():
-            for name, count in counted.items():
+        for host, counts in increases.items():
+            for name, count in counts.items():
                 self.checks[f"{host} {name.partition(' ')[2]}"] = count
                 if not count:
                     continue

@@ -183,10 +183,10 @@ class RunningTraffic:
             shaping.set_link(self.network.bottleneck, up=bool(change.value))
             return
         self._path = self._path.after(change)
-        way, seed = plan.forward(self._path), self.experiment.seed
+        path, seed = plan.forward(self._path), self.experiment.seed
         shaping.change(
             self.network.bottleneck,
-            plan.chain(way, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet),
+            plan.chain(path, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet),
         )
 
     def sample(self) -> float:

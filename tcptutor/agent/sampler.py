@@ -264,8 +264,8 @@ class Sampler:
         # A fixed grid: one late sample does not delay the next ones.
         self._tick = max(self._tick + 1, int(t / self.timing.period) + 1)
         self.due = self.began + self._tick * self.timing.period
-        taken = self._sample_flows(round(t, 6))
-        self._rows += taken
+        states = self._sample_flows(round(t, 6))
+        self._rows += states
         if self._bottleneck is not None:
             try:
                 length = self._bottleneck.read()
@@ -281,7 +281,7 @@ class Sampler:
             self._sample_senders(round(t, 6))
         for source in self.udp:
             source.poll(t)
-        return t, taken
+        return t, states
 
     def _sample_senders(self, t: float) -> None:
         for host, queue in self._senders.items():

@@ -117,15 +117,17 @@ def differences(requested: Chain, states: tuple[QdiscState, ...]) -> list[str]:
     """Return a sentence for each setting that the kernel does not hold as requested."""
     kinds = tuple(qdisc.kind for qdisc in states)
     if kinds != tuple(qdisc.kind for qdisc in requested):
-        asked = ", ".join(qdisc.kind for qdisc in requested) or "nothing"
-        return [f"queue disciplines: asked for {asked}, the kernel holds {', '.join(kinds) or 'nothing'}"]
+        expected = ", ".join(qdisc.kind for qdisc in requested) or "nothing"
+        return [f"queue disciplines: asked for {expected}, the kernel holds {', '.join(kinds) or 'nothing'}"]
     problems = []
     for qdisc, state in zip(requested, states, strict=True):
         slack = _SLACK | steps(qdisc)
-        for name, asked in qdisc.settings.items():
+        for name, expected in qdisc.settings.items():
             actual = state.settings.get(name)
             if actual is None and name in _UNREADABLE:
                 continue
-            if actual is None or abs(actual - asked) > max(slack.get(name, 0), _RELATIVE_SLACK * abs(asked)):
-                problems.append(f"{qdisc.kind} {name}: asked for {asked}, the kernel holds {actual}")
+            if actual is None or abs(actual - expected) > max(
+                slack.get(name, 0), _RELATIVE_SLACK * abs(expected)
+            ):
+                problems.append(f"{qdisc.kind} {name}: asked for {expected}, the kernel holds {actual}")
     return problems

@@ -76,8 +76,8 @@ class Tracing:
         """Trace the ports `first` to `last`; without effect in a kernel without CONFIG_PROBE_EVENTS."""
         with contextlib.suppress(OSError):
             instance.define(_RESENT_EVENT)
-            wanted = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
-            instance.write(f"events/{instance.event}/filter", wanted)
+            condition = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
+            instance.write(f"events/{instance.event}/filter", condition)
             instance.write(f"events/{instance.event}/enable", "1")
 
     def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:

@@ -52,8 +52,8 @@ def _lost_acks(network: Network, experiment: Experiment) -> None:
     _shape_reverse_path(network, experiment, Path(loss=_LOST))
 
 
-def _shape_reverse_path(network: Network, experiment: Experiment, way: Path) -> None:
-    chain = plan.chain(way, experiment.hosts.mtu, experiment.seed + (1 << 32))
+def _shape_reverse_path(network: Network, experiment: Experiment, direction: Path) -> None:
+    chain = plan.chain(direction, experiment.hosts.mtu, experiment.seed + (1 << 32))
     shaping.apply(network.reverse_bottleneck, chain)
 
 

@@ -128,9 +128,9 @@ class LinuxCubic:
         peak = max(start, _last_max(window, mode))
         return _CubicEpoch(start, peak, cubic_k(peak, start), self._rtt)
 
-    def follow(self, window: float, mode: int, found: float) -> int:
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:
         # Windows are integers: half a segment below on average means a segment below.
-        return int(found < _last_max(window, mode) - 0.5)
+        return int(next_window < _last_max(window, mode) - 0.5)
 
 
 def _last_max(window: float, mode: int) -> float:
@@ -147,7 +147,7 @@ class _CubicEpoch:
     k: float
     rtt: float
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         # Linux uses a computation that is half a period old on average, until the end of a tick. If a tick is many
         # round trips, the window catches up afterwards.
         tick = self.rtt / _TICK

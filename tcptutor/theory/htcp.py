@@ -143,8 +143,8 @@ class LinuxHTCP:
         rounding = 0.25 if beta == HTCP_BETA else 0.5
         return _HTCPEpoch(max(MIN_WINDOW, window * beta - rounding), beta, self._rtt, self._acked)
 
-    def follow(self, window: float, mode: int, found: float) -> int:
-        steady = abs(found - window) <= _STEADY * window
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:
+        steady = abs(next_window - window) <= _STEADY * window
         return min(mode + 1, self.modes - 1) if steady else 0
 
 
@@ -157,7 +157,7 @@ class _HTCPEpoch:
     rtt: float
     acked: float
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         """Integrate by the midpoint rule, from the segments to be acknowledged for a growth of 1.
 
         `htcp_cong_avoid` counts window / alpha of them, rounded up to an ACK, so half an ACK more on average;
@@ -177,10 +177,10 @@ def _sent(seconds: float, rtt: float, steps: int = 100) -> float:
     """Return the segments sent between two losses `seconds` apart."""
     dt = seconds / steps
     scale = rtt_scale(rtt)
-    grown = area = 0.0
+    increase = area = 0.0
     for step in range(steps):
         growth = 2 * (1 - HTCP_BETA) * max(1.0, scale * speed_up((step + 0.5) * dt)) * dt / rtt
-        area += (grown + growth / 2) * dt
-        grown += growth
+        area += (increase + growth / 2) * dt
+        increase += growth
     # The window begins at beta of its peak, so at beta / (1 - beta) of what it grows by.
-    return (HTCP_BETA / (1 - HTCP_BETA) * grown * seconds + area) / rtt
+    return (HTCP_BETA / (1 - HTCP_BETA) * increase * seconds + area) / rtt

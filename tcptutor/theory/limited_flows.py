@@ -144,8 +144,8 @@ def _averaged(
 ) -> tuple[float, ...]:
     """Average the rates of equal flows, limited to their rate without the link."""
     same: dict[LimitedFlow, list[float]] = {}
-    for flow, got in zip(flows, simulated, strict=True):
-        same.setdefault(flow, []).append(got)
+    for flow, simulated_rate in zip(flows, simulated, strict=True):
+        same.setdefault(flow, []).append(simulated_rate)
     return tuple(
         min(most, math.fsum(same[flow]) / len(same[flow])) for flow, most in zip(flows, free, strict=True)
     )

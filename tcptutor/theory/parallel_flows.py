@@ -121,9 +121,9 @@ def coefficient_of_variation(samples: Iterable[float]) -> float:
     return math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / len(shares)) / mean
 
 
-def _normalized(name: str, given: Iterable[float]) -> list[float]:
+def _normalized(name: str, numbers: Iterable[float]) -> list[float]:
     """Divide by the largest value, so that squares of very small or large rates stay finite."""
-    values = list(given)
+    values = list(numbers)
     require(bool(values), name, "none", "at least one", "nothing to compare")
     for value in values:
         require(math.isfinite(value) and value >= 0, name, value, "0 or above", "a rate cannot be negative")

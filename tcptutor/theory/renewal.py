@@ -59,7 +59,7 @@ class Epoch(Protocol):
     def start(self) -> float:
         """Return the window left by the loss, segments, used during the repair."""
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         """Return the line along which the window grows at `after`, segments; it never falls.
 
         Args:
@@ -79,8 +79,8 @@ class Sender(Protocol):
     def epoch(self, window: float, mode: int) -> Epoch:
         """Return the epoch after a loss in `mode` that was found at a window of `window` segments."""
 
-    def follow(self, window: float, mode: int, found: float) -> int:
-        """Return the mode of a loss found at `found` segments after a loss in `mode` found at `window` segments."""
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:
+        """Return the mode of a loss at `next_window` segments after a loss in `mode` at `window` segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class _Ending:
     """Mean number of segments sent in the piece, whether or not the epoch ends in it."""
     lost: float
     """Window when the segment is lost, segments."""
-    found: float
+    detection_window: float
     """Window when the loss is found, segments."""
 
 
@@ -210,21 +210,21 @@ def mean(sender: Sender, loss: float, limits: Limits) -> Mean:
             epoch = sender.epoch(window, mode)
             if epoch not in courses:
                 courses[epoch] = list(_ends(epoch, loss, limits, unit))
-            repair, left = _repair(epoch.start, window, loss, limits)
+            repair, survival = _repair(epoch.start, window, loss, limits)
             row = [0.0] * size
             lasts, sent = repair.seconds, repair.segments
             for place, end in enumerate((repair, *courses[epoch])):
-                chance = end.chance * left if place else end.chance
+                chance = end.chance * survival if place else end.chance
                 if place:
-                    lasts += left * end.seconds
-                    sent += left * end.segments
+                    lasts += survival * end.seconds
+                    sent += survival * end.segments
                 # Until the loss is found.
-                flight = min(limits.max_inflight, end.found)
+                flight = min(limits.max_inflight, end.detection_window)
                 lasts += chance * (limits.round_trip(flight) + limits.timeout(loss, flight))
                 sent += chance * ((end.lost + flight) / 2 - limits.waiting(end.lost))
                 # A window between two cells is split over both, which preserves the mean.
-                below, part = divmod(min(end.found / unit, _CELLS - 1e-9), 1)
-                at = sender.follow(window, mode, end.found) * (_CELLS + 1) + int(below)
+                below, part = divmod(min(end.detection_window / unit, _CELLS - 1e-9), 1)
+                at = sender.next_mode(window, mode, end.detection_window) * (_CELLS + 1) + int(below)
                 row[at] += chance * (1 - part)
                 row[at + 1] += chance * part
             rows.append(row)
@@ -240,14 +240,14 @@ def _repair(start: float, window: float, loss: float, limits: Limits) -> tuple[_
     flight = min(start, limits.max_inflight)
     if limits.window < math.inf:
         flight = max(1.0, min(flight, limits.window - window))
-    round_trip, left = limits.round_trip(flight), math.exp(-loss * flight)
+    round_trip, survival = limits.round_trip(flight), math.exp(-loss * flight)
     # A loss during the repair is found at most a round trip later.
-    segments = (1 - left) / loss if loss > 0 else flight
+    segments = (1 - survival) / loss if loss > 0 else flight
     again = 0.0
     if limits.rto > 0:
         # Retransmissions can be lost too.
         again = round_trip * loss / (1 - loss) + limits.timeout(loss, flight) if loss < 1 else math.inf
-    return _Ending(1 - left, round_trip * segments / flight + again, segments, start, start), left
+    return _Ending(1 - survival, round_trip * segments / flight + again, segments, start, start), survival
 
 
 def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_Ending]:
@@ -255,19 +255,19 @@ def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_E
     start, max_inflight, max_cwnd = epoch.start, limits.max_inflight, limits.max_cwnd
     full_flight = limits.inflight_at_full_queue
     floor = min(start, max_inflight)
-    line, age, left = start, Age(0.0, 0.0), 1.0
+    line, age, survival = start, Age(0.0, 0.0), 1.0
     round_trip = limits.round_trip(floor)
-    rise = epoch.grown(line, age, Age(round_trip, 1.0)) - line
-    while left > 1e-4:
+    rise = epoch.grow(line, age, Age(round_trip, 1.0)) - line
+    while survival > 1e-4:
         if line - _CWND_OFFSET >= full_flight - _TOLERANCE:
-            yield _Ending(left, 0.0, 0.0, full_flight, full_flight + rise)
+            yield _Ending(survival, 0.0, 0.0, full_flight, full_flight + rise)
             return
         if line - _CWND_OFFSET >= max_cwnd - _TOLERANCE and loss > 0:
             sent = max_inflight - limits.waiting(max_inflight)
             yield _Ending(
-                left,
-                left * limits.round_trip(max_inflight) / (loss * sent),
-                left / loss,
+                survival,
+                survival * limits.round_trip(max_inflight) / (loss * sent),
+                survival / loss,
                 max_inflight,
                 max_cwnd,
             )
@@ -278,19 +278,19 @@ def _ends(epoch: Epoch, loss: float, limits: Limits, unit: float) -> Iterator[_E
             rounds = min(rounds, max(0.02, (full_flight + _CWND_OFFSET - line) / rise))
         half = Age(age.seconds + round_trip * rounds / 2, age.rounds + rounds / 2)
         end = Age(age.seconds + round_trip * rounds, age.rounds + rounds)
-        middle = epoch.grown(line, age, half)
-        rise = epoch.grown(middle, half, Age(half.seconds + round_trip, half.rounds + 1)) - middle
+        middle = epoch.grow(line, age, half)
+        rise = epoch.grow(middle, half, Age(half.seconds + round_trip, half.rounds + 1)) - middle
         lost = min(max_inflight, max(floor, middle - _CWND_OFFSET))
         sent = (lost - limits.waiting(lost)) * rounds
-        chance = left * -math.expm1(-loss * sent)
-        segments = chance / loss if loss > 0 else left * sent
+        chance = survival * -math.expm1(-loss * sent)
+        segments = chance / loss if loss > 0 else survival * sent
         seconds = limits.round_trip(lost) * rounds * segments / sent
-        found = min(max_cwnd, max(floor, middle + rise - _CWND_OFFSET))
-        yield _Ending(chance, seconds, segments, lost, found)
-        left -= chance
+        detection_window = min(max_cwnd, max(floor, middle + rise - _CWND_OFFSET))
+        yield _Ending(chance, seconds, segments, lost, detection_window)
+        survival -= chance
         # An unused window does not grow (tcp_is_cwnd_limited).
-        line, age = min(max_cwnd + _CWND_OFFSET, epoch.grown(middle, half, end)), end
-    yield _Ending(left, 0.0, 0.0, min(max_inflight, line), min(max_cwnd, line))
+        line, age = min(max_cwnd + _CWND_OFFSET, epoch.grow(middle, half, end)), end
+    yield _Ending(survival, 0.0, 0.0, min(max_inflight, line), min(max_cwnd, line))
 
 
 def _piece(line: float, rise: float, elapsed: float, loss: float, rtt: float, limit: float) -> float:
@@ -308,14 +308,14 @@ def _max_window(sender: Sender, loss: float, limits: Limits) -> float:
     enough = _MAX_GAPS / loss if loss > 0 else math.inf
     while sent < enough:
         round_trip = limits.round_trip(line)
-        rise = epoch.grown(line, age, Age(age.seconds + round_trip, age.rounds + 1)) - line
+        rise = epoch.grow(line, age, Age(age.seconds + round_trip, age.rounds + 1)) - line
         if line >= limits.max_cwnd:
             return limits.max_cwnd
         if line >= limits.inflight_at_full_queue:
             return min(limits.max_cwnd, limits.inflight_at_full_queue + rise)
         dt = _piece(line, rise, age.seconds, loss, round_trip, line / 4)
         after = Age(age.seconds + dt, age.rounds + dt / round_trip)
-        before, line = line, epoch.grown(line, age, after)
+        before, line = line, epoch.grow(line, age, after)
         age, sent = after, sent + (before + line) / 2 * dt / round_trip
     return min(line, limits.max_cwnd)
 

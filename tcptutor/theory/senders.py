@@ -26,7 +26,7 @@ _STEPS = 4
 class _RenoEpoch:
     start: float
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         return line + after.rounds - before.rounds
 
 
@@ -39,7 +39,7 @@ class LinuxReno:
         # Half of an odd window loses half a segment.
         return _RenoEpoch(max(MIN_WINDOW, window / 2 - 0.25))
 
-    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:  # noqa: ARG002
         return 0
 
 
@@ -48,7 +48,7 @@ class _HighSpeedEpoch:
     start: float
     acked: float
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         return line + (after.rounds - before.rounds) * step(line)[0] / self.acked
 
 
@@ -69,7 +69,7 @@ class LinuxHighSpeed:
         rounding = 0.25 if share == 0.5 else 0.5
         return _HighSpeedEpoch(max(MIN_WINDOW, window * (1 - share) + rounding), self._acked)
 
-    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:  # noqa: ARG002
         return 0
 
 
@@ -110,7 +110,7 @@ class _GrowingEpoch:
     start: float
     law: _Aimd | _BicGrowth
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         rounds = after.rounds - before.rounds
         steps = max(1, math.ceil(rounds * _STEPS))
         for _ in range(steps):
@@ -122,7 +122,7 @@ class _GrowingEpoch:
 class _Aimd:
     """Additive increase and multiplicative decrease."""
 
-    left: float
+    beta: float
     """Fraction of the window left by a loss."""
     added: float = 1.0
     """Segments per round trip, from `wide` segments on; 1 below."""
@@ -136,10 +136,10 @@ class _Aimd:
         return max(added, self.share * line)
 
     def epoch(self, window: float, mode: int) -> Epoch:  # noqa: ARG002
-        left = self.left if window >= self.wide else 0.5
-        return _GrowingEpoch(max(MIN_WINDOW, left * window), self)
+        beta = self.beta if window >= self.wide else 0.5
+        return _GrowingEpoch(max(MIN_WINDOW, beta * window), self)
 
-    def follow(self, window: float, mode: int, found: float) -> int:  # noqa: ARG002
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:  # noqa: ARG002
         return 0
 
 
@@ -170,16 +170,16 @@ class _Bic:
     modes = 2
 
     def epoch(self, window: float, mode: int) -> Epoch:
-        left = _BIC_LEFT if window > _BIC_LOW else 0.5
-        target = window * (1 + _BIC_LEFT) / 2 if mode else window
-        return _GrowingEpoch(max(MIN_WINDOW, left * window), _BicGrowth(target))
+        beta = _BIC_BETA if window > _BIC_LOW else 0.5
+        target = window * (1 + _BIC_BETA) / 2 if mode else window
+        return _GrowingEpoch(max(MIN_WINDOW, beta * window), _BicGrowth(target))
 
-    def follow(self, window: float, mode: int, found: float) -> int:
-        target = window * (1 + _BIC_LEFT) / 2 if mode else window
-        return int(found < target)
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:
+        target = window * (1 + _BIC_BETA) / 2 if mode else window
+        return int(next_window < target)
 
 
-_BIC_LOW, _BIC_LEFT = 14, 819 / 1024
+_BIC_LOW, _BIC_BETA = 14, 819 / 1024
 """Window up to which BIC is Reno (low_window), segments, and the fraction left by a loss (beta)."""
 _BIC_PARTS, _BIC_SLOW, _BIC_MAX = 4, 0.2, 16
 """BICTCP_B, BICTCP_B / smooth_part and max_increment, segments per round trip."""
@@ -187,22 +187,22 @@ _BIC_PARTS, _BIC_SLOW, _BIC_MAX = 4, 0.2, 16
 
 def _hybla(rtt: float) -> Sender:
     """Return Hybla: growth by the square of the round trip over 25 ms, per ACK and not per segment."""
-    return _Aimd(left=1 / 2, added=max(1.0, rtt / _HYBLA_RTT) ** 2 / ACK_STRETCHED)
+    return _Aimd(beta=1 / 2, added=max(1.0, rtt / _HYBLA_RTT) ** 2 / ACK_STRETCHED)
 
 
 _HYBLA_RTT = 0.025
-_HALF = _Aimd(left=1 / 2)
+_HALF = _Aimd(beta=1 / 2)
 
 RELATED: Mapping[str, Callable[[float], Sender]] = {
     # tcp_cong_avoid_ai with at most 100: one segment a round trip, and 1 % of the window above that.
-    "scalable": lambda _: _Aimd(left=7 / 8, share=0.01),
-    "yeah": lambda _: _Aimd(left=7 / 8, share=0.01),
+    "scalable": lambda _: _Aimd(beta=7 / 8, share=0.01),
+    "yeah": lambda _: _Aimd(beta=7 / 8, share=0.01),
     # While the queue holds less than 3 segments of the flow.
-    "veno": lambda _: _Aimd(left=4 / 5),
+    "veno": lambda _: _Aimd(beta=4 / 5),
     # Without delay alpha is 10 and beta 1/8, from a window of 15 segments on.
-    "illinois": lambda _: _Aimd(left=7 / 8, added=10.0, wide=15.0),
+    "illinois": lambda _: _Aimd(beta=7 / 8, added=10.0, wide=15.0),
     # Continues at its measured bandwidth. The fraction of 7/8 is measured, not derived.
-    "westwood": lambda _: _Aimd(left=7 / 8),
+    "westwood": lambda _: _Aimd(beta=7 / 8),
     "bic": lambda _: _Bic(),
     "hybla": _hybla,
     "vegas": lambda _: _HALF,

@@ -67,13 +67,12 @@ class _Flow:
         "age",
         "base",
         "count",
+        "delivered",
+        "detected_at",
         "draws",
         "epoch",
         "events",
         "flight",
-        "found",
-        "given",
-        "got",
         "hazard",
         "limit",
         "limits",
@@ -85,6 +84,7 @@ class _Flow:
         "round_trip",
         "sender",
         "sent",
+        "total_sent",
         "window",
     )  # fmt: skip
 
@@ -99,20 +99,20 @@ class _Flow:
         self.age = Age(0.0, 0.0)
         self.draws, self.count = draws, place
         self.hazard = draws[place % len(draws)] * 0.5
-        self.found = self.repaired = math.inf
+        self.detected_at = self.repaired = math.inf
         self.round_trip = self.base
         self.sent = 0.0
         self.begin()
 
     def begin(self) -> None:
         """Restart the counters of the mean."""
-        self.got = self.given = 0.0
+        self.delivered = self.total_sent = 0.0
         self.events = 0
 
     def turn_to(self, now: float, dt: float) -> None:
         """Apply events due until the middle of the next `dt` seconds, and grow the window."""
         soon = now + dt / 2
-        if soon >= self.found:
+        if soon >= self.detected_at:
             self._find(now)
         elif soon >= self.repaired:
             self.repaired = math.inf
@@ -121,7 +121,7 @@ class _Flow:
             # Comparisons instead of min and max: this runs for each flow in each step.
             seconds, rounds = self.age
             after, epoch = Age(seconds + dt, rounds + dt / self.round_trip), self.epoch
-            line = epoch.grown(self.line, self.age, after)
+            line = epoch.grow(self.line, self.age, after)
             line = line if line < self.limit else self.limit
             flight, start = (self.line + line) / 2 - 0.5, epoch.start
             flight = flight if flight > start else start
@@ -133,8 +133,8 @@ class _Flow:
         rounds = dt / self.round_trip
         sent = (self.flight - self.limits.waiting(self.flight, others)) * rounds
         self.sent = sent
-        self.given += sent
-        self.got += sent * room * (1 - self.loss)
+        self.total_sent += sent
+        self.delivered += sent * room * (1 - self.loss)
         hazard = sent * self.loss
         if hazard < self.hazard:
             self.hazard -= hazard
@@ -150,18 +150,18 @@ class _Flow:
 
     def lose(self, now: float) -> None:
         """Lose a segment; until the loss is found, further losses belong to the same event."""
-        if self.found == math.inf:
-            self.found = now + self.round_trip
+        if self.detected_at == math.inf:
+            self.detected_at = now + self.round_trip
             self.events += 1
 
     def _find(self, now: float) -> None:
         """Find the loss: reduce the window and start the repair."""
-        grown = self.flight if self.repaired < math.inf else min(self.limits.max_cwnd, self.line - 0.5)
-        window = max(MIN_WINDOW, grown)
-        self.mode = self.sender.follow(self.window, self.mode, window)
+        window = self.flight if self.repaired < math.inf else min(self.limits.max_cwnd, self.line - 0.5)
+        window = max(MIN_WINDOW, window)
+        self.mode = self.sender.next_mode(self.window, self.mode, window)
         self.epoch = self.sender.epoch(window, self.mode)
         self.window = window
-        self.found = math.inf
+        self.detected_at = math.inf
         self.flight = min(self.most, self.epoch.start)
         if self.limits.window < math.inf:
             self.flight = max(1.0, min(self.flight, self.limits.window - window))
@@ -213,11 +213,11 @@ def shared_link(members: Sequence[Member], rate: float, queue: float) -> SharedL
             _drop_victim(flows, dropped).lose(now + dt / 2)
         now += dt
         waited += delay * dt
-    seconds, given = now - since, math.fsum(flow.given for flow in flows)
+    seconds, segments = now - since, math.fsum(flow.total_sent for flow in flows)
     return SharedLink(
-        rates=tuple(flow.got / seconds for flow in flows),
+        rates=tuple(flow.delivered / seconds for flow in flows),
         delay=waited / seconds,
-        loss=math.fsum(flow.events for flow in flows) / given if given else 0.0,
+        loss=math.fsum(flow.events for flow in flows) / segments if segments else 0.0,
     )
 
 

@@ -195,9 +195,9 @@ class _Flow:
         self.rtt = self.base
         self.rate = 0.0  # segments/s
         self.repaired = 0.0  # losses before this time belong to an earlier event
-        self._given = sorted(source.losses, reverse=True)
+        self._loss_times = sorted(source.losses, reverse=True)
         self._every = 1 / source.loss if source.loss else math.inf
-        self._left = self._every
+        self._until_loss = self._every
         self.has_losses = bool(source.losses) or source.loss > 0
         self.points: list[tuple[float, float, float, float]] = []
         self.losses: list[float] = []
@@ -207,25 +207,25 @@ class _Flow:
 
     def next_loss(self, t: float) -> float:
         """Return the time of its next own loss, seconds; losses of a round trip that already had a loss are skipped."""
-        given = self._given[-1] if self._given else math.inf
-        if self._left == math.inf:
-            return given
-        counted, spacing = t + self._left / self.rate, self._every / self.rate
-        if counted < self.repaired:
-            counted += spacing * math.ceil((self.repaired - counted) / spacing)
-        return min(given, counted)
+        scheduled = self._loss_times[-1] if self._loss_times else math.inf
+        if self._until_loss == math.inf:
+            return scheduled
+        periodic, spacing = t + self._until_loss / self.rate, self._every / self.rate
+        if periodic < self.repaired:
+            periodic += spacing * math.ceil((self.repaired - periodic) / spacing)
+        return min(scheduled, periodic)
 
     def loses(self, t: float, dt: float) -> bool:
         """Return True if an own loss is due at the end of the `dt` seconds up to `t`."""
-        due = bool(self._given) and self._given[-1] <= t
+        due = bool(self._loss_times) and self._loss_times[-1] <= t
         if due:
-            self._given.pop()
-        if self._left < math.inf:
-            self._left -= self.rate * dt
-            if self._left <= _TOLERANCE * self._every:
-                passed = -self._left % self._every
-                now = min(passed, self._every - passed) <= _TOLERANCE * self._every
-                self._left = self._every if now else self._every - passed
+            self._loss_times.pop()
+        if self._until_loss < math.inf:
+            self._until_loss -= self.rate * dt
+            if self._until_loss <= _TOLERANCE * self._every:
+                overshoot = -self._until_loss % self._every
+                now = min(overshoot, self._every - overshoot) <= _TOLERANCE * self._every
+                self._until_loss = self._every if now else self._every - overshoot
                 due = due or now
         return due
 
@@ -235,8 +235,8 @@ class _Flow:
         self.losses.append(t)
         self.law.lose(room)
         self.repaired = t + self.rtt * (1 - _TOLERANCE)
-        while self._given and self._given[-1] < self.repaired:
-            self._given.pop()
+        while self._loss_times and self._loss_times[-1] < self.repaired:
+            self._loss_times.pop()
 
     def trajectory(self) -> Trajectory:
         t, cwnd, rtt, rate = zip(*self.points, strict=True) if self.points else ((), (), (), ())

@@ -199,28 +199,28 @@ class _SampleTransfer:
         self._age = Age(0.0, 0.0)
 
     def seconds(self) -> float:
-        given = self.transfer
-        left, now, backoff, is_repairing = given.segments, 0.0, 1, False
-        while left > 0:
+        transfer = self.transfer
+        remaining, now, backoff, is_repairing = transfer.segments, 0.0, 1, False
+        while remaining > 0:
             self.rounds += 1
-            flight = min(left, max(1, int(min(self._window, given.window))))
-            dropped = int(max(0.0, flight - max(1.0, given.inflight_at_full_queue)))
+            flight = min(remaining, max(1, int(min(self._window, transfer.window))))
+            dropped = int(max(0.0, flight - max(1.0, transfer.inflight_at_full_queue)))
             lost = min(flight, self._lost_segments(flight - dropped) + dropped)
-            round_trip = max(given.rtt, (flight - dropped) / given.rate)
-            left -= flight - lost
+            round_trip = max(transfer.rtt, (flight - dropped) / transfer.rate)
+            remaining -= flight - lost
             now += round_trip
             if lost == flight:
                 # No segment arrives: a timeout, which doubles until a segment does.
-                now += max(0.0, given.rto * backoff - round_trip)
+                now += max(0.0, transfer.rto * backoff - round_trip)
                 backoff = min(64, 2 * backoff)
                 self._cut(1.0 + (flight > 1))
                 continue
             backoff = 1
             if lost:
-                if left == lost:
+                if remaining == lost:
                     # Only repairs remain, and no later segment reveals their losses.
                     is_tail = self._chance.random() < lost / flight
-                    now += self._tail_wait(is_repairing) if is_tail else _REORDERING_WAIT * given.rtt
+                    now += self._tail_wait(is_repairing) if is_tail else _REORDERING_WAIT * transfer.rtt
                 self._cut(float(flight))
             else:
                 self._grow(round_trip)
@@ -244,7 +244,7 @@ class _SampleTransfer:
         return int(math.log(1 - self._chance.random()) / math.log1p(-self.transfer.loss))
 
     def _cut(self, window: float) -> None:
-        self._mode = self._sender.follow(self._last, self._mode, window)
+        self._mode = self._sender.next_mode(self._last, self._mode, window)
         self._epoch, self._last = self._sender.epoch(window, self._mode), window
         self._window, self._age = self._epoch.start, Age(0.0, 0.0)
 
@@ -255,5 +255,5 @@ class _SampleTransfer:
             return
         after = Age(self._age.seconds + round_trip, self._age.rounds + 1)
         if self._window <= self.transfer.window:
-            self._window = self._epoch.grown(self._window, self._age, after)
+            self._window = self._epoch.grow(self._window, self._age, after)
         self._age = after

@@ -51,11 +51,11 @@ def access_link(path: Path, pair: int) -> Path:
     return Path(delay=path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0)
 
 
-def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: int | None = None) -> Chain:
+def chain(path: Path, mtu: int, seed: int, always_netem: bool = False, packet: int | None = None) -> Chain:
     """Return the queue disciplines for a direction of a path.
 
     Args:
-        way: Path with this direction's settings in its forward fields.
+        path: Path with this direction's settings in its forward fields.
         mtu: Bytes of the largest IP packet.
         seed: Seed of netem's random numbers.
         always_netem: Whether a later change needs a netem that is in place from the start.
@@ -64,62 +64,62 @@ def chain(way: Path, mtu: int, seed: int, always_netem: bool = False, packet: in
     frame = mtu + ETHERNET_HEADER
     smallest = frame if packet is None else min(frame, max(packet + ETHERNET_HEADER, _MIN_FRAME))
     qdiscs = []
-    if always_netem or way.delay or way.jitter or way.loss or way.duplicate or way.reorder:
-        qdiscs.append(Qdisc("netem", _netem(way, smallest, seed)))
-    if way.rate is not None:
-        qdiscs.append(Qdisc("tbf", _tbf(way, frame)))
-        if way.qdisc != "fifo":
-            qdiscs.append(Qdisc(way.qdisc, _inner(way, frame)))
+    if always_netem or path.delay or path.jitter or path.loss or path.duplicate or path.reorder:
+        qdiscs.append(Qdisc("netem", _netem(path, smallest, seed)))
+    if path.rate is not None:
+        qdiscs.append(Qdisc("tbf", _tbf(path, frame)))
+        if path.qdisc != "fifo":
+            qdiscs.append(Qdisc(path.qdisc, _inner(path, frame)))
     return tuple(qdiscs)
 
 
-def _netem(way: Path, frame: int, seed: int) -> dict[str, Any]:
-    in_flight = (way.rate or UNSHAPED) * (way.delay + way.jitter) / 8 / frame
+def _netem(path: Path, frame: int, seed: int) -> dict[str, Any]:
+    in_flight = (path.rate or UNSHAPED) * (path.delay + path.jitter) / 8 / frame
     return {
-        "latency": round(way.delay * 1e9),
-        "jitter": round(way.jitter * 1e9),
-        "shape": way.jitter_shape,
-        "loss": way.loss,
-        "burst": way.loss_burst,
-        "loss_correlation": way.loss_correlation,
-        "duplicate": way.duplicate,
-        "reorder": way.reorder,
+        "latency": round(path.delay * 1e9),
+        "jitter": round(path.jitter * 1e9),
+        "shape": path.jitter_shape,
+        "loss": path.loss,
+        "burst": path.loss_burst,
+        "loss_correlation": path.loss_correlation,
+        "duplicate": path.duplicate,
+        "reorder": path.reorder,
         "ecn": False,
         # Twice the packets in flight and in the tbf below: netem counts both, and must never drop by itself.
-        "limit": round(2 * in_flight + 2 * (way.queue + (way.burst or 0)) / frame) + 1000,
+        "limit": round(2 * in_flight + 2 * (path.queue + (path.burst or 0)) / frame) + 1000,
         "seed": seed,
     }
 
 
-def _tbf(way: Path, frame: int) -> dict[str, Any]:
-    assert way.rate is not None
+def _tbf(path: Path, frame: int) -> dict[str, Any]:
+    assert path.rate is not None
     return {
-        "rate": round(way.rate / 8),
-        "burst": way.burst or default_burst(way.rate, frame),
-        "limit": way.queue,
+        "rate": round(path.rate / 8),
+        "burst": path.burst or default_burst(path.rate, frame),
+        "limit": path.queue,
     }
 
 
-def _inner(way: Path, frame: int) -> dict[str, Any]:
-    assert way.rate is not None
-    packets = max(10, round(way.queue / frame))
-    match way.qdisc:
+def _inner(path: Path, frame: int) -> dict[str, Any]:
+    assert path.rate is not None
+    packets = max(10, round(path.queue / frame))
+    match path.qdisc:
         case "codel" | "fq_codel":
-            return {"limit": packets, "ecn": way.ecn}
+            return {"limit": packets, "ecn": path.ecn}
         case "fq":
             # The lab's hosts share one kernel, so this fq would find the senders' sockets and take over their pacing:
             # BBR would burst, and segments would seem to leave later than they do.
             return {"limit": packets, "pacing": False}
         case "cake":
-            return {"limit": way.queue}
+            return {"limit": path.queue}
         case _:
             # Thresholds at a sixth and half of the queue, and 10 % drops at the upper one: tc-red's advice.
             return {
-                "limit": way.queue,
-                "low": max(round(way.queue / 6), 3 * frame),
-                "high": max(round(way.queue / 2), 9 * frame),
+                "limit": path.queue,
+                "low": max(round(path.queue / 6), 3 * frame),
+                "high": max(round(path.queue / 2), 9 * frame),
                 "probability": 0.1,
                 "frame": frame,
-                "rate": round(way.rate / 8),
-                "ecn": way.ecn,
+                "rate": round(path.rate / 8),
+                "ecn": path.ecn,
             }

@@ -121,7 +121,7 @@ class Line:
     start: float
     slope: float
 
-    def grown(self, line: float, before: Age, after: Age) -> float:
+    def grow(self, line: float, before: Age, after: Age) -> float:
         return line + self.slope * (after.seconds - before.seconds)
 
 
@@ -136,7 +136,7 @@ class Aimd:
     def epoch(self, window: float, mode: int) -> Line:
         return Line(window * self.beta, self.slope)
 
-    def follow(self, window: float, mode: int, found: float) -> int:
+    def next_mode(self, window: float, mode: int, next_window: float) -> int:
         return 0
 
 

@@ -31,7 +31,7 @@ _GREETING = 16
 """Largest payload of a greeting, bytes."""
 
 
-class _Counted(NamedTuple):
+class _UdpCounts(NamedTuple):
     """A host's kernel counters of UDP (RFC 4113, and Linux's own)."""
 
     sent: int
@@ -56,16 +56,16 @@ class _Counters:
                 return int(line.split()[2])
         return 0
 
-    def read(self) -> _Counted:
+    def read(self) -> _UdpCounts:
         names, values = (
             line.split()[1:]
             for line in os.pread(self._snmp, 1 << 15, 0).split(b"\n")
             if line.startswith(b"Udp:")
         )
-        counted = dict(zip(names, map(int, values), strict=True))
+        counters = dict(zip(names, map(int, values), strict=True))
         # The kernel counts drops in the sender's own discipline as SndbufErrors, and reports them to no program.
-        sent = counted[b"OutDatagrams"] + counted[b"SndbufErrors"]
-        return _Counted(sent, counted[b"InDatagrams"], counted[b"RcvbufErrors"])
+        sent = counters[b"OutDatagrams"] + counters[b"SndbufErrors"]
+        return _UdpCounts(sent, counters[b"InDatagrams"], counters[b"RcvbufErrors"])
 
     def close(self) -> None:
         os.close(self._sockets)
@@ -117,7 +117,7 @@ class DetectedUdpFlow:
     pair: int
     flows: int
     sent_before: int
-    before: _Counted
+    before: _UdpCounts
     """Counters of the receiver before the flow."""
     sizes: _Sizes
     samples: list[UdpSample] = field(default_factory=list)

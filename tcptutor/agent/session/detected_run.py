@@ -64,7 +64,7 @@ class DetectedRun:
         datagrams.set_path(self._path)
         self._changes: list[Change] = []
         state.count()
-        self._before = state.counted
+        self._before = state.qdiscs
         self._sampler.watch(self._queue_now())
         self._processors, self._counters = Processors(), HostCounters(network.hosts)
         self._progress = self._unacked_at = 0.0
@@ -188,7 +188,7 @@ class DetectedRun:
         checks.check_offloads(self._network)
         checks.check_kernel(self._counters.increases())
         checks.check_processors(self._processors.shares(), alone=self._environment.backend == "guest")
-        checks.check_drops(self._before, self._state.counted, self._network.bottleneck)
+        checks.check_drops(self._before, self._state.qdiscs, self._network.bottleneck)
         udp = list(self._datagrams.results())
         checks.check_unread()
         checks.check_unshaped(tuple(self._unshaped))
@@ -225,7 +225,7 @@ class DetectedRun:
         interface, handle = self._state.shaper(self._pair) or (None, 0)
         if interface is None or not handle or interface.pid is not None:
             return None
-        kinds = {qdisc.kind for qdisc in self._state.counted[interface] if qdisc.handle == handle}
+        kinds = {qdisc.kind for qdisc in self._state.qdiscs[interface] if qdisc.handle == handle}
         # netem's count includes the packets that it delays.
         return None if "netem" in kinds else QueueLength(interface, handle)
 

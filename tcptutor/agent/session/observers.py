@@ -168,7 +168,7 @@ class HostTally(NamedTuple):
     filtered_packets: int = 0
 
 
-class _Counted(NamedTuple):
+class _Counts(NamedTuple):
     echo_replies: int
     filtered: int
 
@@ -198,7 +198,7 @@ class Tallies:
         self._files = {
             name: os.open(f"/proc/{pid}/net/snmp", os.O_RDONLY | os.O_CLOEXEC) for name, pid in hosts.items()
         }
-        self._first = {name: _counted(file) for name, file in self._files.items()}
+        self._first = {name: _read_counts(file) for name, file in self._files.items()}
         self._filtered = {name: SettledCount() for name in hosts}
         self._reported = {name: self._read(name, time.monotonic()) for name in hosts}
         self._reported_at = 0.0
@@ -222,7 +222,7 @@ class Tallies:
         return self._reported.get(name, HostTally())
 
     def _read(self, name: str, at: float) -> HostTally:
-        first, now, filtered = self._first[name], _counted(self._files[name]), self._filtered[name]
+        first, now, filtered = self._first[name], _read_counts(self._files[name]), self._filtered[name]
         filtered.add(now.filtered - first.filtered, at)
         return HostTally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, filtered.count)
 
@@ -233,7 +233,7 @@ class Tallies:
             os.close(file)
 
 
-def _counted(file: int) -> _Counted:
+def _read_counts(file: int) -> _Counts:
     # A line of names and one of values each for IP and ICMP; the rest of the file is not needed.
     ip_names, ip, icmp_names, icmp, *_ = os.pread(file, 4096, 0).split(b"\n")
     arrived = dict(zip(ip_names.split(), ip.split(), strict=True))
@@ -241,4 +241,4 @@ def _counted(file: int) -> _Counted:
     joined = int(arrived[b"ReasmReqds"]) - int(arrived[b"ReasmOKs"])
     accounted = sum(int(arrived[name]) for name in _KEPT)
     echoes = icmp.split()[icmp_names.split().index(b"InEchoReps")]
-    return _Counted(int(echoes), int(arrived[_ARRIVED]) - accounted - joined)
+    return _Counts(int(echoes), int(arrived[_ARRIVED]) - accounted - joined)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tcptutor.agent import shaping
-from tcptutor.agent.fidelity import Counted
+from tcptutor.agent.fidelity import InterfaceQdiscs
 from tcptutor.agent.netlink import ROOT, ClassState, QdiscState, Route, TrafficControl
 from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.session.classify import Ends
@@ -73,7 +73,7 @@ class KernelState:
         self._links = Links(self._interfaces)
         self._tallies = Tallies({host.name: host.pid for host in network.hosts})
         self._trees: dict[Interface, Tree] = {}
-        self.counted: Counted = {}
+        self.qdiscs: InterfaceQdiscs = {}
         """Disciplines of every interface, as of the last `count` or the last change of a discipline."""
         self._directions: list[tuple[PathDirection, PathDirection]] = []
         self._poll_qdiscs()
@@ -107,7 +107,7 @@ class KernelState:
                 index = self._routes[pid].index(interface)
                 self._trees[interface] = self._tree(pid, index, qdiscs.get(index, []))
         network = self._network
-        passed: dict[Interface, list[PathStage]] = {}
+        outgoing_stages: dict[Interface, list[PathStage]] = {}
         self._directions = []
         for pair in range(network.pairs):
             sender, receiver = network.senders[pair], network.receivers[pair]
@@ -119,7 +119,7 @@ class KernelState:
                 (reverse, reversed(forward), Ends(receiver.address, sender.address)),
             ):
                 outgoing = {interface: list(stages(self._trees[interface], ends)) for interface in leaving}
-                passed = outgoing | passed
+                outgoing_stages = outgoing | outgoing_stages
                 incoming = {interface: list(arriving(self._trees[interface])) for interface in entering}
                 hops = [
                     Hop(interface, hop_stages, self._links.now[interface].mtu)
@@ -127,8 +127,10 @@ class KernelState:
                 ]
                 directions.append(combine(hops))
             self._directions.append((directions[0], directions[1]))
-        self.counted = {
-            interface: tuple(stage.qdisc for stage in passed.get(interface, ()) if stage.qdisc.handle)
+        self.qdiscs = {
+            interface: tuple(
+                stage.qdisc for stage in outgoing_stages.get(interface, ()) if stage.qdisc.handle
+            )
             for interface in self._trees
         }
 
@@ -173,7 +175,7 @@ class KernelState:
     def _maxrate(self, sender: Host) -> float | None:
         """Return the lowest rate per flow that an fq on the path of `sender` allows, bit/s; None without a bound."""
         chains = (
-            self.counted.get(interface, ()) for interface in (sender.interface, self._network.bottleneck)
+            self.qdiscs.get(interface, ()) for interface in (sender.interface, self._network.bottleneck)
         )
         bounds = (qdisc.settings["maxrate"] for chain in chains for qdisc in chain if qdisc.kind == "fq")
         return min((8.0 * bound for bound in bounds if bound not in (None, _UNLIMITED)), default=None)
