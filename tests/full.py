@@ -235,7 +235,7 @@ FULL_ONLY = {
     "tests/sweep/test_run.py::test_a_signal_ends_every_guest_and_keeps_what_is_finished": FullOnly(
         "two signals of one handler", ("2",)
     ),
-    "tests/sweep/test_run.py::test_repeat_for_a_person": FullOnly(
+    "tests/sweep/test_run.py::test_seeds_for_a_person": FullOnly(
         "starts the command and two guests; the same runs as JSON in another test"
     ),
     "tests/sweep/test_run.py::test_two_sweeps_into_one_file": FullOnly(

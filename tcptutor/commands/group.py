@@ -21,6 +21,7 @@ from tcptutor.commands.options import (
     REPLACE,
     SCALE,
     SEED,
+    SEEDS,
     X,
     Y,
     set_option,
@@ -58,22 +59,18 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 @set_option("settings", "Change a parameter, such as streams=4 or loss=0.1%. Can be repeated.")
 @SEED
 @SCALE
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 1000),
-    help="Run N seeds and print the means with their confidence intervals.",
-)
+@SEEDS
 @BACKEND
 @CLOCK
 @JSON
 @FLOWS
-def run(repeat: int | None, **given: Any) -> None:
+def run(seeds: tuple[int | None, int] | None, **given: Any) -> None:
     """Run an experiment and print its results next to the models' predictions."""
-    if repeat is not None:
+    if seeds is not None:
         given.pop("all_flows")
-        from tcptutor.commands.repeat import repeat_experiment  # noqa: PLC0415
+        from tcptutor.commands.seeds import run_seeds  # noqa: PLC0415
 
-        end(repeat_experiment, repeat=repeat, **given)
+        end(run_seeds, seeds=seeds, **given)
     from tcptutor.commands.run import run_experiment  # noqa: PLC0415
 
     end(run_experiment, **given)

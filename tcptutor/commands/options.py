@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ import click
 
 from tcptutor.base.errors import quoted
 
+_MOST_SEEDS = 1000
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 BACKEND = click.option(
@@ -33,6 +35,26 @@ REPLACE = click.option(
     help="Overwrite existing files.",
 )
 SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
+
+
+def _seeds(_ctx: click.Context, _option: click.Parameter, value: str | None) -> tuple[int | None, int] | None:
+    """Return the first seed, if it is given, and the number of seeds."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(?:(\d{1,10})\.\.)?(\d{1,10})", value)
+    first, last = (match[1], int(match[2])) if match else (None, 0)
+    number = last if first is None else last - int(first) + 1
+    if not 1 <= number <= _MOST_SEEDS:
+        raise click.BadParameter(f"{quoted(value)} is not 1 to {_MOST_SEEDS} seeds: write it like 5 or 3..7")
+    return None if first is None else int(first), number
+
+
+SEEDS = click.option(
+    "--seeds",
+    callback=_seeds,
+    metavar="N|FIRST..LAST",
+    help="Run several seeds, and print the means with their confidence intervals.",
+)
 FLOWS = click.option("--flows", "all_flows", is_flag=True, help="Print a line for every flow.")
 SCALE = click.option(
     "--scale",

@@ -205,8 +205,8 @@ def test_the_bar_is_there_on_a_terminal(mark: str, snapshots: Snapshots, tmp_pat
     assert len(json.loads(out)["rows"]) == 2
 
 
-def test_repeat_gives_every_run_and_the_means(mark: str, snapshots: Snapshots, without_state: Path) -> None:
-    done = tcptutor("run", NAME, *SHORT, *VIRTUAL, "--seed", "5", "--repeat", "3", "--json")
+def test_seeds_give_every_run_and_the_means(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+    done = tcptutor("run", NAME, *SHORT, *VIRTUAL, "--seeds", "5..7", "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     out = json.loads(done.stdout)
@@ -227,8 +227,8 @@ def test_repeat_gives_every_run_and_the_means(mark: str, snapshots: Snapshots, w
     assert alone["aggregate"]["throughput_bps"] == pytest.approx(rates[0], rel=0.1)
 
 
-def test_repeat_for_a_person(mark: str, snapshots: Snapshots, without_state: Path) -> None:
-    done = tcptutor("run", NAME, *SHORT, *VIRTUAL, "--repeat", "2")
+def test_seeds_for_a_person(mark: str, snapshots: Snapshots, without_state: Path) -> None:
+    done = tcptutor("run", NAME, *SHORT, *VIRTUAL, "--seeds", "2")
     assert done.returncode == 0, done.stderr
     assert sorted(re.findall(r"seed (\d+)", done.stdout)) == ["1", "2"]
     assert "mean of 2 runs" in done.stdout
@@ -237,9 +237,16 @@ def test_repeat_for_a_person(mark: str, snapshots: Snapshots, without_state: Pat
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--repeat", "0"], "--repeat"), (["--repeat", "2", "--seed", "4294967295"], "seed")],
+    [
+        (["--seeds", "0"], "--seeds"),
+        (["--seeds", "7..3"], "write it like 5 or 3..7"),
+        (["--seeds", "1..2000"], "1 to 1000 seeds"),
+        (["--seeds", "two"], "write it like 5 or 3..7"),
+        (["--seeds", "3..7", "--seed", "3"], "omit --seed"),
+        (["--seeds", "2", "--seed", "4294967295"], "seed"),
+    ],
 )
-def test_a_wrong_repeat(arguments: list[str], says: str) -> None:
+def test_wrong_seeds(arguments: list[str], says: str) -> None:
     done = here("run", NAME, *arguments)
     assert done.returncode == 2
     assert says in done.stderr

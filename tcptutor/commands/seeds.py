@@ -1,4 +1,4 @@
-"""`tcptutor run --repeat N`: run an experiment with N seeds and print the means."""
+"""`tcptutor run --seeds`: run an experiment with several seeds, and print each result and the means."""
 
 from __future__ import annotations
 
@@ -24,52 +24,56 @@ from tcptutor.fleet import place, pool
 from tcptutor.fleet.place import Place
 from tcptutor.run import Run
 from tcptutor.runs.conduct import finish
-from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.points import Point, point
 from tcptutor.sweep.row import Row, cell_row
 
 
-def repeat_experiment(
+def run_seeds(
     experiment: str,
     settings: Mapping[str, str],
     seed: int | None,
     scale: str,
-    repeat: int,
+    seeds: tuple[int | None, int],
     backend: str,
     clock: str,
     as_json: bool,
 ) -> int:
-    """Run all seeds and return the exit code. Raises TutorError before the first run."""
-    first = course.experiment(experiment, settings, seed, scale=scale)
+    """Run all seeds and return the exit code. Raises TutorError before the first run.
+
+    `seeds` is the first seed and their number; without a first one they begin at `seed`, or at the experiment's.
+    """
+    start, number = seeds
+    if start is not None and seed is not None:
+        raise UsageError("--seeds FIRST..LAST names the first seed: omit --seed")
+    first = course.experiment(experiment, settings, seed if start is None else start, scale=scale)
     if first.flows.capture:
-        raise UsageError("--repeat saves no packets: omit capture, or run one seed with --seed")
-    others = [
-        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, repeat)
+        raise UsageError("--seeds saves no packets: omit capture, or run one seed with --seed")
+    experiments = [first] + [
+        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, number)
     ]
-    experiments = [first, *others]
-    repeats = _Repeats(experiments, as_json, open_store())
+    results = _SeedRuns(experiments, as_json)
     where = asyncio.run(place.find(experiments, backend, clock, None))
     if not as_json:
-        runs = f"{count(repeat, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
+        runs = f"{count(number, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
         about = f"  {runs}: about {duration(place.expected_seconds(experiments, where, expected_throughput))}"
         print_lines([toned(f"{first.name}: {first.title}", "title"), about])
-    problem = run_until_signal(repeats.run(where))
-    if repeats.rows:
-        repeats.tell()
+    problem = run_until_signal(results.run(where))
+    if results.rows:
+        results.print_summary()
     if problem is not None:
-        saved = " and saved" if repeats.all_saved else ""
-        warn(f"{problem}; {len(repeats.rows)} of {count(repeat, 'run')} are finished{saved}")
+        saved = " and saved" if results.all_saved else ""
+        warn(f"{problem}; {len(results.rows)} of {count(number, 'run')} are finished{saved}")
         return problem.exit_code
-    return 0 if repeats.all_saved else 1
+    return 0 if results.all_saved else 1
 
 
-class _Repeats:
+class _SeedRuns:
     """Owns the results so far."""
 
-    def __init__(self, experiments: Sequence[Experiment], as_json: bool, store: RunStore) -> None:
-        self._experiments, self._as_json, self._store = experiments, as_json, store
+    def __init__(self, experiments: Sequence[Experiment], as_json: bool) -> None:
+        self._experiments, self._as_json, self._store = experiments, as_json, open_store()
         self._documents: dict[int, dict[str, object]] = {}
         self.rows: dict[int, Row] = {}
         self.all_saved = True
@@ -82,10 +86,10 @@ class _Repeats:
             with Bar(self._experiments[0].name, len(self._experiments)) as bar:
                 async with aclosing(pool.runs(self._experiments, where)) as results:
                     async for number, result in results:
-                        if isinstance(result, TutorError):
-                            problem = problem or result
-                        else:
-                            problem = await self._record(number, result) or problem
+                        failure = (
+                            result if isinstance(result, TutorError) else await self._record(number, result)
+                        )
+                        problem = problem or failure
                         bar.advance()
         except asyncio.CancelledError:
             return LabError("stopped before the end")
@@ -99,71 +103,60 @@ class _Repeats:
         warn_if_unsaved(unsaved)
         self.all_saved = self.all_saved and not unsaved
         try:
-            new_row = self.rows[number] = cell_row(Cell(number, {}, run.experiment), run)
+            row = self.rows[number] = cell_row(Cell(number, {}, run.experiment), run)
         except LabError as error:
             return error
         self._documents[number] = document(run, str(file) if file else None)
         if not self._as_json:
-            best = new_row.predictions[:1]
-            doubt = (
-                ""
-                if new_row.fidelity == "valid"
-                else f"   {': '.join([new_row.fidelity, *new_row.reasons[:1]])}"
-            )
-            models = f"   measured / {best[0].label} {best[0].ratio:.2f}" if best else ""
+            models = [f"measured / {best.label} {best.ratio:.2f}" for best in row.predictions[:1]]
+            doubt = [] if row.fidelity == "valid" else [": ".join([row.fidelity, *row.reasons[:1]])]
+            losses = units.or_dash(row.losses, lambda n: count(n, "loss event"))
             print_lines(
                 [
-                    f"  seed {new_row.seed}   {units.rate(new_row.throughput_bps)}"
-                    f"   {units.or_dash(new_row.losses, lambda n: count(n, 'loss event'))}{models}{doubt}"
+                    "  "
+                    + "   ".join(
+                        [f"seed {row.seed}", units.rate(row.throughput_bps), losses, *models, *doubt]
+                    )
                 ]
             )
         return None
 
-    def tell(self) -> None:
+    def print_summary(self) -> None:
         """Print the documents with a summary, or the means with their intervals."""
-        mean_point = point([self.rows[number] for number in sorted(self.rows)])
+        mean = point([self.rows[number] for number in sorted(self.rows)])
         if self._as_json:
-            whole = {
-                "runs": [self._documents[number] for number in sorted(self._documents)],
-                "summary": _summary(mean_point),
-            }
-            print_json(whole)
+            runs = [self._documents[number] for number in sorted(self._documents)]
+            print_json({"runs": runs, "summary": _summary(mean)})
         else:
-            print_lines(_lines(mean_point))
+            print_lines(_lines(mean))
 
 
-def _summary(mean_point: Point) -> dict[str, Any]:
-    measured = {name: mean_point.measured[name] for name in ("throughput_bps", "loss_rate", "losses")}
-    ratios = {name: model.ratio for name, model in mean_point.models.items()}
+def _summary(mean: Point) -> dict[str, Any]:
     whole = {
-        "n": len(mean_point.seeds),
-        "seeds": mean_point.seeds,
+        "n": len(mean.seeds),
+        "seeds": mean.seeds,
         "confidence": LEVEL,
-        **measured,
-        "ratios": ratios,
-        "limited_by": mean_point.limited_by,
-        "not_valid": mean_point.doubtful,
-        "doubt": mean_point.doubt,
+        **{name: mean.measured[name] for name in ("throughput_bps", "loss_rate", "losses")},
+        "ratios": {name: model.ratio for name, model in mean.models.items()},
+        "limited_by": mean.limited_by,
+        "not_valid": mean.doubtful,
+        "doubt": mean.doubt,
     }
     return msgspec.to_builtins(whole)  # type: ignore[no-any-return]
 
 
-def _lines(mean_point: Point) -> list[str]:
-    measured = mean_point.measured
-    runs = count(len(mean_point.seeds), "run")
+def _lines(mean: Point) -> list[str]:
+    measured = mean.measured
     quantities = [
         ("throughput", rate_with_interval(measured["throughput_bps"])),
         ("loss rate", with_interval(measured["loss_rate"], 1e-2, "%")),
         ("losses", with_interval(measured["losses"], 1, "")),
     ]
-    ratios = [
-        (f"measured / {model.label}", with_interval(model.ratio, 1, ""))
-        for model in mean_point.models.values()
-    ]
-    doubt = [f"    {not_valid(mean_point)}"] if mean_point.doubtful else []
+    models = mean.models.values()
+    ratios = [(f"measured / {model.label}", with_interval(model.ratio, 1, "")) for model in models]
     return [
-        f"  mean of {runs}, ± half the {LEVEL:.0%} confidence interval",
+        f"  mean of {count(len(mean.seeds), 'run')}, ± half the {LEVEL:.0%} confidence interval",
         *table(quantities, (11,), indent=4),
         *table(ratios, (35,), indent=4, gap=1),
-        *doubt,
+        *([f"    {not_valid(mean)}"] if mean.doubtful else []),
     ]
