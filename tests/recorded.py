@@ -25,7 +25,7 @@ from tcptutor.analysis import report
 from tcptutor.backends import replay
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.page_sweep import page_cell
 from tcptutor.fleet import place, pool
@@ -68,22 +68,22 @@ def sweeps() -> dict[str, SweepActivity]:
     }
 
 
-def challenges() -> dict[str, ExploreActivity]:
+def challenges() -> dict[str, ChallengeActivity]:
     """Those of pages, by MODULE/STEP."""
     return {
-        f"{module.id}/{step.id}": step.explore
+        f"{module.id}/{step.id}": step.challenge
         for module in load().modules
         for step in module.steps
-        if step.explore is not None
+        if step.challenge is not None
     }
 
 
-def tries(challenge: ExploreActivity) -> dict[str, Experiment]:
+def tries(challenge: ChallengeActivity) -> dict[str, Experiment]:
     """What is recorded of a challenge, by the names of the files."""
     return {"start": challenge.experiment, "solution": challenge.solution_experiment}
 
 
-def reached(challenge: ExploreActivity, run: Run, start: Run | None) -> list[bool]:
+def reached(challenge: ChallengeActivity, run: Run, start: Run | None) -> list[bool]:
     """Which of its targets `run` reaches."""
     return [state.reached for state in challenge.judge(run, start)]
 
@@ -132,7 +132,7 @@ def cell(sweep: SweepActivity, at: int, run: Run) -> Run:
     return thinned(run)
 
 
-def tried(challenge: ExploreActivity, run: Run, start: Run | None) -> Run:
+def tried(challenge: ChallengeActivity, run: Run, start: Run | None) -> Run:
     """`run`, which is one of a challenge, as thin as it may be and reach the same."""
     whole = reached(challenge, run, start)
     thin = (thinned(run, hz) for hz in CELL_HZ)
@@ -175,7 +175,7 @@ class Recorder:
         self,
         pages: dict[str, Experiment],
         swept: dict[str, SweepActivity],
-        posed: dict[str, ExploreActivity],
+        posed: dict[str, ChallengeActivity],
     ) -> None:
         self._swept = swept
         self._posed = {

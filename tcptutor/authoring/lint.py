@@ -45,7 +45,10 @@ def lint(folder: Path | None = None) -> list[str]:
             problems.append(say(f"does not list the module {id_!r}, although its folder exists", "modules"))
     steps = [step for module in course.modules for step in module.steps]
     used = {
-        ran.name for step in steps for ran in (step.experiment or step.sweep, step.shell, step.explore) if ran
+        ran.name
+        for step in steps
+        for ran in (step.experiment or step.sweep, step.shell, step.challenge)
+        if ran
     }
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
@@ -86,28 +89,31 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         if step.experiment and step.experiment.compare_with and step.experiment.compare_with not in before:
             yield say(
                 f"no earlier page of this module runs an experiment as {step.experiment.compare_with!r}",
-                "experiment.beside",
+                "experiment.compare_with",
             )
         yield from _drawn(step, module.steps[:number], say)
         for asked in step.activities_of(Question):
-            if asked.read and asked.read not in by_id:
-                reason = unknown("page", asked.read, [each.id for each in module.steps])
-                yield say(reason, f"question {asked.id}: read")
+            if asked.page and asked.page not in by_id:
+                reason = unknown("page", asked.page, [each.id for each in module.steps])
+                yield say(reason, f"question {asked.id}: page")
 
 
 def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
     """Check that a page and the page it is compared with use the same variant."""
     earlier = {each.id: each for each in before}
-    first = earlier.get(step.own_as)
-    if step.own_as and (first is None or first.own_as or len(first.variants) != len(step.variants)):
+    first = earlier.get(step.same_variant_as)
+    if step.same_variant_as and (
+        first is None or first.same_variant_as or len(first.variants) != len(step.variants)
+    ):
         yield say(
-            "must name an earlier page with the same number of variants and no own_as of its own", "own_as"
+            "must name an earlier page with the same number of variants and no same_variant_as of its own",
+            "same_variant_as",
         )
     compared = earlier.get(step.experiment.compare_with) if step.experiment else None
     if compared and compared.variants and compared.variant_page != step.variant_page:
         yield say(
-            f"variants must match those of {compared.id!r}: set own_as = {compared.variant_page!r}",
-            "own_as",
+            f"variants must match those of {compared.id!r}: set same_variant_as = {compared.variant_page!r}",
+            "same_variant_as",
         )
 
 
@@ -116,11 +122,11 @@ def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> It
     for name, experiment in module.experiments.items():
         short = name.partition("/")[2]
         yield from _experiment(experiment, _speaker(LessonFile(folder / f"experiments/{short}.toml", root)))
-        if name not in used and short not in module.extra:
-            yield say(f"no step uses the experiment {short!r}: use it, or list it here", "extra")
-    for short in module.extra:
+        if name not in used and short not in module.extra_experiments:
+            yield say(f"no step uses the experiment {short!r}: use it, or list it here", "extra_experiments")
+    for short in module.extra_experiments:
         if f"{module.id}/{short}" not in module.experiments:
-            yield say(f"no experiment {short!r}", "extra")
+            yield say(f"no experiment {short!r}", "extra_experiments")
 
 
 def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
@@ -157,9 +163,9 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
                 yield say(f"{written!r} has no [[claim]]: add one", key)
 
 
-STATES = ("after", "explanation", "feedback")
+STATES = ("after_run", "explanation", "feedback")
 """Key suffixes of texts that report results of the run."""
-OWN = Claim(text="", of="link")
+OWN = Claim(text="", quantity="link")
 """Placeholder claim about the page's own experiment."""
 
 
@@ -176,8 +182,11 @@ def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
     for predict in step.activities_of(Predict):
         if step.sweep is not None:
             yield from ((f"predict.{key}", reason) for key, reason in step.sweep.prediction_problems(predict))
-        elif predict.of:
-            yield "predict.of", "has no effect without a sweep on this page: remove it"
+        elif predict.about_curve:
+            yield (
+                "predict.knee" if predict.knee else "predict.at",
+                "has no effect without a sweep on this page: remove it",
+            )
     if step.sweep is not None:
         for asked in step.activities_of(ReadOff):
             yield (
@@ -192,10 +201,10 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     for reason in readability.problems(step.prose, step.title, readability.MAX_WORDS):
         yield say(reason, "prose")
     if step.experiments:
-        for reason in readability.problems(step.after, step.title, readability.MAX_WORDS_AFTER):
-            yield say(reason, "after")
-    elif step.after:
-        yield say("is never shown without an experiment on this page: remove it", "after")
+        for reason in readability.problems(step.after_run, step.title, readability.MAX_WORDS_AFTER):
+            yield say(reason, "after_run")
+    elif step.after_run:
+        yield say("is never shown without an experiment on this page: remove it", "after_run")
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))

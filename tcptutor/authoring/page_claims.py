@@ -67,7 +67,7 @@ class PageClaim(NamedTuple):
     def expectation(self) -> str:
         """Claimed value with its tolerance: "90 % within 5 %"."""
         claim = self.claim
-        within = f" within {claim.within}" if claim.within else ""
+        within = f" within {claim.tolerance}" if claim.tolerance else ""
         relation = f"{claim.relation} " if claim.relation != "about" else ""
         return f"{relation}{' '.join((claim.value or claim.text).split())}{within}"
 
@@ -81,9 +81,9 @@ class PageClaim(NamedTuple):
         claim, first = self.claim, self.claim_runs[0]
         return {
             "text": claim.text,
-            "of": claim.of,
+            "quantity": claim.quantity,
             "value": claim.value or claim.text,
-            "within": claim.within,
+            "tolerance": claim.tolerance,
             "relation": claim.relation,
             "experiment": first.of.name if first.of else None,
             "settings": spec.settings(first.of) if first.of else {},

@@ -42,7 +42,7 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
 
     Choices of a question must name it, and later hints lead to it; both are allowed.
     """
-    if step.shell is None or not step.shell.broken:
+    if step.shell is None or not step.shell.fault:
         return
     shell = step.shell
     seen = [
@@ -54,9 +54,9 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
     seen += [(f"shell.goal {goal.id}: id", goal.id) for goal in shell.goals]
     seen += [(f"shell.goal {goal.id}: text", goal.text) for goal in shell.goals]
     seen += [("shell.command", command.run) for command in shell.commands]
-    seen += [(f"question {asked.id}: ask", asked.ask) for asked in step.activities_of(Question)]
+    seen += [(f"question {asked.id}: prompt", asked.prompt) for asked in step.activities_of(Question)]
     for key, text in seen:
-        if word := telltale(shell.broken, text):
+        if word := telltale(shell.fault, text):
             yield key, f"contains {word!r}, which reveals the fault the student should find"
 
 

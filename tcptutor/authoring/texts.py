@@ -10,7 +10,7 @@ import msgspec
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import Step
 
-_TEXTS = frozenset({"ask", "hints", "explanation", "feedback", "text"})
+_TEXTS = frozenset({"prompt", "hints", "explanation", "feedback", "text"})
 """Visible text fields of activities and their parts."""
 
 
@@ -41,7 +41,7 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]
 def texts_after(step: Step) -> list[tuple[str, str]]:
     """Return key and text of everything a page shows only after its run."""
     return [
-        ("after", step.after),
+        ("after_run", step.after_run),
         *(
             (f"{where(activity)}{key}", text)
             for activity in step.activities
@@ -54,7 +54,7 @@ def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
     """Yield key and text of everything a page shows."""
     yield "title", step.title
     yield "prose", step.prose
-    yield "after", step.after
+    yield "after_run", step.after_run
     for activity in step.activities:
         yield from ((f"{where(activity)}{key}", text) for key, text in texts(activity))
 

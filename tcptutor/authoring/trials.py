@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tcptutor import spec
 from tcptutor.authoring.claims import FindRun, Judgement, another
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.page_selection import Pages
 from tcptutor.course.toml import PAGE
@@ -19,7 +19,7 @@ from tcptutor.spec import Experiment
 
 SEEDS = 3
 """Runs of the start and of the solution, each with its own seed: none may depend on luck."""
-_HEAD = re.compile(r"\s*\[\s*explore\s*\]\s*(#.*)?")
+_HEAD = re.compile(r"\s*\[\s*challenge\s*\]\s*(#.*)?")
 
 
 class PageTrial(NamedTuple):
@@ -31,7 +31,7 @@ class PageTrial(NamedTuple):
     """Relative to the course's parent folder."""
     line: int
     """First line of the challenge's table, counted from 1."""
-    challenge: ExploreActivity
+    challenge: ChallengeActivity
     knobs: tuple[str, ...]
     """Knobs set as in the solution, none at the start. Only all of them may reach the targets."""
     seeds: int = SEEDS
@@ -78,7 +78,7 @@ class PageTrial(NamedTuple):
             if self.knobs
             else "the start"
         )
-        return f"{what}: {self.challenge.ask}"
+        return f"{what}: {self.challenge.prompt}"
 
     @property
     def is_measured(self) -> bool:
@@ -113,7 +113,7 @@ class PageTrial(NamedTuple):
         """The trial as plain JSON."""
         return {
             "text": self.text,
-            "of": "challenge",
+            "quantity": "challenge",
             "value": self.expectation,
             "experiment": self.experiment.name,
             "settings": spec.settings(self.experiment),
@@ -125,14 +125,14 @@ def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTr
     """Yield the trials of the chosen pages, in course order, with at least `at_least` seeds."""
     for module in chosen.modules:
         for step in module.steps:
-            if step.explore is None or any(step.explore.problems()):
+            if step.challenge is None or any(step.challenge.problems()):
                 continue
             file = chosen.files[module.id, step.id]
             lines = LessonFile(file, root).text(PAGE).split("\n")
             line = next((number for number, each in enumerate(lines, 1) if _HEAD.fullmatch(each)), 1)
             where = file.relative_to(root.parent)
-            knobs = tuple(step.explore.solution)
+            knobs = tuple(step.challenge.solution)
             alone = [(knob,) for knob in knobs] if len(knobs) > 1 else []
-            challenges = [variant.explore for variant in (step, *step.variants) if variant.explore]
+            challenges = [variant.challenge for variant in (step, *step.variants) if variant.challenge]
             for challenge, turned in product(challenges, ((), *alone, knobs)):
                 yield PageTrial(module.id, step.id, where, line, challenge, turned, max(SEEDS, at_least))

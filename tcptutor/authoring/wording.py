@@ -76,8 +76,8 @@ def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[
         sentences = len(_SENTENCE_END.findall(term.text))
         if not readability.is_sentence(term.text) or not 1 <= sentences <= MOST_SENTENCES:
             yield f"{key}.text", f"has {sentences} sentences: write one to {MOST_SENTENCES}"
-        if term.read not in pages:
-            yield f"{key}.read", f"no page {term.read!r}: write MODULE/PAGE"
+        if term.page not in pages:
+            yield f"{key}.page", f"no page {term.page!r}: write MODULE/PAGE"
 
 
 def _explained(
@@ -101,19 +101,23 @@ def _explained(
                 where[term.word] = page
     for term in terms:
         bold_on = where.get(term.word)
-        if bold_on is None and term.read in pages:
-            reason = f"is not in **bold** in the prose of {term.read!r}"
-            yield str(own.problem(reason, f"term {term.word!r}.read"))
-        elif bold_on is not None and bold_on != term.read:
+        if bold_on is None and term.page in pages:
+            reason = f"is not in **bold** in the prose of {term.page!r}"
+            yield str(own.problem(reason, f"term {term.word!r}.page"))
+        elif bold_on is not None and bold_on != term.page:
             yield str(
-                own.problem(f"must be {bold_on!r}, where the term is in bold", f"term {term.word!r}.read")
+                own.problem(f"must be {bold_on!r}, where the term is in bold", f"term {term.word!r}.page")
             )
 
 
 def _too_early(terms: tuple[Term, ...], pages: dict[str, tuple[Step, LessonFile]]) -> Iterator[str]:
     """Check that no page uses an abbreviation before the page that explains it."""
     order = list(pages)
-    first = {term.short: order.index(term.read) for term in terms if term.short and term.read in pages}
+    first = {
+        term.abbreviation: order.index(term.page)
+        for term in terms
+        if term.abbreviation and term.page in pages
+    }
     for number, (step, file) in enumerate(pages.values()):
         found = {word.removesuffix("s") for word in _WORD.findall(_CODE.sub(" ", step.prose))}
         for short in sorted(found & first.keys()):

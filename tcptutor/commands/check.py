@@ -9,7 +9,7 @@ from tcptutor.commands.goals import ShellPage, board_lines, find_page, shell_pag
 from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import print_json, print_lines, toned
 from tcptutor.commands.words import count
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.goals.board import GoalBoard, GoalState
 from tcptutor.course.model import Module, Step
 from tcptutor.journal.goals import OpenPage, open_pages
@@ -22,8 +22,8 @@ def check_goals(name: str | None, as_json: bool) -> int:
     """
     if name is not None:
         module, step = find_page(name)
-        if step.explore is not None:
-            return _check_challenge(module, step, step.explore, as_json)
+        if step.challenge is not None:
+            return _check_challenge(module, step, step.challenge, as_json)
     running = list(open_pages())
     if name is None:
         if not running:
@@ -75,7 +75,7 @@ def _document(page: ShellPage, open_page: OpenPage | None, board: GoalBoard, don
     }
 
 
-def _check_challenge(module: Module, step: Step, challenge: ExploreActivity, as_json: bool) -> int:
+def _check_challenge(module: Module, step: Step, challenge: ChallengeActivity, as_json: bool) -> int:
     """Print the challenge's state from the journal; return 0 when it is reached, otherwise 1. Raises JournalError."""
     with open_journal() as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)

@@ -100,7 +100,7 @@ class _OpenedPage:
     @property
     def hides_fault(self) -> bool:
         """Return True if the network has a fault that the student still has to find."""
-        return bool(self.page.shell.broken) and not self.goals.board.done
+        return bool(self.page.shell.fault) and not self.goals.board.done
 
     @property
     def lines(self) -> list[str]:
@@ -161,7 +161,7 @@ async def _session(
     size = shutil.get_terminal_size()
     warn(f"starting the lab for a shell on {host} ...")
     needs = opened.page.shell.kernel_requirements if opened is not None else None
-    trap = opened.page.shell.broken if opened is not None else ""
+    trap = opened.page.shell.fault if opened is not None else ""
     async with Lab(backend).session(experiment, needs, trap) as (session, environment):
         began.set()
         terminal = session.shell(host, size.lines, size.columns)

@@ -206,11 +206,11 @@ class Question(Activity, frozen=True, kw_only=True):
     stage: ClassVar[Stage] = Stage.AFTER_RUN
 
     id: str
-    ask: str
+    prompt: str
     hints: tuple[str, ...] = ()
     explanation: str = ""
     """Shown after a right answer."""
-    read: str = ""
+    page: str = ""
     """Id of the page in this module that explains the topic; named after a wrong answer."""
     about_run: bool | None = None
     """True: asked after the page's experiment has run. False: shown before the run, and independent of it.
@@ -224,7 +224,7 @@ class Question(Activity, frozen=True, kw_only=True):
         return str(self.__struct_config__.tag)
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
-        for key in ("id", "ask", "explanation"):
+        for key in ("id", "prompt", "explanation"):
             if not getattr(self, key).strip():
                 yield key, "is empty"
         yield from hint_problems(self.hints)

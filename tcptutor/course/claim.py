@@ -28,10 +28,10 @@ MeasuredSubject = Literal[
     "rtt",
     "min-rtt",
     "max-rtt",
-    "used",
+    "utilization",
     "idle",
     "losses",
-    "sent-again",
+    "retransmissions",
     "loss-rate",
     "timeouts",
     "queue-drops",
@@ -66,14 +66,14 @@ ARITHMETIC: Subject = "arithmetic"
 """Subject without an experiment: `formula` gives the calculation."""
 
 
-class Per(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Denominator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Denominator of a claimed ratio: a second run or flow."""
 
     experiment: str = ""
     set: dict[str, Setting] = {}
     """Overrides the settings of `experiment` if given, otherwise the claim's."""
     flow: int | None = None
-    of: Subject | None = None
+    quantity: Subject | None = None
     """Defaults to the claim's own subject."""
 
 
@@ -82,10 +82,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     text: str
     """Exact words on the page."""
-    of: Subject
+    quantity: Subject
     value: str = ""
     """Number with its unit, or name of a cause; defaults to the text."""
-    within: str = ""
+    tolerance: str = ""
     """Tolerance for chance: a share, "20 %", or an amount, "0.2 s". Defaults to the rounding of the number.
     """
     relation: Literal["about", "above", "below"] = "about"
@@ -99,7 +99,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Experiment to use instead of the page's, short or full name."""
     set: dict[str, Setting] = {}
     """Overrides the settings of `experiment` if given, otherwise the page's."""
-    per: Per | None = None
+    ratio_to: Denominator | None = None
     """Denominator; the value is then a plain number, "1.8"."""
     seeds: int = 2
     """Number of runs, each with its own seed, that must agree."""
@@ -110,12 +110,16 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def subjects(self) -> tuple[Subject, ...]:
         """Quantities needed to check the claim, without repetition."""
-        return tuple(dict.fromkeys((self.of, (self.per.of if self.per else None) or self.of)))
+        return tuple(
+            dict.fromkeys(
+                (self.quantity, (self.ratio_to.quantity if self.ratio_to else None) or self.quantity)
+            )
+        )
 
     @property
     def may_precede_run(self) -> bool:
         """True if the claim may appear before the page's run because it is independent of it."""
-        return bool(self.experiment or self.set) or self.of in KNOWN_SUBJECTS
+        return bool(self.experiment or self.set) or self.quantity in KNOWN_SUBJECTS
 
 
 KNOWN_SUBJECTS: frozenset[str] = frozenset(KnownSubject.__args__)  # type: ignore[attr-defined]

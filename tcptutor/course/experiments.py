@@ -139,7 +139,7 @@ class Catalogue:
 def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:
     try:
         table = msgspec.structs.asdict(file.read(ExperimentFile))
-        rows = table.pop("rows")
+        rows = table.pop("reproduces")
         spec.build(name, table)
         if table["paper"]:
             spec.build(name, table, scale="paper")

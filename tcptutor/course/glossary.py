@@ -26,24 +26,24 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Entry of the glossary: `[[term]]`."""
 
     word: str
-    short: str = ""
+    abbreviation: str = ""
     """Abbreviation: "RTT"."""
-    also: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
     """Synonyms and other forms of the word."""
     text: str
     """Definition in one to three sentences."""
-    read: str
+    page: str
     """Page that explains the term, `module/page`."""
 
     @property
     def title(self) -> str:
         """Word and abbreviation: "round-trip time, RTT"."""
-        return ", ".join(filter(None, (self.word, self.short)))
+        return ", ".join(filter(None, (self.word, self.abbreviation)))
 
     @property
     def forms(self) -> tuple[str, ...]:
         """Every name of the term."""
-        return tuple(filter(None, (self.word, self.short, *self.also)))
+        return tuple(filter(None, (self.word, self.abbreviation, *self.synonyms)))
 
 
 class GlossaryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

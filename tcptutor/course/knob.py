@@ -18,7 +18,7 @@ _NO_KNOBS = ("changes", "acks", "duration", "warmup")
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Adjustable parameter: `[[explore.knob]]`, with either `choices` or `low` and `high`."""
+    """Adjustable parameter: `[[challenge.knob]]`, with either `choices` or `low` and `high`."""
 
     name: str
     """A parameter, or a sysctl with choices."""

@@ -44,7 +44,7 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     objectives: tuple[str, ...]
     minutes: int
     sources: tuple[str, ...]
-    extra: tuple[str, ...] = ()
+    extra_experiments: tuple[str, ...] = ()
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,7 +57,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     pairs: int = 1
     seed: int = 1
     sources: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
+    reproduces: tuple[str, ...] = ()
     """Matching rows of assets/documentation/settings.toml, as `document: where`."""
 
 
@@ -65,10 +65,10 @@ StepFile = msgspec.defstruct(
     "StepFile",
     [
         ("title", str),
-        ("after", str, ""),
+        ("after_run", str, ""),
         ("claim", tuple[Claim, ...], ()),
-        ("own", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
-        ("own_as", str, ""),
+        ("variants", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
+        ("same_variant_as", str, ""),
         *front_matter(),
     ],
     frozen=True,
@@ -83,10 +83,10 @@ class StepText:
     """Parsed file of a step."""
 
     title: str
-    after: str
+    after_run: str
     claims: tuple[Claim, ...]
     prose: str
-    own_as: str
+    same_variant_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
     """Activities in page order, by front-matter key; repeated keys are numbered."""
 
@@ -119,31 +119,35 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")
     read: Any = file.parse_text(front, StepFile, PAGE)
-    if not read.own and "{own." not in front + prose:
+    if not read.variants and "{variant." not in front + prose:
         return (_text(read, prose),)
     return tuple(_variants(file, front, prose, read))
 
 
 def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[StepText]:
-    if wrong := page_variants.contradiction(read.own):
+    if wrong := page_variants.contradiction(read.variants):
         raise file.problem(wrong[1], wrong[0])
     asked = set(page_variants.placeholders(front + prose))
-    for name in sorted(asked - set(read.own)):
-        raise file.problem(unknown("list", name, read.own) if read.own else f"no list {name!r}", "own")
-    for name in read.own:
+    for name in sorted(asked - set(read.variants)):
+        raise file.problem(
+            unknown("list", name, read.variants) if read.variants else f"no list {name!r}", "variants"
+        )
+    for name in read.variants:
         if name not in asked:
             raise file.problem(
-                f"{{own.{name}}} is not used on the page: use it, or remove the list", f"own.{name}"
+                f"{{variant.{name}}} is not used on the page: use it, or remove the list", f"variants.{name}"
             )
     if read.shell is not None:
-        raise file.problem("a page with a [shell] cannot have variants: remove it", "own")
-    for variant in range(len(next(iter(read.own.values())))):
-        text: Any = file.parse_text(page_variants.filled(front, read.own, variant), StepFile, PAGE)
-        yield _text(text, page_variants.filled(prose, read.own, variant))
+        raise file.problem("a page with a [shell] cannot have variants: remove it", "variants")
+    for variant in range(len(next(iter(read.variants.values())))):
+        text: Any = file.parse_text(page_variants.filled(front, read.variants, variant), StepFile, PAGE)
+        yield _text(text, page_variants.filled(prose, read.variants, variant))
 
 
 def _text(front: Any, prose: str) -> StepText:
-    return StepText(front.title, front.after.strip(), front.claim, prose, front.own_as, tuple(_tables(front)))
+    return StepText(
+        front.title, front.after_run.strip(), front.claim, prose, front.same_variant_as, tuple(_tables(front))
+    )
 
 
 def _tables(front: Any) -> Iterator[tuple[str, ActivityTable]]:

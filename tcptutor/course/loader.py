@@ -12,7 +12,7 @@ import msgspec
 
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, UsageError
-from tcptutor.course.activities.explore import ExploreTable
+from tcptutor.course.activities.challenge import ChallengeTable
 from tcptutor.course.activities.run import ExperimentTable
 from tcptutor.course.activities.sweep import SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
@@ -108,7 +108,7 @@ class OpenedCourse:
             sources=head.sources,
             steps=LazySteps(lambda: tuple(path.stem[3:] for path in files), partial(self._steps, id_, files)),
             read_experiments=partial(self._catalogue.module_experiments, id_),
-            extra=head.extra,
+            extra_experiments=head.extra_experiments,
         )
 
     def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
@@ -136,10 +136,10 @@ class OpenedCourse:
             title=text.title,
             prose=text.prose,
             activities=activities,
-            after=text.after,
+            after_run=text.after_run,
             claims=text.claims,
             setup=_setup(module, text),
-            own_as=text.own_as,
+            same_variant_as=text.same_variant_as,
         )
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
@@ -188,7 +188,7 @@ def _kept(problems: list[ContentError]) -> Iterator[None]:
 
 def _setup(module: str, text: StepText) -> PageSetup | None:
     for _, table in text.tables:
-        if isinstance(table, ExperimentTable | SweepFrontMatter | ExploreTable):
+        if isinstance(table, ExperimentTable | SweepFrontMatter | ChallengeTable):
             name = qualified_name(module, table.name)
             if not isinstance(table, SweepFrontMatter):
                 return PageSetup(name, table.set)

@@ -28,7 +28,7 @@ _NAMES = {
     "predict": "prediction",
     "experiment": "run",
     "sweep": "sweep",
-    "explore": "challenge",
+    "challenge": "challenge",
     "shell": "by_hand",
 }
 """By table of the lesson file."""

@@ -11,7 +11,7 @@ import msgspec
 
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import personal
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shell import ShellActivity
@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Markdown."""
     activities: tuple[Activity, ...] = ()
     """In page order."""
-    after: str = ""
+    after_run: str = ""
     """Markdown shown after the run, which compares it with the published figure."""
     claims: tuple[Claim, ...] = ()
     """Checkable definitions of the measured numbers in the text."""
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     variants: tuple[Step, ...] = ()
     """Alternatives for other students of a graded course, with other settings; empty for a page that is the
     same for all."""
-    own_as: str = ""
+    same_variant_as: str = ""
     """Page of the module whose variant number this page shares; empty for a page with its own draw."""
 
     def for_student(self, module: str, identity: str) -> Step:
@@ -67,7 +67,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def variant_page(self) -> str:
         """Page id from which the variant is drawn."""
-        return self.own_as or self.id
+        return self.same_variant_as or self.id
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -89,9 +89,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.activities_of(SweepActivity)), None)
 
     @property
-    def explore(self) -> ExploreActivity | None:
+    def challenge(self) -> ChallengeActivity | None:
         """Challenge on this page."""
-        return next(iter(self.activities_of(ExploreActivity)), None)
+        return next(iter(self.activities_of(ChallengeActivity)), None)
 
     @property
     def shell(self) -> ShellActivity | None:
@@ -171,7 +171,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     steps: Sequence[Step]
     read_experiments: Callable[[], Mapping[str, Experiment]] = dict
-    extra: tuple[str, ...] = ()
+    extra_experiments: tuple[str, ...] = ()
     """Short names of experiments that no step runs, available on the command line."""
 
     @property

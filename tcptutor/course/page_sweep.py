@@ -146,8 +146,8 @@ def _throughput_curves(sweep: SweepActivity, expected: Sequence[Expectation]) ->
     labels = {each.binding.label.rpartition("× ")[2] for each in expected}
     name = labels.pop() if len(labels) == 1 else "models"
     lead = CurveLine(name=name, kind="formula", values=binding)
-    if sweep.formula:
-        model = next(each for each in ThroughputModel if each.value == sweep.formula)
+    if sweep.model:
+        model = next(each for each in ThroughputModel if each.value == sweep.model)
         values = tuple(_limited_throughput(each, model) for each in expected)
         lead = CurveLine(name=model.label or name, kind="formula", values=values)
     yield lead

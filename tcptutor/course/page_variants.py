@@ -1,13 +1,13 @@
 """Per-student variants of a page in a graded course.
 
-[own]                                       # in a page's front matter
+[variants]                                  # in a page's front matter
 loss = ["0.1 %", "0.05 %", "0.2 %"]         # the n-th values of all lists form a variant of the page
 rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
 
-Elsewhere on the page `{own.loss}` inserts the value: in settings, prose and claims. Outside graded courses
+Elsewhere on the page `{variant.loss}` inserts the value: in settings, prose and claims. Outside graded courses
 everybody gets the first variant. The linter and the claims check every variant.
 
-A page compared with another page's run has as many variants, and sets `own_as = "PAGE"` before its tables: a
+A page compared with another page's run has as many variants, and sets `same_variant_as = "PAGE"` before its tables: a
 student gets the same variant number on both.
 """
 
@@ -18,33 +18,33 @@ from collections.abc import Iterator, Mapping
 
 from tcptutor.base.printable import is_printable
 
-Own = Mapping[str, tuple[str, ...]]
-"""Lists of `[own]` by name."""
+Lists = Mapping[str, tuple[str, ...]]
+"""Values of `[variants]` by name."""
 
 MOST_VARIANTS = 8
-_PLACEHOLDER = re.compile(r"\{own\.([^}\n]*)\}")
+_PLACEHOLDER = re.compile(r"\{variant\.([^}\n]*)\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _LONGEST = 200
 _MARKS = frozenset("\"'\\`{}")
 """Characters that could end the string around a value."""
 
 
-def contradiction(own: Own) -> tuple[str, str] | None:
+def contradiction(lists: Lists) -> tuple[str, str] | None:
     """Return key and reason of a mistake in the lists, or None."""
-    count = len(next(iter(own.values()), ()))
-    for name, values in own.items():
+    count = len(next(iter(lists.values()), ()))
+    for name, values in lists.items():
         if not _NAME.fullmatch(name):
-            return f"own.{name}", "is not a valid name: use lower-case letters, digits and hyphens"
+            return f"variants.{name}", "is not a valid name: use lower-case letters, digits and hyphens"
         if len(values) != count:
             return (
-                f"own.{name}",
+                f"variants.{name}",
                 f"{len(values)} values, but {count} in the first list: give every list the same length",
             )
         if not 2 <= count <= MOST_VARIANTS:
-            return f"own.{name}", f"{count} values: give 2 to {MOST_VARIANTS}"
+            return f"variants.{name}", f"{count} values: give 2 to {MOST_VARIANTS}"
         for value in values:
             if len(value) > _LONGEST or not is_printable(value) or _MARKS & set(value):
-                return f"own.{name}", f"a value is too long, or has one of {' '.join(sorted(_MARKS))}"
+                return f"variants.{name}", f"a value is too long, or has one of {' '.join(sorted(_MARKS))}"
     return None
 
 
@@ -53,10 +53,10 @@ def placeholders(text: str) -> Iterator[str]:
     return (match[1] for match in _PLACEHOLDER.finditer(text))
 
 
-def filled(text: str, own: Own, variant: int) -> str:
+def filled(text: str, lists: Lists, variant: int) -> str:
     """Insert the values of `variant` into `text`; unknown names stay unchanged."""
 
     def value(match: re.Match[str]) -> str:
-        return own[match[1]][variant] if match[1] in own else match[0]
+        return lists[match[1]][variant] if match[1] in lists else match[0]
 
     return _PLACEHOLDER.sub(value, text)

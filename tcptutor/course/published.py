@@ -90,7 +90,7 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Factor from a published x to the axis' base unit: 1000 for a window in kB."""
     y_scale: float = 1.0
     """Factor from a published y to our base unit."""
-    scaled: str = ""
+    scale_reason: str = ""
     """Reason for the scaling, shown next to the points."""
 
     @property
@@ -121,10 +121,10 @@ class PublishedCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             for key, name in (("x", self.x), ("y", self.y)):
                 if _value(table, name) is None:
                     yield key, f"{source} has no key {name!r}: its keys are {', '.join(table)}"
-        if self.scaled and self.x_scale == self.y_scale == 1:
-            yield "scaled", "has no effect without a scale: remove it, or set x_scale or y_scale"
-        if self.y_scale != 1 and not self.scaled.strip():
-            yield "scaled", "is missing: explain why the published values are scaled"
+        if self.scale_reason and self.x_scale == self.y_scale == 1:
+            yield "scale_reason", "has no effect without a scale: remove it, or set x_scale or y_scale"
+        if self.y_scale != 1 and not self.scale_reason.strip():
+            yield "scale_reason", "is missing: explain why the published values are scaled"
         if not self.points() and all(_table(source) is not None for source in self.sources):
             yield "y", "has no number that matches a number of x"
 

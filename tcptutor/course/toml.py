@@ -26,7 +26,7 @@ LARGEST = 10**18
 _KEY_PARTS = 16
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_KEY_PARTS}}}""")
 """Dotted key with many parts: its cost grows with the square of their number."""
-_ONE_LINE = frozenset({"title", "id", "word", "short", "also", "name", "read", "beside"})
+_ONE_LINE = frozenset({"title", "id", "word", "abbreviation", "synonyms", "name", "page", "compare_with"})
 """Keys of single-line texts."""
 
 

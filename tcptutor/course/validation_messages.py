@@ -1,7 +1,7 @@
 """msgspec's validation messages in an author's words: the key, and its mistake.
 
 msgspec reports "Object contains unknown field `asks` - at `$.question[0]`"; we report "question.asks" and "is
-not a key here: the keys are ask, choice, ...".
+not a key here: the keys are prompt, choice, ...".
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+
+from tcptutor.base.errors import near
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>[^`]*)`")
@@ -35,7 +37,9 @@ def explain(message: str, table: Any, kind: type) -> tuple[str, str]:
     if field := _FIELD.fullmatch(what):
         reason = "is missing"
         if field["how"] == "contains unknown":
-            reason = f"is not a key here: the keys are {', '.join(_keys(_struct(wanted, found)))}"
+            keys = tuple(_keys(_struct(wanted, found)))
+            similar = near(field["name"], keys)
+            reason = f"is not a key here{f' ({similar})' if similar else ''}: the keys are {', '.join(keys)}"
         return f"{key}.{field['name']}".lstrip("."), reason
     if value := _VALUE.fullmatch(what):
         return key, f"{value['value']!r} is not one of {', '.join(_values(wanted))}"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shape import ShapePrediction
@@ -117,7 +117,7 @@ class _PageMarker:
                 return self._mark_run()
             case SweepActivity():
                 return self._mark_sweep(activity)
-            case ExploreActivity():
+            case ChallengeActivity():
                 return self._mark_challenge(activity)
         return self._mark_session(activity)
 
@@ -184,7 +184,7 @@ class _PageMarker:
         if wrong := honesty.settings_problem(step, run.experiment):
             return wrong
         # _mark_sweep compares the seeds of a sweep.
-        own_seed = step.experiment is not None or step.explore is not None
+        own_seed = step.experiment is not None or step.challenge is not None
         return honesty.seed_problem(self._line, self._module.id, step.id, timed) if own_seed else ""
 
     # Questions and predictions
@@ -193,7 +193,7 @@ class _PageMarker:
         """Return the predicted quantity as the first trusted run after the prediction measured it."""
         first = self._page.responses_to(predict.id)[0]
         timed = self._page.run_after(first.serial)
-        if timed is None or predict.of or self._distrust(timed, ()):
+        if timed is None or predict.about_curve or self._distrust(timed, ()):
             return None
         try:
             return predict.mark(first.response.given, MarkContext(run=self._checks.check(timed).run)).measured
@@ -315,7 +315,7 @@ class _PageMarker:
         found = _Finding("full", reason=reason, runs=tuple(runs))
         return self._score(found, moment(latest.ended_at), share=share)
 
-    def _mark_challenge(self, challenge: ExploreActivity) -> _Finding:
+    def _mark_challenge(self, challenge: ChallengeActivity) -> _Finding:
         given = [each for each in self._page.responses_to(challenge.id) if each.response.correct]
         last = (
             _Finding("none", reason="it is not reached")
@@ -328,7 +328,7 @@ class _PageMarker:
                 return last
         return last
 
-    def _judge_challenge(self, challenge: ExploreActivity, given: TimedResponse) -> _Finding:
+    def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> _Finding:
         timed, events = self._page.run_before(given.serial), (given.serial,)
         if timed is None:
             return _Finding("refused", reason="no whole run was there to judge it by", events=events)
@@ -345,7 +345,7 @@ class _PageMarker:
             return _Finding("none", reason=mark.feedback, events=events, runs=(timed.id,))
         return self._score_response(challenge, given, _Finding("full", events=events, runs=(timed.id,)))
 
-    def _start_run(self, challenge: ExploreActivity, given: TimedResponse) -> Run | None:
+    def _start_run(self, challenge: ChallengeActivity, given: TimedResponse) -> Run | None:
         for timed in self._page.complete_runs[: -MOST_SWEPT - 1 : -1]:
             if timed.ended < given.serial and self._checks.has_file(timed):
                 checked = self._checks.check(timed)

@@ -89,7 +89,7 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     module: str
     page: str
     activity: str
-    ask: str
+    prompt: str
     answered: int
     """Number of students."""
     right_first: int
@@ -297,7 +297,7 @@ def _questions(
                 module=module.id,
                 page=step.id,
                 activity=question.id,
-                ask=question.ask,
+                prompt=question.prompt,
                 answered=len(first),
                 right_first=sum(bool(each.correct) for each in first),
                 wrong=tuple(
@@ -349,6 +349,6 @@ def _ratios(marks: Iterable[ActivityMark], model: float | None) -> Iterator[floa
 
 def _model(step: Step, predict: Activity) -> float | None:
     experiment = step.predicted_experiment(predict)
-    if experiment is None or not isinstance(predict, Predict) or predict.of == "knee":
+    if experiment is None or not isinstance(predict, Predict) or predict.knee:
         return None
     return expected(step.sweep.measure if step.sweep else predict.measure, experiment)

@@ -166,7 +166,7 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
 
 
 def _question_details(row: QuestionRow) -> Iterator[str]:
-    yield " ".join(row.ask.split())
+    yield " ".join(row.prompt.split())
     for wrong in row.wrong:
         answer = f"“{' '.join(wrong.text.split())}”" if wrong.text else "a number"
         yield f"{wrong.students} × {answer}: {' '.join(wrong.feedback.split())}"

@@ -40,7 +40,7 @@ class WatchedGoals:
         self._shell, self._record = shell, record
         partial = goals.load_session(module, step)
         self._watch = GoalWatch(
-            shell.parsed_goals, shell.in_order, bool(shell.broken), reached=partial.reached
+            shell.parsed_goals, shell.in_order, bool(shell.fault), reached=partial.reached
         )
         self._saved_ids = self._watch.latched_goals
         self._log = SessionLog(partial.record if self._saved_ids else None)

@@ -124,7 +124,7 @@ class LabSession:
             (shell.kernel_requirements, shell.hosts) if shell is not None else (None, ())
         )
         self._page_shell = shell
-        self._trap = shell.broken if shell is not None else ""
+        self._trap = shell.fault if shell is not None else ""
         self.environment = self.state = self._run = None
         self.problem, self.files_left_out, self.typed_ahead = "", (), {}
         self.shells, self._ended = {}, asyncio.Event()

@@ -97,9 +97,9 @@ def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
 def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
     for term in readable_glossary(course.root):
-        if term.read in pages:
-            also = f" ({', '.join(term.also)})" if term.also else ""
-            show = partial(_show_term, tutor, term, *pages[term.read])
+        if term.page in pages:
+            also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
+            show = partial(_show_term, tutor, term, *pages[term.page])
             yield SystemCommand(f"Term: {term.title}{also}", term.text, show, discover=False)
 
 

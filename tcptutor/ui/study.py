@@ -192,7 +192,7 @@ class Study:
         if not isinstance(activity, Predict):
             return ""
         sweep = self.step.sweep
-        measure = activity.measure if sweep is None else sweep.measure if activity.of == "at" else None
+        measure = activity.measure if sweep is None else sweep.measure if activity.at else None
         return activity.impossible(given, measure, self.step.predicted_experiment(activity))
 
     def doubt(self, activity: Activity, given: Given) -> str:
@@ -264,7 +264,7 @@ class Study:
             self._commit(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
 
     def _page_to_read(self, activity: Activity) -> str:
-        read = activity.read if isinstance(activity, Question) else ""
+        read = activity.page if isinstance(activity, Question) else ""
         pages = (
             f"page {number}, “{step.title}”"
             for number, step in enumerate(self.module.steps, 1)

@@ -24,7 +24,7 @@ PAGES: dict[str, ShellActivity] = {
     f"{module.id}/{step.id}": step.shell
     for module in load().modules
     for step in module.steps
-    if step.shell is not None and not step.shell.broken
+    if step.shell is not None and not step.shell.fault
 }
 TRIES = 3
 """Runs that a busy machine may take to show what the network can do."""

@@ -107,7 +107,7 @@ async def make(case: NearCase, lab: Hands, shell: Terminal) -> list[Event]:
         told = lab.count(SessionState)
         await lab.type(shell, f"{line}; echo over=$?", r"over=\d+")
         await lab.until(lambda told=told: lab.count(SessionState) > told)  # type: ignore[misc]
-    watched = WatchedHands(lab, shell, *asked(goal("g", case.when, on=case.on)))
+    watched = WatchedHands(lab, shell, *asked(goal("g", case.when, interface=case.interface)))
     assert not watched.board.done
     for line in case.typed:
         told = lab.count(SessionState)
@@ -179,10 +179,10 @@ async def test_each_near_miss_is_explained_when_it_is_made(
 @pytest.mark.guest
 async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, build: Build) -> None:
     goals = asked(
-        goal("delay", {"path": {"delay": "20 ms"}}, on="s1-eth2"),
-        goal("once", {"path.delay": "20 ms"}, once=True),
-        goal("flow", {"path.delay": "20 ms", "flow.bytes": ">= 500 kB"}, once=True),
-        goal("drops", {"queue.drops": ">= 1"}, once=True),
+        goal("delay", {"path": {"delay": "20 ms"}}, interface="s1-eth2"),
+        goal("once", {"path.delay": "20 ms"}, stays_ticked=True),
+        goal("flow", {"path.delay": "20 ms", "flow.bytes": ">= 500 kB"}, stays_ticked=True),
+        goal("drops", {"queue.drops": ">= 1"}, stays_ticked=True),
         goal("rate", {"run.throughput": "1 Mbit/s to 2 Mbit/s"}),
         goal("reno", {"hosts.algorithm": "reno"}),
     )

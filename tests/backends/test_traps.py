@@ -25,10 +25,10 @@ from tests.conftest import Build
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("without_state")]
 
 BROKEN: dict[str, ShellActivity] = {
-    step.shell.broken: step.shell
+    step.shell.fault: step.shell
     for module in load().modules
     for step in module.steps
-    if step.shell is not None and step.shell.broken
+    if step.shell is not None and step.shell.fault
 }
 TRIES = 3
 """Runs that a busy machine may take to show what the network can do."""
@@ -190,7 +190,7 @@ async def test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals(
 
 async def test_a_mended_network_that_is_broken_again_is_not_mended(backend: GuestBackend) -> None:
     shell = BROKEN["no-window-scaling"]
-    async with hands(backend, shell.experiment, shell.broken) as lab:
+    async with hands(backend, shell.experiment, shell.fault) as lab:
         watched = await opened(lab, shell)
         await watched.type("h2 sysctl -w net.ipv4.tcp_window_scaling=1")
         await watched.until(lambda board: board.reached == (0,))

@@ -32,8 +32,8 @@ from tests.grading.evidence.doer import Doer
 def _experiments(step: Step) -> list[Experiment]:
     if step.sweep is not None:
         return [experiment for _, experiment in step.sweep.cells()]
-    if step.explore is not None:
-        return [step.explore.experiment, step.explore.solution_experiment]
+    if step.challenge is not None:
+        return [step.challenge.experiment, step.challenge.solution_experiment]
     return [step.experiment.experiment] if step.experiment is not None else []
 
 

@@ -27,7 +27,7 @@ BESIDE = "parallel-streams/eight-small-windows"
 RECORDED = [
     load(path) for path in sorted((places.assets() / "recorded/parallel-streams").glob("*small*.tcprun"))
 ]
-VARIANTS = re.compile(r"^(own_as = .*\n|\[own\]\n([^\[\n].*\n)*)", re.MULTILINE)
+VARIANTS = re.compile(r"^(same_variant_as = .*\n|\[variants\]\n([^\[\n].*\n)*)", re.MULTILINE)
 """What makes variants of a page, in its front matter."""
 Runs = Callable[..., AsyncIterator[tuple[int, Run | TutorError]]]
 
@@ -40,9 +40,9 @@ def lessons(tmp_path: Path) -> Path:
     for name in (PAGE, BESIDE):
         page = next(copy.glob(f"*/*-{name.partition('/')[2]}.md"))
         text = page.read_text(encoding="utf-8")
-        values |= tomllib.loads(text.split("+++")[1])["own"]
+        values |= tomllib.loads(text.split("+++")[1])["variants"]
         for key, each in values.items():
-            text = text.replace(f"{{own.{key}}}", each[0])
+            text = text.replace(f"{{variant.{key}}}", each[0])
         page.write_text(VARIANTS.sub("", text), encoding="utf-8")
     return copy
 
@@ -136,7 +136,7 @@ def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
     told = json.loads(done.stdout)
     assert (done.stderr, told["problems"], told["contradicted"], told["not_judged"]) == ("", [], 0, 0)
     assert told["runs"] == {"needed": 2, "made": 2, "failed": []}
-    rtt = next(each for each in told["claims"] if each["of"] == "rtt")
+    rtt = next(each for each in told["claims"] if each["quantity"] == "rtt")
     assert rtt["page"] == PAGE
     assert rtt["measured"] == [pytest.approx(rtt_of_one_flow())] * 2
     assert rtt["holds"] is True
@@ -145,7 +145,7 @@ def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
 def test_a_page_with_variants_is_judged_with_each_of_them(made: list[str]) -> None:
     told = json.loads(here("lint", places.lessons(), "--run", PAGE, "--json").stdout)
     assert told["runs"]["needed"] == 6
-    windows = [each["settings"]["window"] for each in told["claims"] if each["of"] == "rtt"]
+    windows = [each["settings"]["window"] for each in told["claims"] if each["quantity"] == "rtt"]
     assert windows == ["64 KiB", "48 KiB", "96 KiB"]
 
 

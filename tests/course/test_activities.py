@@ -35,7 +35,7 @@ MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8
 
 def context(step: Step) -> MarkContext:
     """A run, and a curve over the values of the step's own sweep; of a challenge its start and its solution."""
-    if step.explore is not None:
+    if step.challenge is not None:
         start, solution = (
             load_run(next(replay.recordings_folder().glob(f"*/{step.id}/{key}.tcprun")))
             for key in ("start", "solution")
@@ -96,7 +96,7 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
     assert [name for name, *_ in front_matter()][:6] == [
         "predict",
-        "explore",
+        "challenge",
         "experiment",
         "sweep",
         "shell",
@@ -129,7 +129,7 @@ WRONG = {
     "a key of another kind": (
         'quantity = "slow-start-end"',
         'quantity = "slow-start-end"\nunit = "time"',
-        ["question[2].unit", "the keys are kind, id, ask"],
+        ["question[2].unit", "the keys are kind, id, prompt"],
     ),
     "a quantity that is not": (
         '"slow-start-end"',
@@ -190,7 +190,7 @@ def test_the_linter_asks_every_activity(tmp_path: Path, old: str, new: str, said
     assert any(f"01-a-loss.md: {said}" in line for line in lint(root)), lint(root)
 
 
-PREDICT = Predict(ask="How fast?", hints=("A nudge.", "A method."))
+PREDICT = Predict(prompt="How fast?", hints=("A nudge.", "A method."))
 PATH = build("test/path", {"parameters": {"rate": "100 Mbit/s", "delay": "50 ms"}})
 
 
@@ -219,7 +219,7 @@ def test_what_is_no_slip_is_locked_at_once(typed: str) -> None:
 
 @pytest.mark.parametrize("unit", ["time", "ratio", "size"])
 def test_other_quantities_are_asked_about_by_their_unit_alone(unit: str) -> None:
-    activity = Predict(ask="How much?", unit=unit, hints=PREDICT.hints)
+    activity = Predict(prompt="How much?", unit=unit, hints=PREDICT.hints)
     assert activity.doubt("20", PATH) == ""
     other = {"time": "20 s", "ratio": "20 ‰", "size": "20 Mbit"}[unit]
     assert ("did you mean 20 " in activity.doubt(other, PATH)) == (unit != "ratio")

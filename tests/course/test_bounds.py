@@ -31,7 +31,7 @@ from tcptutor.ui.study import Study
     ],
 )
 def test_each_quantity_has_its_bounds(measure: MeasureName, given: str, refused: bool) -> None:
-    predict = Predict(ask="?", unit=MEASURES[measure].kind, measure=measure)
+    predict = Predict(prompt="?", unit=MEASURES[measure].kind, measure=measure)
     experiment = Experiment(name="four", flows=Flows(streams=4))
     reason = predict.impossible(given, measure, experiment)
     assert bool(reason) == refused
@@ -45,7 +45,7 @@ def test_an_impossible_prediction_of_a_sweep_is_not_locked() -> None:
         for step in module.steps:
             sweep = step.sweep
             for predict in step.activities_of(Predict):
-                if sweep is None or predict.of != "at" or MEASURES[sweep.measure].limits(2) is None:
+                if sweep is None or not predict.at or MEASURES[sweep.measure].limits(2) is None:
                     continue
                 study = Study(module, step, Journal.in_memory())
                 with pytest.raises(UsageError, match="lies between"):

@@ -21,7 +21,7 @@ from .conftest import only
 from .goals.made import asked, state, tbf
 
 PAGE = "05-broken-labs/03-it-connects.md"
-PAGES = [step for module in load().modules for step in module.steps if step.shell and step.shell.broken]
+PAGES = [step for module in load().modules for step in module.steps if step.shell and step.shell.fault]
 
 
 def edited(tmp_path: Path, *edits: tuple[str, str]) -> Path:
@@ -44,7 +44,7 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
             for choice in asked.choices
             if choice.correct
         ]
-        assert telltale(step.shell.broken, named), step.id
+        assert telltale(step.shell.fault, named), step.id
     assert telltale("late-acks", "Go back, and packets come") == ""
 
 
@@ -55,7 +55,7 @@ def test_a_page_does_not_reveal_its_fault(tmp_path: Path) -> None:
         ('text = "The network is', 'text = "With a larger burst the network is', "shell.goal burst: text"),
         ('id = "mended"', 'id = "burst"', "shell.goal burst: id"),
         ("Small packets arrive.", "The bucket is small.", "shell.hints"),
-        ('ask = "What was wrong?"', 'ask = "What was wrong with the burst?"', "question cause: ask"),
+        ('prompt = "What was wrong?"', 'prompt = "What was wrong with the burst?"', "question cause: prompt"),
     ]
     root = edited(tmp_path, *((old, new) for old, new, _ in edits))
     problems = [line for line in lint(only(root, PAGE)) if "reveals the fault" in line]
@@ -66,13 +66,13 @@ def test_a_page_does_not_reveal_its_fault(tmp_path: Path) -> None:
 
 def test_an_unknown_trap_is_refused_with_file_and_key(tmp_path: Path) -> None:
     with pytest.raises(
-        ContentError, match=r"03-it-connects.*shell\.broken: no trap 'big-bucket'.*small-bucket"
+        ContentError, match=r"03-it-connects.*shell\.fault: no trap 'big-bucket'.*small-bucket"
     ):
-        load(edited(tmp_path, ('broken = "small-bucket"', 'broken = "big-bucket"')))
+        load(edited(tmp_path, ('fault = "small-bucket"', 'fault = "big-bucket"')))
 
 
 def test_the_experiment_of_a_broken_page_is_the_network_that_it_should_be() -> None:
-    assert {step.shell.broken for step in PAGES if step.shell} == set(TRAPS)
+    assert {step.shell.fault for step in PAGES if step.shell} == set(TRAPS)
     for step in PAGES:
         shell = step.shell
         assert shell is not None

@@ -14,7 +14,7 @@ from tcptutor.backends import replay
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
@@ -27,10 +27,10 @@ from tcptutor.spec import Experiment
 from .conftest import Edit, only, page
 
 CHALLENGES = {
-    f"{module.id}/{step.id}": step.explore
+    f"{module.id}/{step.id}": step.challenge
     for module in load().modules
     for step in module.steps
-    if step.explore is not None
+    if step.challenge is not None
 }
 FULL = "tcp-basics/full-and-no-wait"
 EIGHT = "parallel-streams/two-beat-eight"
@@ -44,7 +44,7 @@ def recorded(name: str, key: str) -> Run:
     return load_run(replay.recordings_folder() / name / f"{key}.tcprun")
 
 
-def response(challenge: ExploreActivity, run: Run, start: Run | None = None) -> Response:
+def response(challenge: ChallengeActivity, run: Run, start: Run | None = None) -> Response:
     given = challenge.response_of(run.experiment)
     mark = challenge.mark(given, MarkContext(run=run, start=start))
     return Response(given, mark.correct, value=mark.value)
@@ -54,7 +54,7 @@ def test_each_module_has_some() -> None:
     for module in load().modules:
         if not any(step.experiments for step in module.steps):
             continue  # done by hand alone
-        assert sum(step.explore is not None for step in module.steps) >= LEAST, module.id
+        assert sum(step.challenge is not None for step in module.steps) >= LEAST, module.id
 
 
 @pytest.mark.parametrize("name", CHALLENGES)
@@ -75,7 +75,7 @@ def test_the_command_lint_tries_start_and_solution_with_several_seeds() -> None:
     assert (streams.knobs, mtu.knobs, mtu.expectation) == (("streams",), ("mtu",), "does not reach it")
     assert mtu.text.startswith("mtu alone: ")
     assert (first.page, first.expectation, second.expectation) == (EIGHT, "does not reach it", "reaches it")
-    assert (root.parent / first.file).read_text(encoding="utf-8").split("\n")[first.line - 1] == "[explore]"
+    assert (root.parent / first.file).read_text(encoding="utf-8").split("\n")[first.line - 1] == "[challenge]"
     assert len({run.seed for run in second.runs}) == SEEDS
 
     def find(experiment: Experiment) -> MeasuredRun:
@@ -176,29 +176,29 @@ REFUSED = {
     "no such knob": (
         'name = "queue"\nlow',
         'name = "quue"\nlow',
-        "explore.knob[2].name",
+        "challenge.knob[2].name",
         "did you mean queue",
     ),
-    "bounds turned round": ('low = "3 kB"', 'low = "900 kB"', "explore.knob[2].low", "not below high"),
+    "bounds turned round": ('low = "3 kB"', 'low = "900 kB"', "challenge.knob[2].low", "not below high"),
     "both": (
         'low = "3 kB"',
         'low = "3 kB"\nchoices = ["3 kB"]',
-        "explore.knob[2].choices",
+        "challenge.knob[2].choices",
         "or low and high",
     ),
-    "start out of bounds": ('high = "400 kB"', 'high = "300 kB"', "explore.knob[1].low", "out of bounds"),
-    "no such figure": ("run.max-rtt", "run.maximal", "explore.goal[2].when.run.maximal", "did you mean"),
-    "no value": ('"<= 45 ms"', '"<= 45"', "explore.goal[2].when.run.max-rtt", "45"),
+    "start out of bounds": ('high = "400 kB"', 'high = "300 kB"', "challenge.knob[1].low", "out of bounds"),
+    "no such figure": ("run.max-rtt", "run.maximal", "challenge.goal[2].when.run.maximal", "did you mean"),
+    "no value": ('"<= 45 ms"', '"<= 45"', "challenge.goal[2].when.run.max-rtt", "45"),
     "nothing of the run": (
         "run.max-rtt",
         "path.delay",
-        "explore.goal[2].when",
+        "challenge.goal[2].when",
         "has no condition on the run",
     ),
     "relative to no number": (
         'when = { run.max-rtt = "<= 45 ms" }',
-        'when = { limited_by = "bottleneck" }\nper = "start"',
-        "explore.goal[2].when.limited_by",
+        'when = { run.limited-by = "bottleneck" }\nratio_to = "start"',
+        "challenge.goal[2].when.run.limited-by",
         "not a number",
     ),
 }
@@ -216,20 +216,20 @@ def test_a_page_that_cannot_be_judged_is_refused_with_file_and_key(case: str, ed
 
 
 LINTED = {
-    "par of another solution": ("par = 1", "par = 2", "explore.par", "solution changes 1 knob"),
+    "par of another solution": ("par = 1", "par = 2", "challenge.par", "solution changes 1 knob"),
     "solution out of bounds": (
         'window = "100 kB" }\nhints',
         'window = "9 MB" }\nhints',
-        "explore.solution.window",
+        "challenge.solution.window",
         "bounds",
     ),
     "no knob of that name": (
         '{ window = "100 kB" }\nhints',
         "{ mtu = 9000 }\nhints",
-        "explore.solution.mtu",
+        "challenge.solution.mtu",
         "knob",
     ),
-    "no change": ('{ window = "100 kB" }\nhints', '{ window = "400 kB" }\nhints', "explore.par", "0 knobs"),
+    "no change": ('{ window = "100 kB" }\nhints', '{ window = "400 kB" }\nhints', "challenge.par", "0 knobs"),
 }
 
 

@@ -48,68 +48,77 @@ def asked(run: str, **keys: object) -> bool:
 
 CLAIM = '[[claim]]\ntext = "The price"\n'
 REFUSED = {
-    "no such subject": ('of = "speed"', "claim[1].of: 'speed' is not one of mathis, link"),
-    "no value": ('of = "rtt"', "claim[1].value: 'The price' is not a number"),
-    "no such tolerance": ('of = "rtt"\nvalue = "1 ms"\nwithin = "3"', "claim[1].within: '3' has no unit"),
+    "no such subject": ('quantity = "speed"', "claim[1].quantity: 'speed' is not one of mathis, link"),
+    "no value": ('quantity = "rtt"', "claim[1].value: 'The price' is not a number"),
+    "no such tolerance": (
+        'quantity = "rtt"\nvalue = "1 ms"\ntolerance = "3"',
+        "claim[1].tolerance: '3' has no unit",
+    ),
     "a tolerance of a bound": (
-        'of = "rtt"\nvalue = "1 ms"\nrelation = "above"\nwithin = "3 %"',
-        "claim[1].within: has no effect with 'above'",
+        'quantity = "rtt"\nvalue = "1 ms"\nrelation = "above"\ntolerance = "3 %"',
+        "claim[1].tolerance: has no effect with 'above'",
     ),
     "no such setting": (
-        'of = "rtt"\nvalue = "1 ms"\nset = { speed = 1 }',
+        'quantity = "rtt"\nvalue = "1 ms"\nset = { speed = 1 }',
         "claim[1].set: no parameter 'speed'",
     ),
-    "no such experiment": ('of = "rtt"\nvalue = "1 ms"\nexperiment = "small-windows"', "did you mean"),
+    "no such experiment": ('quantity = "rtt"\nvalue = "1 ms"\nexperiment = "small-windows"', "did you mean"),
     "no such experiment to compare with": (
-        'of = "rtt"\nvalue = "1"\nper = { experiment = "none" }',
+        'quantity = "rtt"\nvalue = "1"\nratio_to = { experiment = "none" }',
         "claim[1].set: no experiment 'parallel-streams/none'",
     ),
-    "no such flow": ('of = "rtt"\nvalue = "1 ms"\nflow = 9', "claim[1].flow: the experiment has only 8"),
-    "flow zero": ('of = "rtt"\nvalue = "1 ms"\nflow = 0', "claim[1].flow: 0 is out of bounds"),
+    "no such flow": (
+        'quantity = "rtt"\nvalue = "1 ms"\nflow = 9',
+        "claim[1].flow: the experiment has only 8",
+    ),
+    "flow zero": ('quantity = "rtt"\nvalue = "1 ms"\nflow = 0', "claim[1].flow: 0 is out of bounds"),
     "of all flows only": (
-        'of = "jain"\nvalue = "1"\nflow = 1',
+        'quantity = "jain"\nvalue = "1"\nflow = 1',
         "claim[1].flow: jain is not defined for a single flow",
     ),
-    "share of whom": ('of = "share"\nvalue = "10 %"', "claim[1].flow: is missing"),
+    "share of whom": ('quantity = "share"\nvalue = "10 %"', "claim[1].flow: is missing"),
     "after the end": (
-        'of = "rtt"\nvalue = "1 ms"\nend = "20 s"',
+        'quantity = "rtt"\nvalue = "1 ms"\nend = "20 s"',
         "claim[1].end: 20 s is after the run's end at 9 s",
     ),
     "no time at all": (
-        'of = "rtt"\nvalue = "1 ms"\nstart = "3 s"\nend = "3 s"',
+        'quantity = "rtt"\nvalue = "1 ms"\nstart = "3 s"\nend = "3 s"',
         "claim[1].end: 3 s is not after the start at 3 s",
     ),
     "an instant has no part": (
-        'of = "first-loss"\nvalue = "1 s"\nstart = "3 s"',
+        'quantity = "first-loss"\nvalue = "1 s"\nstart = "3 s"',
         "claim[1].start: first-loss is not",
     ),
     "no such cause": (
-        'of = "limited-by"\nvalue = "loss"',
+        'quantity = "limited-by"\nvalue = "loss"',
         "claim[1].value: 'loss' is not a cause: choose from appl",
     ),
     "a cause has no bound": (
-        'of = "limited-by"\nvalue = "bottleneck"\nrelation = "above"',
-        "claim[1].of: a cause can only be equal",
+        'quantity = "limited-by"\nvalue = "bottleneck"\nrelation = "above"',
+        "claim[1].quantity: a cause can only be equal",
     ),
     "a ratio with a unit": (
-        'of = "rtt"\nvalue = "2 ms"\nper = { flow = 1 }',
+        'quantity = "rtt"\nvalue = "2 ms"\nratio_to = { flow = 1 }',
         "claim[1].value: '2 ms' has a unit",
     ),
-    "nothing to work out": ('of = "arithmetic"\nvalue = "2 ms"', "claim[1].formula: is required with"),
+    "nothing to work out": ('quantity = "arithmetic"\nvalue = "2 ms"', "claim[1].formula: is required with"),
     "what cannot be worked out": (
-        'of = "arithmetic"\nvalue = "2 ms"\nformula = "2 ms * x"',
+        'quantity = "arithmetic"\nvalue = "2 ms"\nformula = "2 ms * x"',
         "claim[1].formula:",
     ),
     "wrongly worked out": (
-        'of = "arithmetic"\nvalue = "2 ms"\nformula = "1.5 ms * 2"',
+        'quantity = "arithmetic"\nvalue = "2 ms"\nformula = "1.5 ms * 2"',
         "claim[1]: 'The price': the formula gives 3 ms",
     ),
     "too many seeds": (
-        'of = "rtt"\nvalue = "1 ms"\nseeds = 0',
+        'quantity = "rtt"\nvalue = "1 ms"\nseeds = 0',
         "claim[1].seeds: 0 is out of bounds: 1 to 20",
     ),
-    "another formula": ('of = "bdp"\nvalue = "200 MB"', "claim[1]: 'The price': the formula gives 200 kB"),
-    "a formula that does not apply": ('of = "mathis"\nvalue = "1 Mbit/s"', "needs a loss"),
+    "another formula": (
+        'quantity = "bdp"\nvalue = "200 MB"',
+        "claim[1]: 'The price': the formula gives 200 kB",
+    ),
+    "a formula that does not apply": ('quantity = "mathis"\nvalue = "1 Mbit/s"', "needs a loss"),
 }
 
 
@@ -125,7 +134,7 @@ def test_every_subject_is_known_or_measured() -> None:
 
 
 def test_a_page_without_a_run_names_what_it_claims_something_of(edit: Edit) -> None:
-    claim = '[[claim]]\ntext = "`iperf3 -P 8` sends"\nof = "link"\nvalue = "38.3 Mbit/s"\n'
+    claim = '[[claim]]\ntext = "`iperf3 -P 8` sends"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
     root = edit(NO_RUN, "[[question]]", f"{claim}\n[[question]]")
     assert any("claim[1].experiment: this page runs nothing" in line for line in lint(only(root, NO_RUN)))
     edit(NO_RUN, claim, f'{claim}experiment = "small-window"\n')
@@ -133,13 +142,13 @@ def test_a_page_without_a_run_names_what_it_claims_something_of(edit: Edit) -> N
 
 
 UNCLAIMED = {
-    "in after": ("The link is about 90", "It took 7 ms. The link is about 90", "after: '7 ms' has no"),
+    "in after": ("The link is about 90", "It took 7 ms. The link is about 90", "after_run: '7 ms' has no"),
     "a count": (
         "The link is about 90",
         "It lost 70 segments. The link is about 90",
-        "after: '70 segments' has no",
+        "after_run: '70 segments' has no",
     ),
-    "a ratio": ("The link is about 90", "It is 7 times. The link is about 90", "after: '7 times' has no"),
+    "a ratio": ("The link is about 90", "It is 7 times. The link is about 90", "after_run: '7 times' has no"),
     "in an explanation": (
         'explanation = "RTT',
         'explanation = "It took 7 ms. RTT',
@@ -164,7 +173,7 @@ def test_settings_and_published_figures_need_no_claim(edit: Edit) -> None:
 
 def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
     steps = {step.id: step for step in module_of(load()).steps}
-    one = next(each for each in steps["eight-small-windows"].claims if each.per)
+    one = next(each for each in steps["eight-small-windows"].claims if each.ratio_to)
     compared = claim_run(one, "parallel-streams", EIGHT, CATALOGUE.build)
     assert [each.total_streams for each in compared if each] == [8, 1]
     assert judge(one, compared, recorded).value == pytest.approx(2.94, abs=0.02)
@@ -173,25 +182,29 @@ def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
 @pytest.mark.parametrize(
     ("run", "keys", "agrees"),
     [
-        ("eight-small-windows", {"of": "limited-by", "value": "bottleneck"}, True),
-        ("one-small-window", {"of": "limited-by", "value": "bottleneck"}, False),
-        ("one-small-window", {"of": "limited-by", "value": "receive-window", "start": "5 s"}, True),
-        ("eight-small-windows", {"of": "max-rtt", "value": "60 ms", "relation": "above"}, True),
-        ("eight-small-windows", {"of": "max-rtt", "value": "60 ms", "relation": "below"}, False),
-        ("one-small-window", {"of": "losses", "value": "0"}, True),
-        ("eight-small-windows", {"of": "losses", "value": "0"}, False),
-        ("eight-small-windows", {"of": "share", "value": "12.5 %", "within": "60 %", "flow": 2}, True),
-        ("eight-small-windows", {"of": "throughput", "value": "38.0 Mbit/s"}, True),
-        ("eight-small-windows", {"of": "throughput", "value": "38.0 Mbit/s", "flow": 1}, False),
-        ("eight-small-windows", {"of": "first-loss", "value": "0.2 s", "within": "0.1 s"}, True),
-        ("one-small-window", {"of": "first-loss", "value": "0.3 s"}, False),
-        ("eight-small-windows", {"of": "jain", "value": "0.93", "within": "7 %"}, True),
-        ("one-small-window", {"of": "udp-loss", "value": "0 %"}, False),
-        ("one-small-window", {"of": "rwnd-limited", "value": "90 %", "relation": "above"}, True),
-        ("eight-small-windows", {"of": "rwnd-limited", "value": "90 %", "relation": "above"}, False),
-        ("one-small-window", {"of": "sndbuf-limited", "value": "1 %", "relation": "below"}, True),
-        ("one-small-window", {"of": "app-limited", "value": "1 %", "relation": "below"}, True),
-        ("one-small-window", {"of": "max-flight", "value": "64 KiB", "within": "3 %"}, True),
+        ("eight-small-windows", {"quantity": "limited-by", "value": "bottleneck"}, True),
+        ("one-small-window", {"quantity": "limited-by", "value": "bottleneck"}, False),
+        ("one-small-window", {"quantity": "limited-by", "value": "receive-window", "start": "5 s"}, True),
+        ("eight-small-windows", {"quantity": "max-rtt", "value": "60 ms", "relation": "above"}, True),
+        ("eight-small-windows", {"quantity": "max-rtt", "value": "60 ms", "relation": "below"}, False),
+        ("one-small-window", {"quantity": "losses", "value": "0"}, True),
+        ("eight-small-windows", {"quantity": "losses", "value": "0"}, False),
+        (
+            "eight-small-windows",
+            {"quantity": "share", "value": "12.5 %", "tolerance": "60 %", "flow": 2},
+            True,
+        ),
+        ("eight-small-windows", {"quantity": "throughput", "value": "38.0 Mbit/s"}, True),
+        ("eight-small-windows", {"quantity": "throughput", "value": "38.0 Mbit/s", "flow": 1}, False),
+        ("eight-small-windows", {"quantity": "first-loss", "value": "0.2 s", "tolerance": "0.1 s"}, True),
+        ("one-small-window", {"quantity": "first-loss", "value": "0.3 s"}, False),
+        ("eight-small-windows", {"quantity": "jain", "value": "0.93", "tolerance": "7 %"}, True),
+        ("one-small-window", {"quantity": "udp-loss", "value": "0 %"}, False),
+        ("one-small-window", {"quantity": "rwnd-limited", "value": "90 %", "relation": "above"}, True),
+        ("eight-small-windows", {"quantity": "rwnd-limited", "value": "90 %", "relation": "above"}, False),
+        ("one-small-window", {"quantity": "sndbuf-limited", "value": "1 %", "relation": "below"}, True),
+        ("one-small-window", {"quantity": "app-limited", "value": "1 %", "relation": "below"}, True),
+        ("one-small-window", {"quantity": "max-flight", "value": "64 KiB", "tolerance": "3 %"}, True),
     ],
 )
 def test_what_a_run_says_of_a_claim(run: str, keys: dict[str, object], agrees: bool) -> None:
@@ -203,13 +216,13 @@ def test_what_a_run_says_of_a_claim(run: str, keys: dict[str, object], agrees: b
     [("13 Mbit/s", True), ("13.1 Mbit/s", True), ("13.2 Mbit/s", False), ("12 Mbit/s", False)],
 )
 def test_by_default_a_number_may_be_rounded_as_it_is_written(value: str, agrees: bool) -> None:
-    claim = Claim(text=value, of="window")
+    claim = Claim(text=value, quantity="window")
     compared = claim_run(claim, "m", PageSetup("parallel-streams/small-window", {}), CATALOGUE.build)
     assert judge(claim, compared, recorded).agrees is agrees
 
 
 def test_each_seed_is_another_run() -> None:
-    claim = Claim(text="", of="rtt", seeds=3)
+    claim = Claim(text="", quantity="rtt", seeds=3)
     found = {}
     for name in ("random-loss", "small-window"):
         first = claim_run(
@@ -225,7 +238,7 @@ def test_each_seed_is_another_run() -> None:
 def test_a_value_of_a_sweep_brings_along_what_goes_with_it() -> None:
     columns = {"streams": (1, 2), "queue": ("1 BDP", "2 BDP")}
     page = PageSetup("parallel-streams/small-window", {"duration": "5 s"}, columns)
-    claim = Claim(text="", of="rtt", set={"streams": 2})
+    claim = Claim(text="", quantity="rtt", set={"streams": 2})
     of = claim_run(claim, "parallel-streams", page, CATALOGUE.build).of
     assert of is not None
     assert (of.flows.streams, of.path.queue, of.flows.duration) == (2, 400_000, 5)
@@ -245,5 +258,5 @@ def test_a_claim_tells_where_it_stands() -> None:
     for each in page_claims(root, pages(root)):
         lines = (root.parent / each.file).read_text(encoding="utf-8").split("\n")
         assert lines[each.line - 1] == "[[claim]]"
-        written = re.sub(r"\\\{own\\\.[a-z-]+\\\}", ".+", re.escape(lines[each.line]))
+        written = re.sub(r"\\\{variant\\\.[a-z-]+\\\}", ".+", re.escape(lines[each.line]))
         assert re.fullmatch(written, f'text = "{each.claim.text}"')

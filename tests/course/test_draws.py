@@ -18,7 +18,7 @@ from tcptutor.course.written_quantities import ParsedQuantity
 TABLE: dict[str, Any] = {
     "kind": "numeric",
     "id": "q",
-    "ask": "A window of {window}, an RTT of {rtt}: what throughput?",
+    "prompt": "A window of {window}, an RTT of {rtt}: what throughput?",
     "unit": "rate",
     "answer": "window * 8 / rtt",
     "feedback": "Divide the window of {window} by the RTT.",
@@ -28,7 +28,7 @@ TABLE: dict[str, Any] = {
         "window": ["32 KiB", "64 KiB", "128 KiB"],
         "rtt": {"from": "20 ms", "to": "100 ms", "step": "10 ms"},
     },
-    "slip": [
+    "mistake": [
         {
             "value": "window / rtt",
             "feedback": "That is {window / rtt: size} in a second: a byte has eight bits.",
@@ -107,7 +107,7 @@ def test_a_range_of_plain_numbers_ends_at_its_end() -> None:
 
 def test_what_was_drawn_stands_in_every_text() -> None:
     posed = asked().with_numbers(DRAW)
-    assert posed.ask == "A window of 64 KiB, an RTT of 40 ms: what throughput?"
+    assert posed.prompt == "A window of 64 KiB, an RTT of 40 ms: what throughput?"
     assert posed.hints[1] == "64 KiB are 524288 bits, in 40 ms."
     assert posed.explanation == "64 KiB / 40 ms = 13.11 Mbit/s."
     assert posed.answer == "13.11 Mbit/s"
@@ -123,10 +123,10 @@ def test_it_is_marked_by_what_was_drawn() -> None:
 
 def test_a_plain_question_tells_its_slips_too() -> None:
     plain = asked(
-        ask="?",
+        prompt="?",
         answer="9 Mbit/s",
         draw={},
-        slip=[
+        mistake=[
             {"value": "18 Mbit/s", "feedback": "That is both ways."},
             {"value": "4.5 Mbit/s", "feedback": "That is half of it."},
         ],
@@ -187,13 +187,13 @@ UNFIT = {
     ),
     "a name that is not drawn": ({"answer": "windo * 8 / rtt"}, "answer", "did you mean window?"),
     "a slip of other names": (
-        {"slip": [{"value": "loss", "feedback": "f"}]},
-        "slip[1].value",
+        {"mistake": [{"value": "loss", "feedback": "f"}]},
+        "mistake[1].value",
         "no name 'loss'",
     ),
-    "a placeholder of another name": ({"ask": "{window} {rtt} {los}"}, "draw", "no name 'los'"),
-    "a placeholder without its kind": ({"ask": "{window} {rtt} {1 / rtt}"}, "draw", "has no kind"),
-    "a kind that is not": ({"ask": "{window} {rtt} {1 / rtt: speed}"}, "draw", "no kind 'speed'"),
+    "a placeholder of another name": ({"prompt": "{window} {rtt} {los}"}, "draw", "no name 'los'"),
+    "a placeholder without its kind": ({"prompt": "{window} {rtt} {1 / rtt}"}, "draw", "has no kind"),
+    "a kind that is not": ({"prompt": "{window} {rtt} {1 / rtt: speed}"}, "draw", "no kind 'speed'"),
 }
 
 
@@ -214,13 +214,13 @@ LINTED = {
         "ceil() or floor()",
     ),
     "a slip that is right": (
-        {"slip": [{"value": "window * 8 / max(rtt, 0.03)", "feedback": "At least 30 ms it is."}]},
-        "slip[1].value",
+        {"mistake": [{"value": "window * 8 / max(rtt, 0.03)", "feedback": "At least 30 ms it is."}]},
+        "mistake[1].value",
         "within the tolerance of the answer with",
     ),
     "a slip without a sentence": (
-        {"slip": [{"value": "window", "feedback": "No"}]},
-        "slip[1].feedback",
+        {"mistake": [{"value": "window", "feedback": "No"}]},
+        "mistake[1].feedback",
         "a sentence",
     ),
     "a hint that prints the answer": (
@@ -233,7 +233,11 @@ LINTED = {
         "hints[1]",
         "contains the answer",
     ),
-    "drawn and not told": ({"ask": "An RTT of {rtt}: what throughput?"}, "ask", "does not contain {window}"),
+    "drawn and not told": (
+        {"prompt": "An RTT of {rtt}: what throughput?"},
+        "prompt",
+        "does not contain {window}",
+    ),
     "drawn and not used": (
         {"draw": {**TABLE["draw"], "loss": ["1 %", "2 %"]}},
         "draw.loss",

@@ -66,9 +66,9 @@ CASES = {
     ),
     "a question before the run that prints its result": (
         STEP,
-        'about_run = true\nkind = "single"\nask = "',
-        'about_run = false\nkind = "single"\nask = "It had 9 Mbit/s. ',
-        "question faster-link: ask: is shown before",
+        'about_run = true\nkind = "single"\nprompt = "',
+        'about_run = false\nkind = "single"\nprompt = "It had 9 Mbit/s. ',
+        "question faster-link: prompt: is shown before",
     ),
     "a hint that prints the answer": (
         NUMBER,
@@ -80,7 +80,7 @@ CASES = {
         STEP,
         "The link is about",
         "You saw 9.1 Mbit/s. The link is about",
-        "after: '9.1 Mbit/s' has no [[claim]]",
+        "after_run: '9.1 Mbit/s' has no [[claim]]",
     ),
     "a claim that is not on the page": (
         STEP,
@@ -90,8 +90,8 @@ CASES = {
     ),
     "a claim that the formula contradicts": (
         STEP,
-        'of = "mathis"',
-        'of = "link"',
+        'quantity = "mathis"',
+        'quantity = "link"',
         "claim[1]: '9.0 Mbit/s': the formula gives 95.6",
     ),
     "a claim without a number": (
@@ -102,15 +102,15 @@ CASES = {
     ),
     "a page to compare with that is not there": (
         FOUR,
-        'beside = "one-lossy-flow"',
-        'beside = "up-to-the-knee"',
-        "experiment.beside: no earlier page of this module runs an experiment as 'up-to-the-knee'",
+        'compare_with = "one-lossy-flow"',
+        'compare_with = "up-to-the-knee"',
+        "experiment.compare_with: no earlier page of this module runs an experiment as 'up-to-the-knee'",
     ),
     "a page to read on that is not there": (
         NUMBER,
         'id = "neighbour"',
-        'id = "neighbour"\nread = "up-to-the-kne"',
-        "question neighbour: read: no page 'up-to-the-kne': did you mean up-to-the-knee?",
+        'id = "neighbour"\npage = "up-to-the-kne"',
+        "question neighbour: page: no page 'up-to-the-kne': did you mean up-to-the-knee?",
     ),
     "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
     "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
@@ -122,8 +122,8 @@ CASES = {
     ),
     "extra that is not": (
         f"{MODULE}/module.toml",
-        "extra = [",
-        'extra = ["none",',
+        "extra_experiments = [",
+        'extra_experiments = ["none",',
         "no experiment 'none'",
     ),
 }
@@ -146,8 +146,10 @@ def test_hints_come_in_levels(lessons: Path, hints: str) -> None:
 
 
 def test_text_after_a_run_needs_a_run(edit: Edit) -> None:
-    root = edit(FIRST, 'title = "One file, several connections"', 'title = "T"\nafter = "Seen."')
-    assert [line for line in lint(only(root, FIRST)) if "after: is never shown without an experiment" in line]
+    root = edit(FIRST, 'title = "One file, several connections"', 'title = "T"\nafter_run = "Seen."')
+    assert [
+        line for line in lint(only(root, FIRST)) if "after_run: is never shown without an experiment" in line
+    ]
 
 
 def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edit) -> None:
@@ -155,9 +157,9 @@ def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edi
     (lessons / MODULE / "experiments/spare.toml").write_text(text, encoding="utf-8")
     only(lessons, EXPERIMENT)
     assert [line for line in lint(lessons) if "no step uses the experiment 'spare'" in line]
-    edit(f"{MODULE}/module.toml", "extra = [", 'extra = [\n    "spare",')
+    edit(f"{MODULE}/module.toml", "extra_experiments = [", 'extra_experiments = [\n    "spare",')
     assert [line for line in lint(lessons) if "spare" in line] == []
-    assert "spare" in module_of(read_course(lessons)[0]).extra
+    assert "spare" in module_of(read_course(lessons)[0]).extra_experiments
 
 
 def test_files_that_nobody_reads_are_named(lessons: Path) -> None:
@@ -184,9 +186,9 @@ def test_an_empty_course_is_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_span_that_no_run_has_is_refused() -> None:
-    asked = ReadOff(id="q", ask="?", quantity="throughput", start="10 s", end="10 s")
-    assert asked.contradiction() == ("to", "10 s is not after the start at 10 s")
+    asked = ReadOff(id="q", prompt="?", quantity="throughput", start="10 s", end="10 s")
+    assert asked.contradiction() == ("end", "10 s is not after the start at 10 s")
     assert msgspec.structs.replace(asked, end="11 s").contradiction() is None
     early = msgspec.structs.replace(asked, start="", end="2 s")
     run = Experiment(name="m/e", flows=Flows(duration=18, warmup=2))
-    assert ("to", "2 s is within the warm-up of 2 s: set `from`") in list(early.problems(run))
+    assert ("end", "2 s is within the warm-up of 2 s: set `start`") in list(early.problems(run))

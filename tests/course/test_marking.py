@@ -27,7 +27,7 @@ CHOICES = [
 ]
 SINGLE = SingleChoice(
     id="q",
-    ask="?",
+    prompt="?",
     choices=(
         Alternative(text="a", feedback="Not a."),
         Alternative(text="b", correct=True, feedback="Yes, b."),
@@ -35,7 +35,7 @@ SINGLE = SingleChoice(
 )
 MULTIPLE = MultipleChoice(
     id="q",
-    ask="?",
+    prompt="?",
     choices=(
         Alternative(text="a", correct=True, feedback="Yes, a."),
         Alternative(text="b", correct=True, feedback="Yes, b."),
@@ -46,7 +46,7 @@ MULTIPLE = MultipleChoice(
 
 def numeric(answer: str = "10 Mbit/s", unit: str = "rate", tolerance: float = 0.05) -> Numeric:
     return Numeric(
-        id="q", ask="?", answer=answer, unit=unit, tolerance=tolerance, feedback="Count."  # type: ignore[arg-type]
+        id="q", prompt="?", answer=answer, unit=unit, tolerance=tolerance, feedback="Count."  # type: ignore[arg-type]
     )  # fmt: skip
 
 

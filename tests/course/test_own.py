@@ -24,28 +24,28 @@ from tests.grading.evidence.doer import Doer, right
 from tests.grading.evidence.student import KEY, LESSONS, RUNS
 
 OWN = """
-[own]
+[variants]
 loss = ["1 %", "2 %", "4 %"]
 mean = ["1.6 Mbit/s", "1.1 Mbit/s", "0.8 Mbit/s"]
 """
 PAGE = f"""+++
 title = "Ran"
-after = "The formula gives **{{own.mean}}** at {{own.loss}}."
+after_run = "The formula gives **{{variant.mean}}** at {{variant.loss}}."
 {OWN}
 [[claim]]
-text = "{{own.mean}}"
-of = "mathis"
+text = "{{variant.mean}}"
+quantity = "mathis"
 
 [predict]
-ask = "What will it reach at {{own.loss}}?"
+prompt = "What will it reach at {{variant.loss}}?"
 hints = ["Think of the loss.", "Mathis has a formula."]
 
 [experiment]
 name = "lossy"
-set = {{ loss = "{{own.loss}}" }}
+set = {{ loss = "{{variant.loss}}" }}
 +++
 
-One in so many is lost: {{own.loss}}.
+One in so many is lost: {{variant.loss}}.
 """
 
 
@@ -62,7 +62,7 @@ def _ran(lessons: Path) -> Step:
 
 def _told(step: Step) -> tuple[str, str, float, str]:
     assert step.experiment is not None
-    return step.prose, step.after, step.experiment.experiment.path.loss, step.claims[0].text
+    return step.prose, step.after_run, step.experiment.experiment.path.loss, step.claims[0].text
 
 
 def test_each_variant_is_of_one_piece(lessons: Path) -> None:
@@ -125,14 +125,14 @@ def test_the_linter_looks_at_every_variant(lessons: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"4 %"]', "]", "own.mean: 3 values, but 2 in the first list: give every list the same length"),
-        ("{own.mean}", "{own.men}", "no list 'men': did you mean mean?"),
+        ('"4 %"]', "]", "variants.mean: 3 values, but 2 in the first list: give every list the same length"),
+        ("{variant.mean}", "{variant.men}", "no list 'men': did you mean mean?"),
         (OWN, "", "no list 'loss'"),
-        ("One in so many", "[own] One {own.} in", "no list ''"),
-        ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{own.other} is not used on the page"),
-        ('"4 %"', r'"4 \" %"', "own.loss: a value is too long, or has one of"),
-        ("loss = [", "Loss = [", "own.Loss: is not a valid name"),
-        ('["1 %", "2 %", "4 %"]', '["1 %"]', "own.loss: 1 values: give 2 to 8"),
+        ("One in so many", "[variants] One {variant.} in", "no list ''"),
+        ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{variant.other} is not used on the page"),
+        ('"4 %"', r'"4 \" %"', "variants.loss: a value is too long, or has one of"),
+        ("loss = [", "Loss = [", "variants.Loss: is not a valid name"),
+        ('["1 %", "2 %", "4 %"]', '["1 %"]', "variants.loss: 1 values: give 2 to 8"),
     ],
 )
 def test_lists_that_do_not_fit_are_told(lessons: Path, old: str, new: str, said: str) -> None:
@@ -146,8 +146,8 @@ def test_lists_that_do_not_fit_are_told(lessons: Path, old: str, new: str, said:
 
 def test_a_page_with_a_network_by_hand_has_no_variants(lessons: Path) -> None:
     page = lessons / "01-small/05-by-hand.md"
-    text = page.read_text().replace('title = "By hand"', 'title = "By hand"\n[own]\nx = ["1", "2"]\n')
-    page.write_text(text.replace("Type this", "Type {own.x}"))
+    text = page.read_text().replace('title = "By hand"', 'title = "By hand"\n[variants]\nx = ["1", "2"]\n')
+    page.write_text(text.replace("Type this", "Type {variant.x}"))
     with pytest.raises(ContentError, match="cannot have variants"):
         load(lessons)
 
@@ -181,7 +181,7 @@ def _adas(_: Experiment) -> Run:
 def _beside(lessons: Path, page: str) -> Path:
     """A page after the one with variants, whose run stands beside that page's."""
     page = page.replace('title = "Ran"', 'title = "After"').replace(
-        "[experiment]", '[experiment]\nbeside = "ran"'
+        "[experiment]", '[experiment]\ncompare_with = "ran"'
     )
     path = lessons / "01-small/03-after.md"
     for each in sorted(lessons.glob("01-small/[0-9]*.md"), reverse=True)[:-2]:
@@ -191,8 +191,8 @@ def _beside(lessons: Path, page: str) -> Path:
 
 
 def test_pages_whose_runs_stand_beside_each_other_are_drawn_together(lessons: Path) -> None:
-    _beside(lessons, PAGE.replace("title = ", 'own_as = "ran"\ntitle = '))
-    assert not any("own_as" in line for line in lint(lessons))
+    _beside(lessons, PAGE.replace("title = ", 'same_variant_as = "ran"\ntitle = '))
+    assert not any("same_variant_as" in line for line in lint(lessons))
     course, found = load(lessons), set()
     for number in range(30):
         steps = course.for_student(personal.identity(KEY.code, f"{number}")).modules[0].steps
@@ -205,11 +205,15 @@ def test_pages_whose_runs_stand_beside_each_other_are_drawn_together(lessons: Pa
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("title", "title", "variants must match those of 'ran': set own_as = 'ran'"),
-        ("title", 'own_as = "read"\ntitle', "must name an earlier page with the same number of variants"),
+        ("title", "title", "variants must match those of 'ran': set same_variant_as = 'ran'"),
         (
             "title",
-            'own_as = "nowhere"\ntitle',
+            'same_variant_as = "read"\ntitle',
+            "must name an earlier page with the same number of variants",
+        ),
+        (
+            "title",
+            'same_variant_as = "nowhere"\ntitle',
             "must name an earlier page with the same number of variants",
         ),
     ],

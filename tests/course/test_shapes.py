@@ -17,15 +17,15 @@ from .conftest import whole_run
 
 RUN = MarkContext(run=whole_run())
 TEETH = {
-    "draw": "\n /| /|\n/ |/ |\n",
+    "drawing": "\n /| /|\n/ |/ |\n",
     "text": "It climbs slowly and falls by half.",
     "correct": True,
     "feedback": "One segment each RTT, then a loss.",
 }
-FLAT = {"draw": "------", "text": "It stays level.", "feedback": "Nothing tells the sender to stay."}
-STEPS = {"draw": "  __\n__  ", "text": "It jumps once.", "feedback": "A window moves by segments."}
+FLAT = {"drawing": "------", "text": "It stays level.", "feedback": "Nothing tells the sender to stay."}
+STEPS = {"drawing": "  __\n__  ", "text": "It jumps once.", "feedback": "A window moves by segments."}
 TABLE: dict[str, Any] = {
-    "ask": "How will cwnd look?",
+    "prompt": "How will cwnd look?",
     "hints": ["What does a loss do?", "And what comes between two losses?"],
     "shape": [TEETH, FLAT, STEPS],
 }
@@ -86,13 +86,13 @@ def test_what_cannot_be_chosen_from_is_not_loaded(changes: dict[str, Any], said:
 
 
 LINTED = {
-    "too high": (shape(FLAT, draw="x\n" * 6), "shape[2].draw", "6 rows"),
-    "too wide": (shape(FLAT, draw="x" * 25), "shape[2].draw", "25 columns"),
-    "empty": (shape(FLAT, draw="\n"), "shape[2].draw", "0 rows"),
-    "a tab": (shape(FLAT, draw="a\tb"), "shape[2].draw", "unprintable"),
+    "too high": (shape(FLAT, drawing="x\n" * 6), "shape[2].drawing", "6 rows"),
+    "too wide": (shape(FLAT, drawing="x" * 25), "shape[2].drawing", "25 columns"),
+    "empty": (shape(FLAT, drawing="\n"), "shape[2].drawing", "0 rows"),
+    "a tab": (shape(FLAT, drawing="a\tb"), "shape[2].drawing", "unprintable"),
     "no sentence": (shape(FLAT, text="flat"), "shape[2].text", "needs a sentence"),
     "no feedback": (shape(FLAT, feedback=""), "shape[2].feedback", "needs a sentence"),
-    "drawn twice": (shape(FLAT, draw=TEETH["draw"]), "shape.draw", "alike"),
+    "drawn twice": (shape(FLAT, drawing=TEETH["drawing"]), "shape.drawing", "alike"),
     "said twice": (shape(FLAT, text=TEETH["text"]), "shape.text", "alike"),
     "no hints": ({"hints": []}, "hints", "levels"),
 }

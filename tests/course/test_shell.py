@@ -90,7 +90,12 @@ REFUSED = {
     "an empty range": ("8.5 Mbit/s to", "11 Mbit/s to", "when.run.throughput", "is an empty range"),
     "nothing asked": ('{ path.delay = "20 ms" }', "{ }", "shell.goal[1].when", "is empty"),
     "a number of its own": ('id = "delay"', 'id = "rate"', "shell.goal[2].id", "the id of another goal"),
-    "no such interface": ('on = "s1-eth2"', 'on = "s1-eth3"', "shell.goal[1].on", "no interface 's1-eth3'"),
+    "no such interface": (
+        'interface = "s1-eth2"',
+        'interface = "s1-eth3"',
+        "shell.goal[1].interface",
+        "no interface 's1-eth3'",
+    ),
     "no such host": ('hosts = ["s1", "h1", "h2"]', 'hosts = ["s1", "h3"]', "shell.hosts[2]", "no host 'h3'"),
     "a command elsewhere": (
         'host = "h1"',
@@ -99,10 +104,10 @@ REFUSED = {
         "no host offered here 's2'",
     ),
     "a key that is not": (
-        "once = true",
+        "stays_ticked = true",
         "twice = true",
         "shell.goal[3].twice",
-        "the keys are id, text, when, on, once",
+        "the keys are id, text, when, interface, stays_ticked",
     ),
     "another order": ("[shell]", '[shell]\norder = "none"', "shell.order", "any, sequence"),
     "settings of nothing": ("[shell]", '[shell]\nset = { rate = "1 Mbit/s" }', "shell.set", "set name"),
@@ -156,10 +161,10 @@ def test_names_that_there_are_not_are_refused(tmp_path: Path, old: str, new: str
 LINTED = {
     "goals that exclude each other": (
         SECOND,
-        'when = { hosts.algorithm = "reno" }\nonce = true',
+        'when = { hosts.algorithm = "reno" }\nstays_ticked = true',
         'when = { hosts.algorithm = "reno" }\n[[shell.goal]]\nid = "c"\ntext = "It is CUBIC"\n'
         'when = { hosts.algorithm = "cubic" }',
-        "shell.goal[2].when: hosts.algorithm contradicts the goal 'reno': set once = true there",
+        "shell.goal[2].when: hosts.algorithm contradicts the goal 'reno': set stays_ticked = true there",
     ),
     "what is there already": (
         SECOND,

@@ -36,7 +36,7 @@ LONGEST, MEDIAN = 25.0, 12.0
 SWEEP, FIRST = 60.0, 5.0
 """Seconds to the last point of a sweep with two runs at a time, and to the first one."""
 SURVIVES = frozenset(
-    "throughput rtt used idle losses sent-again loss-rate cwnd jain cov-between share completion"
+    "throughput rtt utilization idle losses retransmissions loss-rate cwnd jain cov-between share completion"
     " udp-rate udp-loss udp-jitter udp-out-of-order".split()
 )
 """What thinning leaves as it was: it is not made of samples."""
@@ -80,7 +80,7 @@ def is_recorded(claim: PageClaim) -> bool:
     """Whether recordings can tell: those of sweeps have few samples."""
     found = [recorded(run) for run in claims.runs(claim.claim, claim.claim_runs[0])]
     thin = any(each and "/" in each[0] for each in found)
-    whole = not (claim.claim.start or claim.claim.end) and claim.claim.of in SURVIVES
+    whole = not (claim.claim.start or claim.claim.end) and claim.claim.quantity in SURVIVES
     return all(found) and (whole or not thin)
 
 
@@ -138,10 +138,10 @@ def test_the_points_of_a_sweep_come_soon(module: Module) -> None:
 @of_modules
 def test_a_run_whose_page_compares_it_with_a_loss_formula_has_losses_enough(module: Module) -> None:
     for step in module.steps:
-        if step.experiment and step.experiment.formula:
+        if step.experiment and step.experiment.model:
             expected = expect(step.experiment.experiment)
             if (
-                ThroughputModel(step.experiment.formula).is_of_loss
+                ThroughputModel(step.experiment.model).is_of_loss
                 and expected.binding.limited_by == "random-loss"
             ):
                 assert expected.loss_events >= 20, step.id
@@ -191,8 +191,8 @@ def test_nothing_about_a_run_is_asked_before_it(module: Module) -> None:
 def test_terms_lead_to_the_page_that_explains_them() -> None:
     assert COURSE.root
     found = {term.title: term for term in glossary(COURSE.root)}
-    assert found["round-trip time, RTT"].read.partition("/")[2]
-    assert found["stream"].read.endswith("/what-a-stream-is")
+    assert found["round-trip time, RTT"].page.partition("/")[2]
+    assert found["stream"].page.endswith("/what-a-stream-is")
     assert len(found) >= 12
 
 

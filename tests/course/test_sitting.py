@@ -13,9 +13,9 @@ from tcptutor.course.sitting import Sitting
 
 LEARN, REVIEW, EXAM = Sitting.LEARN, Sitting.REVIEW, Sitting.EXAM
 CHOICES = (Alternative(text="a", correct=True, feedback="Yes."), Alternative(text="b", feedback="No."))
-QUESTION = SingleChoice(id="q", ask="?", choices=CHOICES)
-ABOUT_RUN = SingleChoice(id="q", ask="?", choices=CHOICES, about_run=True)
-PREDICT = Predict(ask="?")
+QUESTION = SingleChoice(id="q", prompt="?", choices=CHOICES)
+ABOUT_RUN = SingleChoice(id="q", prompt="?", choices=CHOICES, about_run=True)
+PREDICT = Predict(prompt="?")
 
 NOTHING = ActivityRecord()
 RIGHT = NOTHING.with_response(Response((0,), True))

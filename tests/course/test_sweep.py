@@ -50,14 +50,14 @@ REFUSED = {
         "sweep.with.delay: 1 values for the 6 values of the axis",
     ),
     "no such measure": ('measure = "throughput"', 'measure = "speed"', "sweep.measure"),
-    "too many runs": ("knee =", "seeds = 5\nknee =", "sweep.seeds: 5 at each of 6 values"),
+    "too many runs": ('knee = "10', 'seeds = 5\nknee = "10', "sweep.seeds: 5 at each of 6 values"),
     "no share": ('knee = "10 %"', 'knee = "a tenth"', "sweep.knee"),
     "an experiment as well": (
         "[sweep]",
         '[experiment]\nname = "small-window"\n[sweep]',
         "sweep: the page already has [experiment]",
     ),
-    "a value in doubt": ('of = "knee"', 'of = "at"', "predict.at"),
+    "a value in doubt": ("knee = true", 'at = "25 kB"\nknee = true', "predict.at"),
 }
 
 
@@ -70,19 +70,23 @@ def test_a_sweep_that_cannot_run_is_refused(tmp_path: Path, old: str, new: str, 
 
 
 LINTED = {
-    "no such model": ('formula = "window"', 'formula = "windows"', "sweep.formula: no model"),
+    "no such model": ('model = "window"', 'model = "windows"', "sweep.model: no model"),
     "no such table": (": experiment9", ": experiment7", "sweep.published.source: tcp_performance"),
     "no such key": ('x = "window_kb"', 'x = "windows"', "has no key 'windows': its keys are window_kb"),
-    "scaled without a word": ("scaled = ", 'scaled = "" # ', "sweep.published.scaled: is missing"),
-    "a prediction of something else": ('of = "knee"', "", "predict.of: on a sweep page use knee"),
+    "scaled without a word": (
+        "scale_reason = ",
+        'scale_reason = "" # ',
+        "sweep.published.scale_reason: is missing",
+    ),
+    "a prediction of something else": ("knee = true", "", "predict.at: is missing: on a sweep page"),
     "a knee in another unit": (
         'unit = "size"',
         'unit = "rate"',
         "predict.unit: the knee is a value of window",
     ),
     "a value that is not measured": (
-        'of = "knee"',
-        'of = "at"\nat = "25 kB"',
+        "knee = true",
+        'at = "25 kB"',
         "predict.at: '25 kB' is not one of the sweep's values",
     ),
 }
@@ -103,8 +107,8 @@ def test_every_value_runs_once_before_any_runs_again() -> None:
 
 
 def test_what_goes_along_goes_with_its_value(tmp_path: Path) -> None:
-    along = 'with = { delay = ["10 ms", "20 ms", "30 ms", "40 ms", "50 ms", "60 ms"] }\nknee ='
-    sweep = swept(edited(tmp_path, "knee =", along))
+    along = 'with = { delay = ["10 ms", "20 ms", "30 ms", "40 ms", "50 ms", "60 ms"] }\nknee = "10'
+    sweep = swept(edited(tmp_path, 'knee = "10', along))
     assert [round(experiment.path.delay, 3) for experiment in sweep.experiments] == [
         0.01, 0.02, 0.03, 0.04, 0.05, 0.06,
     ]  # fmt: skip
@@ -206,7 +210,7 @@ def test_a_prediction_says_what_of_the_run_it_is_of() -> None:
     silent = msgspec.structs.replace(predict, measure="throughput")
     assert [key for key, _ in silent.problems(experiment)] == ["unit"]
     assert predict.contradiction() is None
-    assert msgspec.structs.replace(predict, of="knee").contradiction()
+    assert msgspec.structs.replace(predict, knee=True).contradiction()
 
 
 def test_a_level_line_of_a_model_has_no_knee() -> None:

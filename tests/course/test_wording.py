@@ -23,7 +23,7 @@ ENTRY = """
 [[term]]
 word = "tail loss"
 text = "The last segments of a burst do not arrive."
-read = "parallel-streams/one-lossy-flow"
+page = "parallel-streams/one-lossy-flow"
 """
 
 CASES = {
@@ -43,24 +43,24 @@ CASES = {
         GLOSSARY,
         "\n[[term]]",
         f"{ENTRY}\n[[term]]",
-        "glossary.toml: term 'tail loss'.read: is not in **bold** in the prose of",
+        "glossary.toml: term 'tail loss'.page: is not in **bold** in the prose of",
     ),
     "a page that does not explain it": (
         GLOSSARY,
-        'no more than that on the way."\nread = "tcp-basics/who-says-how-much"',
-        'no more than that on the way."\nread = "tcp-basics/a-larger-window"',
-        "term 'receive window'.read: must be 'tcp-basics/who-says-how-much', where the term is in bold",
+        'no more than that on the way."\npage = "tcp-basics/who-says-how-much"',
+        'no more than that on the way."\npage = "tcp-basics/a-larger-window"',
+        "term 'receive window'.page: must be 'tcp-basics/who-says-how-much', where the term is in bold",
     ),
     "a page that is not": (
         GLOSSARY,
-        'read = "tcp-basics/at-the-senders-end"',
-        'read = "at-the-senders-end"',
-        ".read: no page 'at-the-senders-end': write MODULE/PAGE",
+        'page = "tcp-basics/at-the-senders-end"',
+        'page = "at-the-senders-end"',
+        ".page: no page 'at-the-senders-end': write MODULE/PAGE",
     ),
     "a term twice": (
         GLOSSARY,
-        'also = ["flow"]',
-        'also = ["queue"]',
+        'synonyms = ["flow"]',
+        'synonyms = ["queue"]',
         "term 'stream': 'queue' already belongs to the term 'queue'",
     ),
     "four sentences": (
@@ -127,15 +127,15 @@ def test_the_linter_holds_the_course_to_its_glossary(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_of_the_glossary_is_a_problem(edit: Edit) -> None:
-    found = lint(edit(GLOSSARY, 'also = ["hosts"]', 'alias = "hosts"'))
-    assert any("glossary.toml: term[1].alias: is not a key" in line for line in found), found
+    found = lint(edit(GLOSSARY, 'synonyms = ["hosts"]', 'nickname = "hosts"'))
+    assert any("glossary.toml: term[1].nickname: is not a key" in line for line in found), found
 
 
 TERMS = (
-    Term(word="round-trip time", short="RTT", text="t", read="r"),
-    Term(word="slow start", also=("slow-start",), text="t", read="r"),
-    Term(word="queue", text="t", read="r"),
-    Term(word="HyStart", text="t", read="r"),
+    Term(word="round-trip time", abbreviation="RTT", text="t", page="r"),
+    Term(word="slow start", synonyms=("slow-start",), text="t", page="r"),
+    Term(word="queue", text="t", page="r"),
+    Term(word="HyStart", text="t", page="r"),
 )
 
 
@@ -162,7 +162,7 @@ def test_a_term_is_found_by_any_of_its_names() -> None:
     for name in ("round-trip time", "rtt", "RTTs", "Round-trip time"):
         found = of_name(terms, name)
         assert found
-        assert found.short == "RTT"
+        assert found.abbreviation == "RTT"
     assert of_name(terms, "nothing") is None
 
 

@@ -73,7 +73,7 @@ def _row(result: ClaimResult) -> str:
     claim = result.of
     cells = (
         one_line(claim.text),
-        str(claim.document["of"]),
+        str(claim.document["quantity"]),
         result.found,
         "holds" if result.holds else "**does not hold**",
     )

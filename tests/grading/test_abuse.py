@@ -312,7 +312,7 @@ def test_one_run_is_not_two_of_a_sweep(forger: Forger) -> None:
 
 def test_a_challenge_is_judged_by_its_run_and_not_by_what_it_says(forger: Forger) -> None:
     found = _replaced(forger, 3, lambda run: _window(run, 100_000))
-    assert _outcome(found, "explore") == (
+    assert _outcome(found, "challenge") == (
         "refused",
         "the latest run had other settings: press r to run it with these",
     )
@@ -320,7 +320,7 @@ def test_a_challenge_is_judged_by_its_run_and_not_by_what_it_says(forger: Forger
 
 def test_a_challenge_with_what_no_knob_gives_is_refused(forger: Forger) -> None:
     found = _replaced(forger, 3, _no_delay)
-    assert _outcome(found, "explore") == ("refused", "the run has other settings than its knobs give")
+    assert _outcome(found, "challenge") == ("refused", "the run has other settings than its knobs give")
 
 
 def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) ->
     runs = [(id, forger.saved(run)) for id, run in forger.runs.items()]
     write_hand_in(target, forger.manifest, list(chain(events)), runs)
     found = _grade(target)
-    assert _outcome(found, "explore") == ("none", "1 of 2 to go.")
+    assert _outcome(found, "challenge") == ("none", "1 of 2 to go.")
 
 
 # Journals
@@ -505,7 +505,7 @@ def test_a_journal_of_very_many_events_takes_nobodys_time(tmp_path: Path) -> Non
             RunBegun(at, "small", "ran", run, "small/lossy", f"{run}.tcprun"),
             RunEnded(at, run, True, "", f"{run}.tcprun"),
             Responded(at, "small", "ran", "largest", Response("10", True)),
-            Responded(at, "small", "turned", "explore", Response("window = 10 kB", True, value=1.0)),
+            Responded(at, "small", "turned", "challenge", Response("window = 10 kB", True, value=1.0)),
         ]
     path = tmp_path / "many.tcphandin"
     write_hand_in(path, HandInManifest(tcptutor="1", made="", events=len(events)), list(chain(events)), [])

@@ -22,7 +22,7 @@ from tcptutor.base.errors import UnitError
 from tcptutor.commands.bank import drawn_chart
 from tcptutor.course import load as load_course
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
-from tcptutor.course.activities.numeric import KnownSlip, Numeric
+from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activity import Question
 from tcptutor.course.model import Course, Module, Step
@@ -183,7 +183,7 @@ def test_drawn_questions_come_with_draws_that_differ_and_no_placeholder_is_left(
 
 
 def test_no_more_draws_than_toursare() -> None:
-    question = Numeric(id="q", ask="{n}?", answer="n", unit="count", tolerance=0, draw={"n": (1, 2)})
+    question = Numeric(id="q", prompt="{n}?", answer="n", unit="count", tolerance=0, draw={"n": (1, 2)})
     (group,) = small(question).modules[0].groups
     assert {told(item.stem).partition("?")[0] for item in group.items} == {"1", "2"}
 
@@ -204,7 +204,7 @@ def test_what_is_asked_about_a_run_shows_it() -> None:
         assert ("<table>" in each.item.stem) == bool(each.question.about_run), each.item.id
         assert ("chart:" in each.item.stem) == bool(each.question.about_run and step.experiment)
         if each.question.about_run:
-            assert markup.page(step.after) in each.item.stem
+            assert markup.page(step.after_run) in each.item.stem
     assert set(re.findall(r"chart:([^\"]+)", "".join(each.item.stem for each in asked()))) == set(
         whole().charts
     )
@@ -286,7 +286,7 @@ def test_gift_gives_back_every_question() -> None:
                 right, *slips, wrong = back.answers
                 assert (Decimal(right.text), right.fraction) == (number.value, 1)
                 assert [(Decimal(each.text), each.fraction, each.feedback) for each in slips] == [
-                    (slip.value, 0, slip.feedback) for slip in number.slips
+                    (slip.value, 0, slip.feedback) for slip in number.mistakes
                 ]
                 assert (right.feedback, wrong.feedback) == (number.right, number.wrong)
             case BankOrder() as order:
@@ -314,7 +314,7 @@ def test_moodle_knows_the_shares(right: int) -> None:
     choices = tuple(
         Alternative(text=f"{number}", correct=number < right, feedback="So it is.") for number in range(10)
     )
-    (back,) = gift_reader.questions(format_gift(small(MultipleChoice(id="q", ask="?", choices=choices))))
+    (back,) = gift_reader.questions(format_gift(small(MultipleChoice(id="q", prompt="?", choices=choices))))
     assert sum(each.fraction for each in back.answers) == pytest.approx(0, abs=1e-6)
 
 
@@ -337,7 +337,7 @@ def numbers() -> Iterator[tuple[GiftQuestion, ET.Element, Numeric, float, str]]:
         unit = re.findall(r"Give the answer in (\S+),", item.stem)
         edge = float(item.answers.value), question.tolerance
         values = [edge[0] * (1 + sign * edge[1] * near) for sign in (1, -1) for near in (0, 0.99, 1.01)]
-        values += [float(slip.value) for slip in item.answers.slips]
+        values += [float(slip.value) for slip in item.answers.mistakes]
         values += [edge[0] * factor for factor in (0.1, 2.7, 8)]
         for value in values:
             yield by_name[item.title], read_qti()[item.title], question, value, "".join(unit)
@@ -354,7 +354,7 @@ def test_numbers_are_marked_as_the_course_marks_them() -> None:
         looked_at += 1
         fraction, feedback = marked(back, value)
         assert (fraction == 1) == ours.correct, (back.name, value)
-        slips = {told(markup.inline(slip.feedback)) for slip in question.slips}
+        slips = {told(markup.inline(slip.feedback)) for slip in question.mistakes}
         if ours.feedback in slips or ours.correct:
             assert told(feedback) == told(markup.inline(ours.feedback)), (back.name, value)
         else:
@@ -416,7 +416,7 @@ def test_qti_gives_back_every_question() -> None:
                 assert meta["question_type"] == "numerical_question"
                 wrong = qti_reader.answered(back, {"response1": {"-1"}}).told[-1]
                 assert number.wrong in wrong
-                assert all(slip.feedback in wrong for slip in number.slips)
+                assert all(slip.feedback in wrong for slip in number.mistakes)
             case BankOrder():
                 assert meta["question_type"] == "matching_question"
 
@@ -529,13 +529,19 @@ def test_any_text_comes_back(text: str) -> None:
         Alternative(text=f"{text}{number}", correct=number == 1, feedback=f"{text}!") for number in range(3)
     )
     events = tuple(OrderedEvent(text=f"{text}{number}", feedback=f"{text}?") for number in range(3))
-    slip = KnownSlip(value="20 ms", feedback=text)
+    slip = KnownMistake(value="20 ms", feedback=text)
     made = small(
-        SingleChoice(id="s", ask=text, explanation=text, choices=choices),
+        SingleChoice(id="s", prompt=text, explanation=text, choices=choices),
         Numeric(
-            id="n", ask=text, answer="40 ms", unit="time", feedback=text, explanation=text, slips=(slip,)
+            id="n",
+            prompt=text,
+            answer="40 ms",
+            unit="time",
+            feedback=text,
+            explanation=text,
+            mistakes=(slip,),
         ),
-        Order(id="o", ask=text, explanation=text, events=events),
+        Order(id="o", prompt=text, explanation=text, events=events),
     )
     said = " ".join(text.split())
     single, number, order = gift_reader.questions(format_gift(made))
@@ -649,7 +655,7 @@ def test_a_course_without_questions_and_one_of_its_own(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "no question in the course can be exported: choose another page" in done.stderr
     page.write_text(
-        '+++\ntitle = "First"\n[[question]]\nid = "q"\nkind = "numeric"\nask = "Two and two?"\n'
+        '+++\ntitle = "First"\n[[question]]\nid = "q"\nkind = "numeric"\nprompt = "Two and two?"\n'
         'answer = "4"\nunit = "count"\ntolerance = 0\n+++\nSome prose.\n'
     )
     done = here(*words)

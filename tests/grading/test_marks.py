@@ -171,4 +171,4 @@ def test_what_was_done_before_enrolling_counts(tmp_path: Path) -> None:
     # Others may have equal runs from that time.
     assert found.samples == {}
     assert _mark(found, "sweep").outcome == "full"
-    assert _mark(found, "explore").outcome == "full"
+    assert _mark(found, "challenge").outcome == "full"

@@ -129,7 +129,7 @@ def test_a_question_answered_exactly_against_all_others_is_weak(r: float, weak: 
         module="m",
         page="p",
         activity="q",
-        ask="?",
+        prompt="?",
         answered=8,
         right_first=4,
         wrong=(),

@@ -18,7 +18,8 @@ PAGES = [places.assets() / "documentation" / name for name in ("architecture.md"
 TEXTS = [page.read_text() for page in PAGES]
 NAMES = sorted({name for text in TEXTS for name in re.findall(r"`([^`\n]+)`", text)})
 WORDS = {
-    "guest", "host", "is_done", "mark", "model", "own_as", "problems", "qdisc", "reference", "tcptutor", "terminal",
+    "guest", "host", "is_done", "mark", "model", "problems", "qdisc", "reference", "same_variant_as", "tcptutor",
+    "terminal",
 }  # fmt: skip
 """What is in backquotes and is neither a file nor a path to a Python name: markers, methods, a parameter, a key."""
 

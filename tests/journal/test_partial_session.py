@@ -14,8 +14,8 @@ pytestmark = pytest.mark.usefixtures("without_state")
 DELAYED = state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)})
 SHAPED = state({"rate": 10e6}, {"s1-eth2": (tbf(10e6),)})
 GOALS = [
-    asked("delay", {"path.delay": "20 ms"}, once=True),
-    asked("rate", {"path.rate": "10 Mbit/s"}, once=True),
+    asked("delay", {"path.delay": "20 ms"}, stays_ticked=True),
+    asked("rate", {"path.rate": "10 Mbit/s"}, stays_ticked=True),
 ]
 
 

@@ -64,9 +64,9 @@ STEPS = (
         title="All",
         prose="…",
         activities=(
-            Predict(ask="?"),
+            Predict(prompt="?"),
             RunActivity(name="m/e", experiment=Experiment(name="m/e")),
-            SingleChoice(id="q", ask="?", choices=(CHOICE,)),
+            SingleChoice(id="q", prompt="?", choices=(CHOICE,)),
         ),
     ),
 )

@@ -16,7 +16,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, load
 from tcptutor.spec import Experiment
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.widgets.page.explore import ExploreBox
+from tcptutor.ui.widgets.page.challenge import ChallengeBox
 from tcptutor.wire.protocol import Event
 
 from .fakes import FakeLab
@@ -57,7 +57,7 @@ async def opened(
     journal.visit(*page)
     app = TutorApp(COURSE, journal, lab, module=page[0])
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: bool(app.screen.query("ExploreBox")))
+        await until(pilot, lambda: bool(app.screen.query("ChallengeBox")))
         yield pilot
         await app.bench.close()
 
@@ -91,7 +91,7 @@ async def test_a_challenge_is_reached_by_keys_alone(journal: Journal) -> None:
         await until_text(pilot, "One BDP is enough")
         assert [each.hosts.window for each in lab.asked] == [400_000, 100_000]
         assert lab.asked[0].seed != lab.asked[1].seed
-    record = journal.page(*FULL).activity("explore")
+    record = journal.page(*FULL).activity("challenge")
     assert (record.attempts, record.best) == (2, 1.0)
     assert journal.progress(COURSE)[FULL[0]].done == 1
 
@@ -99,7 +99,7 @@ async def test_a_challenge_is_reached_by_keys_alone(journal: Journal) -> None:
         await until_text(pilot, "Reached at par: 1 change.")
         await until_text(pilot, "window  ● 100 kB")
         await until_text(pilot, "41.8 ms")
-    assert journal.page(*FULL).activity("explore").attempts == 2, "to look at it is no attempt"
+    assert journal.page(*FULL).activity("challenge").attempts == 2, "to look at it is no attempt"
 
 
 async def test_what_is_relative_to_the_first_run_finds_it_again(journal: Journal) -> None:
@@ -135,7 +135,7 @@ async def test_a_run_that_the_lab_doubts_says_so_and_does_not_count(journal: Jou
         await ran(pilot, lab, 1)
         await pilot.press("tab")
         await until_text(pilot, "this run is suspect and does not count: the host was busy")
-    assert journal.page(*FULL).activity("explore").attempts == 0
+    assert journal.page(*FULL).activity("challenge").attempts == 0
 
 
 @pytest.mark.parametrize("page", [FULL, EIGHT, ALIKE])
@@ -143,7 +143,7 @@ async def test_the_solution_stands_nowhere_before_it_is_reached(
     journal: Journal, page: tuple[str, str]
 ) -> None:
     async with opened(journal, page, RecordedLab(page), (120, 200)) as pilot:
-        box = pilot.app.screen.query_one(ExploreBox)
+        box = pilot.app.screen.query_one(ChallengeBox)
         assert box.activity.explanation.split("\n", 1)[0] not in text(pilot.app)
         assert not box.activity.changed_knobs(box.values)
         for value in box.activity.changed_knobs(

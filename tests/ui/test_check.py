@@ -21,10 +21,10 @@ HINTS = ("Think of the window.", "And of the RTT that it takes.")
 def single(number: int) -> Question:
     return SingleChoice(
         id=f"single-{number}",
-        ask=f"Question number {number}: what does a loss do to the congestion window of one flow among several?",
+        prompt=f"Question number {number}: what does a loss do to the congestion window of one flow among several?",
         hints=HINTS,
         explanation=f"Explained {number}.",
-        read="page",
+        page="page",
         choices=(
             Alternative(text="It halves it, and the others go on as before", correct=True, feedback="Yes."),
             Alternative(
@@ -41,7 +41,7 @@ QUESTIONS: tuple[Question, ...] = (
     single(1),
     Numeric(
         id="window",
-        ask="A window of {window} in each RTT of 8 ms: what throughput?",
+        prompt="A window of {window} in each RTT of 8 ms: what throughput?",
         unit="rate",
         answer="window * 8 / 0.008",
         hints=HINTS,
@@ -51,7 +51,7 @@ QUESTIONS: tuple[Question, ...] = (
     single(3),
     MultipleChoice(
         id="several",
-        ask="Which grow?",
+        prompt="Which grow?",
         hints=HINTS,
         choices=(
             Alternative(text="The window", correct=True, feedback="Yes."),
@@ -61,7 +61,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Order(
         id="order",
-        ask="What comes first?",
+        prompt="What comes first?",
         hints=HINTS,
         events=tuple(
             OrderedEvent(text=each, feedback="Look again.") for each in ("A loss", "Its repair", "The ACK")
@@ -69,7 +69,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     single(6),
     Numeric(
-        id="delay", ask="What is the RTT?", answer="20 ms", unit="time", hints=HINTS, feedback="The delay."
+        id="delay", prompt="What is the RTT?", answer="20 ms", unit="time", hints=HINTS, feedback="The delay."
     ),
     single(8),
 )

@@ -17,7 +17,7 @@ from .screen import keys, text, until, until_text
 
 
 def question(ask: str, *hints: str) -> Numeric:
-    return Numeric(id=ask, ask=f"How long is the {ask}?", answer="20 ms", unit="time", hints=hints)
+    return Numeric(id=ask, prompt=f"How long is the {ask}?", answer="20 ms", unit="time", hints=hints)
 
 
 def fields(app: TutorApp) -> list[str]:

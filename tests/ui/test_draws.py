@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tcptutor.course import personal
-from tcptutor.course.activities.numeric import KnownSlip, Numeric
+from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.journal import Journal
 from tcptutor.ui.study import Study
 from tests.journal.conftest import happened
@@ -18,13 +18,13 @@ from .screen import keys, text, until_text
 
 WINDOW = Numeric(
     id="window",
-    ask="A window of {window} leaves in each RTT of 8 ms. What throughput?",
+    prompt="A window of {window} leaves in each RTT of 8 ms. What throughput?",
     unit="rate",
     answer="window * 8 / 0.008",
     feedback="Divide {window} by the RTT.",
     hints=("One window leaves in each RTT.", "{window} are {window * 8: number} bits."),
     explanation="{window} / 8 ms is {answer}.",
-    slips=(KnownSlip(value="window / 0.008", feedback="A byte has eight bits."),),
+    mistakes=(KnownMistake(value="window / 0.008", feedback="A byte has eight bits."),),
     draw={"window": tuple(f"{size} kB" for size in range(10, 90))},
 )
 PAGE = one_page(WINDOW)
@@ -102,7 +102,7 @@ def test_numbers_that_come_out_the_same_are_drawn_once_more(
     first, second = (WINDOW.draw_numbers(seed)["window"] for seed in ("one", "another"))
     assert first != second
     study = Study(module, step, journal)
-    assert study.posed(WINDOW).ask == WINDOW.with_numbers({"window": first}).ask
+    assert study.posed(WINDOW).prompt == WINDOW.with_numbers({"window": first}).prompt
     study.respond(study.posed(WINDOW), first.replace(" kB", " Mbit/s"))
     assert study.was_right(WINDOW) is False
-    assert Study(module, step, journal).posed(WINDOW).ask == WINDOW.with_numbers({"window": second}).ask
+    assert Study(module, step, journal).posed(WINDOW).prompt == WINDOW.with_numbers({"window": second}).prompt

@@ -15,11 +15,11 @@ from .made import MODULE, STEP, lossy, one_page
 from .screen import keys, press_at_once, settled, text, until, until_text
 
 EVENTS = tuple(OrderedEvent(text=each, feedback=f"Why {each}.") for each in ("loss", "ACKs", "half", "again"))
-ORDER = Order(id="q", ask="What happens?", events=EVENTS[:3], explanation="So it is.")
-NUMBER = Numeric(id="q", ask="How many?", answer="5", unit="count", feedback="Count again.")
+ORDER = Order(id="q", prompt="What happens?", events=EVENTS[:3], explanation="So it is.")
+NUMBER = Numeric(id="q", prompt="How many?", answer="5", unit="count", feedback="Count again.")
 CHOICE = SingleChoice(
     id="q",
-    ask="Which?",
+    prompt="Which?",
     explanation="It is the first.",
     choices=tuple(Alternative(text=each, correct=each == "a", feedback=f"{each}!") for each in "ab"),
 )
@@ -32,7 +32,7 @@ async def test_a_response_to_another_question_leaves_the_page_usable(make_app, j
     journal.respond(MODULE, STEP, "q", Response(given, False))
     app = make_app(MODULE, of=one_page(asked))
     async with app.run_test(size=(100, 40)) as pilot:
-        await until_text(pilot, asked.ask)
+        await until_text(pilot, asked.prompt)
         await pilot.press("tab", "1", "down", "space", "enter")
         await until(pilot, lambda: journal.page(MODULE, STEP).activity("q").attempts == 2)
 
@@ -61,7 +61,7 @@ async def test_a_question_about_the_run_takes_no_key_before_it(make_app, journal
 
 
 async def test_enter_twice_leaves_the_prediction_as_it_was_locked(make_app, journal) -> None:
-    app = make_app(MODULE, of=one_page(Predict(ask="What throughput?"), lossy()))
+    app = make_app(MODULE, of=one_page(Predict(prompt="What throughput?"), lossy()))
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "What throughput?")
         press_at_once(app, *keys("70 Mbit/s"), "enter", "enter")

@@ -20,7 +20,7 @@ def question(ask: str) -> SingleChoice:
         Alternative(text="yes", correct=True, feedback="It is."),
         Alternative(text="no", feedback="It is not."),
     )
-    return SingleChoice(id=ask, ask=f"Is it {ask}?", choices=choices)
+    return SingleChoice(id=ask, prompt=f"Is it {ask}?", choices=choices)
 
 
 async def test_the_bottom_line_of_a_covered_page_has_none_of_its_keys(make_app) -> None:

@@ -19,7 +19,7 @@ from .screen import text, until, until_text
 EVENTS = ("A segment is lost", "Three duplicate ACKs arrive", "cwnd is halved", "The segment is sent again")
 ORDER = Order(
     id="recovery",
-    ask="What happens when a segment is lost?",
+    prompt="What happens when a segment is lost?",
     hints=("What does the sender see first?", "It acts on what ACKs tell."),
     explanation="That is fast recovery.",
     events=tuple(OrderedEvent(text=each, feedback=f"Why {each} stands there.") for each in EVENTS),
@@ -66,18 +66,18 @@ def test_what_is_no_order_of_all_events_is_no_attempt(response: tuple[int, ...] 
 
 def test_the_page_mixes_them_the_same_way_every_time_and_never_rightly() -> None:
     for number in range(50):
-        mixed = Order(id=f"q{number}", ask="?", events=ORDER.events).mixed
+        mixed = Order(id=f"q{number}", prompt="?", events=ORDER.events).mixed
         assert sorted(mixed) == [0, 1, 2, 3]
         assert mixed != (0, 1, 2, 3)
-        assert mixed == Order(id=f"q{number}", ask="?", events=ORDER.events).mixed
+        assert mixed == Order(id=f"q{number}", prompt="?", events=ORDER.events).mixed
 
 
 def test_what_a_lesson_has_wrong_is_named() -> None:
-    twins = Order(id="q", ask="?", events=(ORDER.events[0], ORDER.events[0]))
+    twins = Order(id="q", prompt="?", events=(ORDER.events[0], ORDER.events[0]))
     told = dict(twins.problems())
     assert told["event.text"] == "two events are the same"
     assert "too few" in told["event"]
-    assert Order(id="q", ask="?").contradiction() == ("event", "an order needs at least two events")
+    assert Order(id="q", prompt="?").contradiction() == ("event", "an order needs at least two events")
     assert list(ORDER.problems()) == []
 
 

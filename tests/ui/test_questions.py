@@ -65,7 +65,7 @@ async def test_a_number_with_another_unit_is_no_attempt(page, journal) -> None:
 
 async def test_a_large_count_may_be_typed_as_people_write_it_and_is_told_as_it_was_read(make_app) -> None:
     question = Numeric(
-        id="reads", ask="How many?", answer="1860000", unit="count", feedback="No.", explanation="So."
+        id="reads", prompt="How many?", answer="1860000", unit="count", feedback="No.", explanation="So."
     )
     app = make_app(MODULE, of=one_page(question))
     async with app.run_test(size=(80, 24)) as pilot:

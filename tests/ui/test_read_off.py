@@ -69,7 +69,7 @@ CONTEXT = MarkContext(run=RUN)
 def read_off(quantity: str, **more: Any) -> ReadOff:
     texts = {
         "id": "q",
-        "ask": "What does your run show?",
+        "prompt": "What does your run show?",
         "hints": ("Look at the chart.", "Look where the line bends."),
         "explanation": "That is what the samples say.",
         "feedback": "Look at the chart again.",
@@ -160,9 +160,9 @@ WRONG = {
     "flow": (read_off("first-loss", flow=-1), "flow"),
     "all flows": (read_off("first-loss", flow=0), "flow"),
     "an instant": (read_off("first-loss", at="1 s"), "at"),
-    "a span": (read_off("cwnd-at", at="1 s", end="2 s"), "to"),
+    "a span": (read_off("cwnd-at", at="1 s", end="2 s"), "end"),
     "no instant": (read_off("cwnd-at"), "at"),
-    "no unit": (read_off("mean-rtt", start="1"), "from"),
+    "no unit": (read_off("mean-rtt", start="1"), "start"),
     "tolerance": (read_off("first-loss", tolerance="1 Mbit/s"), "tolerance"),
     "never about the run": (read_off("first-loss", about_run=False), "about_run"),
 }

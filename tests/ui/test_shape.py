@@ -13,24 +13,24 @@ from .made import MODULE, STEP, lossy, one_page
 from .screen import press_at_once, text, until, until_text
 
 TEETH = Shape(
-    draw="  /|  /|  /|\n / | / | / |\n/  |/  |/  |",
+    drawing="  /|  /|  /|\n / | / | / |\n/  |/  |/  |",
     text="Even teeth: it climbs slowly and falls by half.",
     correct=True,
     feedback="One segment more in each RTT, then a loss.",
 )
-LEVEL = Shape(draw="____________", text="It stays level.", feedback="Nothing tells the sender to stay.")
+LEVEL = Shape(drawing="____________", text="It stays level.", feedback="Nothing tells the sender to stay.")
 STAIRS = Shape(
-    draw="         ___\n      ___\n   ___\n___",
+    drawing="         ___\n      ___\n   ___\n___",
     text="It climbs in stairs.",
     feedback="What would make it wait on a stair?",
 )
 FALL = Shape(
-    draw="___\n   ___\n      ___\n         ___",
+    drawing="___\n   ___\n      ___\n         ___",
     text="It falls in stairs.",
     feedback="What would make it fall without a loss?",
 )
 ASK = ShapePrediction(
-    ask="Which of these will cwnd look like?",
+    prompt="Which of these will cwnd look like?",
     hints=("What does a loss do to cwnd?", "And what comes between two losses?"),
     shapes=(LEVEL, TEETH, STAIRS, FALL),
 )

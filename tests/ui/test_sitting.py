@@ -22,7 +22,7 @@ from .screen import keys, settled, text, until, until_text
 
 LINK = SingleChoice(
     id="limit",
-    ask="What limits it?",
+    prompt="What limits it?",
     hints=("How full is the link?",),
     explanation="Loss comes before the link does.",
     choices=(
@@ -32,7 +32,7 @@ LINK = SingleChoice(
 )
 SEEN = SingleChoice(
     id="seen",
-    ask="What did cwnd do?",
+    prompt="What did cwnd do?",
     about_run=True,
     explanation="That is AIMD.",
     choices=(
@@ -40,8 +40,8 @@ SEEN = SingleChoice(
         Alternative(text="It stood still", feedback="Look again."),
     ),
 )
-DELAY = Numeric(id="rtt", ask="What is the RTT?", answer="20 ms", unit="time", feedback="It is the delay.")
-PAGE = one_page(Predict(ask="What throughput?"), lossy(), LINK, SEEN, DELAY)
+DELAY = Numeric(id="rtt", prompt="What is the RTT?", answer="20 ms", unit="time", feedback="It is the delay.")
+PAGE = one_page(Predict(prompt="What throughput?"), lossy(), LINK, SEEN, DELAY)
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ async def test_an_exam_has_no_hints_and_tells_marks_at_its_end(opened, journal) 
 
 
 async def test_in_an_exam_several_choices_may_be_changed_until_the_end(opened, journal) -> None:
-    several = MultipleChoice(id="several", ask="Which hold?", choices=SEEN.choices + LINK.choices)
+    several = MultipleChoice(id="several", prompt="Which hold?", choices=SEEN.choices + LINK.choices)
     async with opened(Sitting.EXAM, of=one_page(several)) as pilot:
         await pilot.press("2", "enter", "1", "2", "4", "enter")
         await until(pilot, lambda: done(journal, "several").attempts == 2)

@@ -142,7 +142,7 @@ async def test_title_and_text_are_drawn_before_the_boxes_are_mounted(make_app: A
 async def test_keys_pressed_before_the_boxes_are_there_reach_them_in_order(make_app: Any) -> None:
     """A digit, a point and a digit end up in the field of the page that was turned to, none twice."""
     question = Numeric(
-        id="q", ask="How much?", answer="2.5", unit="number", feedback="No.", explanation="So."
+        id="q", prompt="How much?", answer="2.5", unit="number", feedback="No.", explanation="So."
     )
     course = four_modules()
     pages = course.modules[0].steps

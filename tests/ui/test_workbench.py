@@ -14,7 +14,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.group import run as run_command
 from tcptutor.course import load
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
@@ -87,7 +87,7 @@ def test_the_experiment_of_every_run_page_can_be_taken(bench: Workbench) -> None
         for module in load().modules
         for step in module.steps
         for activity in step.activities
-        if isinstance(activity, RunActivity | ExploreActivity)
+        if isinstance(activity, RunActivity | ChallengeActivity)
     ]
     assert len(pages) > 40
     untaken = []

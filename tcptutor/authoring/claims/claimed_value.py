@@ -36,23 +36,23 @@ def stated(claim: Claim) -> Stated:
     text = (claim.value or claim.text).replace("*", "").strip()
     kind = _kind(claim, text)
     value = units.parse(text, kind)
-    if not claim.within:
+    if not claim.tolerance:
         return Stated(value, max(ROUNDED * abs(value), _last_digit(text, value)), kind)
-    if "%" in claim.within:
-        return Stated(value, abs(value) * units.parse(claim.within, "ratio"), kind)
-    return Stated(value, units.parse(claim.within, kind), kind)
+    if "%" in claim.tolerance:
+        return Stated(value, abs(value) * units.parse(claim.tolerance, "ratio"), kind)
+    return Stated(value, units.parse(claim.tolerance, kind), kind)
 
 
 def _kind(claim: Claim, text: str) -> str:
     """Return the kind of the claimed quantity; shares and plain numbers are interchangeable."""
-    if claim.per is not None:
+    if claim.ratio_to is not None:
         return "number"
-    if claim.of == CAUSE:
+    if claim.quantity == CAUSE:
         return "name"
-    if claim.of == ARITHMETIC:
+    if claim.quantity == ARITHMETIC:
         found = quantities(text)
         return found[0].kind if found else "number"
-    kind = (KNOWN.get(claim.of) or MEASURED[claim.of]).kind
+    kind = (KNOWN.get(claim.quantity) or MEASURED[claim.quantity]).kind
     if kind in ("number", "ratio"):
         return "ratio" if "%" in text else "number"
     return kind

@@ -41,12 +41,12 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
         UnitError: The claim is malformed.
     """
     try:
-        if claim.of == CAUSE:
+        if claim.quantity == CAUSE:
             found = cause(_part(claim, claim.flow, compared.of, find))
             return Judgement(found == claim.value, found)
-        value = _figure(claim, claim.of, claim.flow, compared.of, find)
-        if claim.per is not None:
-            base = _figure(claim, subject_per(claim), claim.per.flow, compared.per, find)
+        value = _figure(claim, claim.quantity, claim.flow, compared.of, find)
+        if claim.ratio_to is not None:
+            base = _figure(claim, subject_per(claim), claim.ratio_to.flow, compared.per, find)
             value = value / base if base else math.inf
     except UsageError as error:
         return Judgement(False, str(error))

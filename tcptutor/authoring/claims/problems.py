@@ -65,14 +65,14 @@ def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
     if not 1 <= claim.seeds <= MOST_SEEDS:
         yield "seeds", f"{claim.seeds} is out of bounds: 1 to {MOST_SEEDS}"
-    if claim.relation != "about" and claim.within:
-        yield "within", f"has no effect with {claim.relation!r}: remove it, or set relation = 'about'"
-    if (claim.of == ARITHMETIC) != bool(claim.formula):
-        yield "formula", "is required with of = 'arithmetic', and only there"
-    if claim.of == CAUSE:
+    if claim.relation != "about" and claim.tolerance:
+        yield "tolerance", f"has no effect with {claim.relation!r}: remove it, or set relation = 'about'"
+    if (claim.quantity == ARITHMETIC) != bool(claim.formula):
+        yield "formula", "is required with quantity = 'arithmetic', and only there"
+    if claim.quantity == CAUSE:
         yield from _of_cause(claim)
         return
-    for key, each in (("value", replace(claim, within="")), ("within", claim)):
+    for key, each in (("value", replace(claim, tolerance="")), ("tolerance", claim)):
         try:
             stated(each)
         except UnitError as error:
@@ -90,8 +90,8 @@ def _of_cause(claim: Claim) -> Iterator[tuple[str, str]]:
     names = get_args(LimitedBy)
     if claim.value not in names:
         yield "value", f"{claim.value!r} is not a cause: choose from {', '.join(names)}"
-    if claim.relation != "about" or claim.within or claim.per:
-        yield "of", "a cause can only be equal: remove relation, within and per"
+    if claim.relation != "about" or claim.tolerance or claim.ratio_to:
+        yield "quantity", "a cause can only be equal: remove relation, tolerance and ratio_to"
     yield from _part_keys(claim)
 
 
@@ -111,11 +111,14 @@ def _part_keys(claim: Claim) -> Iterator[tuple[str, str]]:
                 yield key, f"{subject} is not defined for a part of the time: remove it"
     if len(times) == 2 and times[0] >= times[1]:
         yield "end", f"{claim.end} is not after the start at {claim.start}"
-    other = claim.per.flow if claim.per else None
-    for key, flow, subject in (("flow", claim.flow, claim.of), ("per.flow", other, claim.subjects[-1])):
+    other = claim.ratio_to.flow if claim.ratio_to else None
+    for key, flow, subject in (
+        ("flow", claim.flow, claim.quantity),
+        ("ratio_to.flow", other, claim.subjects[-1]),
+    ):
         if flow is not None:
             yield from ((key, reason) for reason in _of_flow(flow, subject))
-    if claim.of == "share" and claim.flow is None:
+    if claim.quantity == "share" and claim.flow is None:
         yield "flow", "is missing: set the flow of the share"
 
 
@@ -128,10 +131,10 @@ def _of_flow(flow: int, subject: Subject) -> Iterator[str]:
 
 def _of_experiment(claim: Claim, compared: ClaimRun) -> Iterator[tuple[str, str]]:
     """Yield flows and times the experiment lacks."""
-    other = claim.per.flow if claim.per else None
+    other = claim.ratio_to.flow if claim.ratio_to else None
     pairs = (
-        ("flow", claim.flow, compared.of, claim.of),
-        ("per.flow", other, compared.per, claim.subjects[-1]),
+        ("flow", claim.flow, compared.of, claim.quantity),
+        ("ratio_to.flow", other, compared.per, claim.subjects[-1]),
     )
     for key, flow, experiment, subject in pairs:
         if flow is not None and experiment is not None:

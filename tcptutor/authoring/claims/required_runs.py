@@ -32,7 +32,7 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     Raises:
         UsageError: No experiment is given, or a name or setting is invalid.
     """
-    if claim.of == ARITHMETIC:
+    if claim.quantity == ARITHMETIC:
         return ClaimRun(None)
     name, settings = qualified_name(module, claim.experiment), dict(claim.set)
     if not name:
@@ -40,9 +40,9 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
             raise UsageError("this page runs nothing: name an experiment")
         name, settings = page.name, page.with_overrides(settings)
     of = build(name, _texts(settings))
-    if claim.per is None:
+    if claim.ratio_to is None:
         return ClaimRun(of)
-    other, over = qualified_name(module, claim.per.experiment), dict(claim.per.set)
+    other, over = qualified_name(module, claim.ratio_to.experiment), dict(claim.ratio_to.set)
     if not other:
         over = {**claim.set, **over}
         over = over if claim.experiment or page is None else page.with_overrides(over)
@@ -85,12 +85,12 @@ def is_measured(claim: Claim) -> bool:
 
 def subject_per(claim: Claim) -> Subject:
     """Return the subject of a ratio's denominator."""
-    return (claim.per.of if claim.per else None) or claim.of
+    return (claim.ratio_to.quantity if claim.ratio_to else None) or claim.quantity
 
 
 def runs(claim: Claim, compared: ClaimRun) -> Iterator[Experiment]:
     """Yield the experiments that have to run."""
-    if compared.of is not None and claim.of in MEASURED_SUBJECTS:
+    if compared.of is not None and claim.quantity in MEASURED_SUBJECTS:
         yield compared.of
     if compared.per is not None and subject_per(claim) in MEASURED_SUBJECTS:
         yield compared.per

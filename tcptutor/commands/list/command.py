@@ -88,13 +88,13 @@ def _describe(catalog: course.Course, name: str) -> _Description:
         matches = _Description([], {})
     if term is None:
         return matches
-    lines = [*matches.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.read}"]
+    lines = [*matches.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.page}"]
     document = {
         "word": term.word,
-        "short": term.short,
-        "also": list(term.also),
+        "abbreviation": term.abbreviation,
+        "synonyms": list(term.synonyms),
         "text": term.text,
-        "read": term.read,
+        "page": term.page,
     }
     return _Description(lines, {**matches.document, "term": document})
 

@@ -35,8 +35,8 @@ _DRAWS_WITH_TEXTS = 10
 """Sampled draws for which the linter also fills in the texts, which takes longer."""
 
 
-class KnownSlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Common wrong value: `[[question.slip]]`."""
+class KnownMistake(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Common wrong value: `[[question.mistake]]`."""
 
     value: str
     """Number with its unit; with drawn numbers, an expression."""
@@ -54,7 +54,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     """Relative difference that still counts."""
     feedback: str = ""
     """Shown for a wrong value."""
-    slips: tuple[KnownSlip, ...] = msgspec.field(default=(), name="slip")
+    mistakes: tuple[KnownMistake, ...] = msgspec.field(default=(), name="mistake")
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
     """Numbers to draw anew for each attempt."""
 
@@ -88,21 +88,21 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         def filled(text: str) -> str:
             return draws.filled(text, draw, answer)
 
-        slips = tuple(
-            KnownSlip(
+        mistakes = tuple(
+            KnownMistake(
                 value=draws.write(ParsedQuantity(expression(each.value).value(quantities), self.unit)),
                 feedback=filled(each.feedback),
             )
-            for each in self.slips
+            for each in self.mistakes
         )
         return msgspec.structs.replace(
             self,
-            ask=filled(self.ask),
+            prompt=filled(self.prompt),
             hints=tuple(filled(hint) for hint in self.hints),
             explanation=filled(self.explanation),
             feedback=filled(self.feedback),
             answer=draws.write(answer),
-            slips=slips,
+            mistakes=mistakes,
             draw={},
         )
 
@@ -126,10 +126,10 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
 
     @property
     def _values(self) -> Iterator[tuple[str, str]]:
-        """Keys and texts of the right value and of the slips."""
+        """Keys and texts of the right value and of the mistakes."""
         yield "answer", self.answer
-        for number, each in enumerate(self.slips, start=1):
-            yield f"slip[{number}].value", each.value
+        for number, each in enumerate(self.mistakes, start=1):
+            yield f"mistake[{number}].value", each.value
 
     def _wrong_draw(self) -> Problem | None:
         for name in draws.unfit_names(self.draw):
@@ -166,12 +166,12 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         if self.tolerance > MAX_TOLERANCE:
             yield "tolerance", f"{self.tolerance:g} is more than {MAX_TOLERANCE:g}"
         right = units.parse(self.answer, self.unit)
-        for number, each in enumerate(self.slips, start=1):
+        for number, each in enumerate(self.mistakes, start=1):
             if not readability.is_sentence(each.feedback):
-                yield f"slip[{number}].feedback", "needs a sentence that says what went wrong"
+                yield f"mistake[{number}].feedback", "needs a sentence that says what went wrong"
             if is_close(units.parse(each.value, self.unit), right, relative=self.tolerance):
                 yield (
-                    f"slip[{number}].value",
+                    f"mistake[{number}].value",
                     "is within the tolerance of the answer, so its feedback is never shown",
                 )
 
@@ -180,20 +180,20 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         if self.unit != "count" and self.tolerance < MIN_TOLERANCE_DRAWN:
             yield "tolerance", f"{self.tolerance:g} needs more digits than a drawn answer has"
         texts = (
-            self.ask,
+            self.prompt,
             *self.hints,
             self.explanation,
             self.feedback,
-            *(each.feedback for each in self.slips),
+            *(each.feedback for each in self.mistakes),
         )
         used = frozenset[str]().union(
             *(expression(text).names for _, text in self._values), *map(draws.names_in, texts)
         )
         for name in self.draw:
             if name not in used:
-                yield f"draw.{name}", "is drawn but never used: use it in `ask` and `answer`"
-            elif name not in draws.placeholders(self.ask):
-                yield "ask", f"does not contain {{{name}}}, which is drawn"
+                yield f"draw.{name}", "is drawn but never used: use it in `prompt` and `answer`"
+            elif name not in draws.placeholders(self.prompt):
+                yield "prompt", f"does not contain {{{name}}}, which is drawn"
         said: set[Problem] = set()
         printed = {
             (level, each)
@@ -229,14 +229,14 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             return
         if self.unit == "count" and right != round(right):
             yield "answer", f"is {right:g} with {values}: a count is an integer, use ceil() or floor()"
-        for number, each in enumerate(self.slips, start=1):
+        for number, each in enumerate(self.mistakes, start=1):
             try:
                 value = expression(each.value).value(quantities)
             except UsageError as error:
-                yield f"slip[{number}].value", f"{error} with {values}"
+                yield f"mistake[{number}].value", f"{error} with {values}"
             else:
                 if is_close(value, right, relative=self.tolerance):
-                    yield f"slip[{number}].value", f"is within the tolerance of the answer with {values}"
+                    yield f"mistake[{number}].value", f"is within the tolerance of the answer with {values}"
         if with_texts:
             try:
                 self.with_numbers(draw)
@@ -264,20 +264,20 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):
             return Mark(correct=True, feedback=f"The answer is {self.answer}.")
-        known = self._slip(value)
+        known = self._known_mistake(value)
         if known:
             return Mark(correct=False, feedback=known.feedback)
         return Mark(correct=False, feedback=f"{slip(value, right, self.unit)}{self.feedback}".strip())
 
-    def _slip(self, value: float) -> KnownSlip | None:
+    def _known_mistake(self, value: float) -> KnownMistake | None:
         near = [
             (abs(value - wrong), number)
-            for number, each in enumerate(self.slips)
+            for number, each in enumerate(self.mistakes)
             if is_close(
                 value, wrong := units.parse(each.value, self.unit), max(self.tolerance, MIN_TOLERANCE_DRAWN)
             )
         ]
-        return self.slips[min(near)[1]] if near else None
+        return self.mistakes[min(near)[1]] if near else None
 
 
 TABLES = (Numeric,)

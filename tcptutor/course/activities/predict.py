@@ -50,51 +50,57 @@ class Predict(Activity, frozen=True, kw_only=True):
     locked: ClassVar[bool] = True
     against_run: ClassVar[bool] = True
 
-    ask: str
+    prompt: str
     unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
     """Kind of quantity."""
-    plain: str = ""
+    default_unit: str = ""
     """Unit of a plain number, shown in the input; defaults to Mbit/s, ms, % or kB."""
     measure: MeasureName = "throughput"
     """Predicted quantity of a single run."""
     tolerance: float = 0.1
     """Relative difference from model or run that counts as right."""
     hints: tuple[str, ...] = ()
-    of: Literal["", "knee", "at"] = ""
-    """On a sweep page: the knee, or the value measured at `at`."""
+    knee: bool = False
+    """On a sweep page: True if the knee is predicted."""
     at: str = ""
+    """On a sweep page: the value of the axis at which the measured value is predicted."""
     shapes: tuple[Shape, ...] = msgspec.field(default=(), name="shape")
     """Drawings to choose from instead of typing a number."""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         if self.shapes:
-            return ShapePrediction(ask=self.ask, shapes=self.shapes, hints=self.hints)
+            return ShapePrediction(prompt=self.prompt, shapes=self.shapes, hints=self.hints)
         return super().activity(experiment)
 
     @property
     def plain_unit(self) -> str:
         """Unit of a plain number."""
-        return self.plain or units.FIELD_UNITS[self.unit]
+        return self.default_unit or units.FIELD_UNITS[self.unit]
+
+    @property
+    def about_curve(self) -> bool:
+        """True if it asks about a sweep's curve, not about a single run."""
+        return self.knee or bool(self.at)
 
     def contradiction(self) -> Problem | None:
-        if self.shapes and (self.unit != "rate" or self.plain):
-            return "shape", "is chosen, not typed: remove `unit` and `plain`"
+        if self.shapes and (self.unit != "rate" or self.default_unit):
+            return "shape", "is chosen, not typed: remove `unit` and `default_unit`"
         if not 0 < self.tolerance <= 0.25:
             return "tolerance", f"{self.tolerance:g} is out of bounds: a relative difference, above 0 to 0.25"
         try:
             units.parse(f"1 {self.plain_unit}", self.unit)
         except UnitError as error:
-            return "plain", str(error)
-        if self.of and self.measure != "throughput":
+            return "default_unit", str(error)
+        if self.about_curve and self.measure != "throughput":
             return "measure", "is set by the sweep: remove it"
-        if bool(self.at) != (self.of == "at"):
-            return "at", 'belongs to of = "at": the value of the sweep\'s axis that is asked about'
+        if self.knee and self.at:
+            return "at", "cannot be combined with knee = true: remove one of them"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         if experiment is None:
             yield "", "has no effect without an experiment on this page"
-        elif not self.of and (kind := MEASURES[self.measure].kind) != self.unit:
+        elif not self.about_curve and (kind := MEASURES[self.measure].kind) != self.unit:
             reason = f"a prediction in {self.unit} does not fit {self.measure}, which is a {kind}"
             yield "unit", f"{reason}: set `measure` to the predicted quantity"
         yield from hint_problems(self.hints)
@@ -184,7 +190,7 @@ class Predict(Activity, frozen=True, kw_only=True):
         if not text:
             return Mark(correct=None)
         value = self.value(text)
-        if self.of:
+        if self.about_curve:
             feedback = context.curve.feedback_on(value, self.at, self.tolerance) if context.curve else ""
             return Mark(correct=None, value=value, feedback=feedback)
         if context.run is None:

@@ -6,8 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-import msgspec
-
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course import readability
@@ -174,7 +172,7 @@ class RunQuantity(NamedTuple):
     tolerance: str
     """Default tolerance: a share, or an amount in the unit."""
     over: Literal["run", "part", "instant", "span"] = "run"
-    """Part of the run: all of it; all or `from` to `to`; the instant `at`; or a span, by default the measured
+    """Part of the run: all of it; all or `start` to `end`; the instant `at`; or a span, by default the measured
     part."""
     adds_up: bool = False
     """True if the total over all flows is the sum."""
@@ -221,9 +219,9 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
     flow: int = 1
     """Counted from 1, as in the chart; 0 for the sum of all flows."""
     at: str = ""
-    start: str = msgspec.field(default="", name="from")
+    start: str = ""
     """Defaults to the end of the warm-up."""
-    end: str = msgspec.field(default="", name="to")
+    end: str = ""
     """Defaults to the end of the run."""
     tolerance: str = ""
     """A share, "10 %", or an amount, "0.5 s"; defaults to the quantity's."""
@@ -273,12 +271,12 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         if over == "instant" and not self.at:
             return "at", f"is missing: {self.quantity} needs an instant, such as '5 s'"
         if self.start and self.end and units.parse(self.start, "time") >= units.parse(self.end, "time"):
-            return "to", f"{self.end} is not after the start at {self.start}"
+            return "end", f"{self.end} is not after the start at {self.start}"
         return None
 
     @property
     def _times(self) -> tuple[tuple[str, str], ...]:
-        return ("at", self.at), ("from", self.start), ("to", self.end)
+        return ("at", self.at), ("start", self.start), ("end", self.end)
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
@@ -298,7 +296,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             and not self.start
             and units.parse(self.end, "time") <= warmup
         ):
-            yield "to", f"{self.end} is within the warm-up of {units.seconds(warmup)}: set `from`"
+            yield "end", f"{self.end} is within the warm-up of {units.seconds(warmup)}: set `start`"
 
     def measured(self, run: Run) -> float:
         """Return the right value in s, bit/s, bytes, segments or as a count.

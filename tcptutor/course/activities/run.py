@@ -36,14 +36,14 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """Includes the step's overrides."""
     compare_with: str = ""
     """Step of the module with the comparison run; empty for none."""
-    formula: str = ""
+    model: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         names = [model.value for model in ThroughputModel]
-        if self.formula and self.formula not in names:
-            yield "formula", f"no model {self.formula!r}: choose from {', '.join(names)}"
+        if self.model and self.model not in names:
+            yield "model", f"no model {self.model!r}: choose from {', '.join(names)}"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.run else None, empty=())
@@ -64,12 +64,12 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
 
     name: str
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
-    beside: str = ""
-    formula: str = ""
+    compare_with: str = ""
+    model: str = ""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunActivity(name=name, experiment=built, compare_with=self.beside, formula=self.formula)
+        return RunActivity(name=name, experiment=built, compare_with=self.compare_with, model=self.model)
 
 
 TABLES = (ExperimentTable,)

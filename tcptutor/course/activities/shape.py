@@ -31,7 +31,7 @@ MAX_ROWS, MAX_COLUMNS = 5, 24
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Drawing to choose: `[[predict.shape]]`."""
 
-    draw: str
+    drawing: str
     """Plain characters, at most MAX_ROWS of MAX_COLUMNS."""
     text: str
     """Description of the drawing for screen readers."""
@@ -42,7 +42,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def rows(self) -> tuple[str, ...]:
         """Rows of the drawing, without empty rows around it and trailing blanks."""
-        rows = [row.rstrip() for row in self.draw.strip("\n").split("\n")]
+        rows = [row.rstrip() for row in self.drawing.strip("\n").split("\n")]
         while rows and not rows[-1]:
             rows.pop()
         return tuple(rows)
@@ -59,7 +59,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
     locked: ClassVar[bool] = True
     against_run: ClassVar[bool] = True
 
-    ask: str
+    prompt: str
     shapes: tuple[Shape, ...]
     hints: tuple[str, ...] = ()
 
@@ -79,7 +79,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002  # or a sweep's
         yield from hint_problems(self.hints)
         if len({shape.rows for shape in self.shapes}) < len(self.shapes):
-            yield "shape.draw", "two shapes are drawn alike"
+            yield "shape.drawing", "two shapes are drawn alike"
         if len({shape.text.strip().lower() for shape in self.shapes}) < len(self.shapes):
             yield "shape.text", "two shapes are described alike"
         for number, shape in enumerate(self.shapes, start=1):
@@ -88,10 +88,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
                 reason = (
                     f"{rows} rows of {columns} columns: use 1 to {MAX_ROWS} rows of at most {MAX_COLUMNS}"
                 )
-                yield f"shape[{number}].draw", reason
+                yield f"shape[{number}].drawing", reason
             if any(not character.isprintable() for row in shape.rows for character in row):
                 yield (
-                    f"shape[{number}].draw",
+                    f"shape[{number}].drawing",
                     "has an unprintable character, such as a tab: use spaces",
                 )
             for key, text in (("text", shape.text), ("feedback", shape.feedback)):

@@ -6,7 +6,7 @@ set = { loss = "0 %" }           # overrides
 pairs = 1                        # host pairs of a network without an experiment
 hosts = ["h1", "h2", "s1"]       # hosts with a terminal, the first is open; by default all
 order = "any"                    # or "sequence": each goal is due once those before it are ticked
-broken = "small-bucket"          # the fault built in from the start: a name of agent.traps.TRAPS
+fault = "small-bucket"           # the fault built in from the start: a name of agent.traps.TRAPS
 hints = ["…", "…"]
 
 [[shell.command]]                # shown, to be typed by a key or copied
@@ -18,8 +18,8 @@ id = "delay"
 text = "The path delays data by 20 ms"
 when = { path.delay = "20 ms" }  # quantities of course.goals.terms; a value, a bound ">= 5 MB", a range "8 ms
 to 9 ms"
-on = "s1-eth2"                   # the interface that must cause it
-once = true                      # it stays ticked after the state changes
+interface = "s1-eth2"            # the interface that must cause it
+stays_ticked = true              # it stays ticked after the state changes
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     in_order: bool = False
     """True if each goal is due only once all earlier goals are ticked."""
     hints: tuple[str, ...] = ()
-    broken: str = ""
+    fault: str = ""
     """Fault for the student to find, a name of `TELLTALES`; empty for none. It is not part of `experiment`,
     which describes the intended network, nor of anything shown."""
 
@@ -131,8 +131,8 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         for place, host in enumerate(self.hosts, 1):
             if host not in there:
                 yield _key("hosts", place, self.hosts), unknown("host", host, there)
-        if self.broken and self.broken not in TELLTALES:
-            yield "broken", unknown("trap", self.broken, TELLTALES)
+        if self.fault and self.fault not in TELLTALES:
+            yield "fault", unknown("trap", self.fault, TELLTALES)
         if not self.hosts:
             yield "hosts", "is empty: remove it to offer every host"
         for place, command in enumerate(self.commands, 1):
@@ -174,7 +174,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         for place, asked in enumerate(self.parsed_goals, 1):
             key = f"{_key('goal', place, self.goals)}.when"
             if (
-                not self.broken
+                not self.fault
                 and not asked.about_run
                 and not asked.unmet(LabView(first, first))
                 and (place == 1 or not self.in_order)
@@ -198,12 +198,16 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     def _never_together(self) -> Iterator[Problem]:
         """Yield the pairs of goals that exclude each other, so that the page can never be done."""
         for (_, one), (place, other) in combinations(enumerate(self.parsed_goals, 1), 2):
-            if one.goal.once or (other.goal.once and not self.in_order) or one.about_run != other.about_run:
+            if (
+                one.goal.stays_ticked
+                or (other.goal.stays_ticked and not self.in_order)
+                or one.about_run != other.about_run
+            ):
                 continue
             for each in other.conditions:
                 before = one.condition_on(each.term.name)
                 if before and before.requirement.excludes(each.requirement):
-                    reason = f"{each.term.name} contradicts the goal {one.goal.id!r}: set once = true there"
+                    reason = f"{each.term.name} contradicts the goal {one.goal.id!r}: set stays_ticked = true there"
                     yield f"{_key('goal', place, self.goals)}.when", reason
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
@@ -239,7 +243,7 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
     commands: tuple[ShownCommand, ...] = msgspec.field(default=(), name="command")
     order: Literal["any", "sequence"] = "any"
     hints: tuple[str, ...] = ()
-    broken: str = ""
+    fault: str = ""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         if self.name:
@@ -257,7 +261,7 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
             commands=self.commands,
             in_order=self.order == "sequence",
             hints=self.hints,
-            broken=self.broken,
+            fault=self.fault,
         )
 
     @property

@@ -6,7 +6,7 @@ axis = "streams"                 # one parameter
 values = ["1", "2", "4", "8"]    # at most 8, rising; names in any order
 seeds = 1                        # runs at each value
 measure = "throughput"           # or rtt loss-rate jain cov share1 udp-loss
-formula = "mathis-periodic"      # the leading model
+model = "mathis-periodic"        # the leading model
 set = { duration = "6 s" }
 with = { queue = ["1 BDP", …] }  # parameters that change with the axis, by index
 knee = "10 %"                    # the gain that makes a larger value worth it
@@ -69,7 +69,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
     """An experiment per value, with the first seed."""
     seeds: int = 1
     measure: MeasureName = "throughput"
-    formula: str = ""
+    model: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
     settings: dict[str, str] = msgspec.field(default_factory=dict)
     """Overrides of all runs."""
@@ -173,27 +173,26 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         names = [model.value for model in ThroughputModel]
-        if self.formula and self.formula not in names:
-            yield "formula", f"no model {self.formula!r}: choose from {', '.join(names)}"
+        if self.model and self.model not in names:
+            yield "model", f"no model {self.model!r}: choose from {', '.join(names)}"
         if self.published is not None:
             yield from ((f"published.{key}", reason) for key, reason in self.published.problems())
 
     def prediction_problems(self, predict: Predict) -> Iterator[Problem]:
         """Yield the mistakes of a prediction on this sweep's page."""
         measure = MEASURES[self.measure]
-        match predict.of:
-            case "knee":
-                if self.spacing == "names":
-                    yield "of", f"{self.axis} has no order, so no knee: use at"
-                elif predict.unit != self.kind:
-                    yield "unit", f"the knee is a value of {self.axis}: use {self.kind}"
-            case "at":
-                if predict.at not in self.values:
-                    yield "at", f"{predict.at!r} is not one of the sweep's values: {', '.join(self.values)}"
-                if predict.unit != measure.kind:
-                    yield "unit", f"{measure.label} is a {measure.kind}: use that unit"
-            case _:
-                yield "of", "on a sweep page use knee, or at with a value of the axis"
+        if predict.knee:
+            if self.spacing == "names":
+                yield "knee", f"{self.axis} has no order, so no knee: use at"
+            elif predict.unit != self.kind:
+                yield "unit", f"the knee is a value of {self.axis}: use {self.kind}"
+        elif predict.at:
+            if predict.at not in self.values:
+                yield "at", f"{predict.at!r} is not one of the sweep's values: {', '.join(self.values)}"
+            if predict.unit != measure.kind:
+                yield "unit", f"{measure.label} is a {measure.kind}: use that unit"
+        else:
+            yield "at", "is missing: on a sweep page set at to a value of the axis, or knee = true"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.curve else None, empty=())
@@ -216,7 +215,7 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
     values: tuple[Setting, ...]
     seeds: int = 1
     measure: MeasureName = "throughput"
-    formula: str = ""
+    model: str = ""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
     along: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict, name="with")
     knee: str = "10 %"
@@ -239,7 +238,7 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
             experiments=tuple(built),
             seeds=self.seeds,
             measure=self.measure,
-            formula=self.formula,
+            model=self.model,
             settings={key: str(value) for key, value in self.set.items()},
             along={key: tuple(map(str, each)) for key, each in self.along.items()},
             knee=self.knee,

@@ -47,7 +47,7 @@ def _losses(part: RunPart) -> float:
     return _known(sum_or_none(flow.losses for flow in part.flows))
 
 
-def _sent_again(part: RunPart) -> float:
+def _retransmissions(part: RunPart) -> float:
     return _known(sum_or_none(flow.retransmits for flow in part.flows))
 
 
@@ -173,10 +173,10 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     "rtt": MeasuredFigure("time", mean_rtt),
     "min-rtt": MeasuredFigure("time", lambda part: min(_rtts(part))),
     "max-rtt": MeasuredFigure("time", lambda part: max(_rtts(part))),
-    "used": MeasuredFigure("ratio", lambda part: part.utilization),
+    "utilization": MeasuredFigure("ratio", lambda part: part.utilization),
     "idle": MeasuredFigure("ratio", lambda part: 1 - part.utilization),
     "losses": MeasuredFigure("number", _losses),
-    "sent-again": MeasuredFigure("number", _sent_again),
+    "retransmissions": MeasuredFigure("number", _retransmissions),
     "loss-rate": MeasuredFigure("ratio", loss_rate),
     "timeouts": MeasuredFigure("number", lambda part: _grown(part, "total_rto")),
     "queue-drops": MeasuredFigure("number", queue_drops, by_flow=False),

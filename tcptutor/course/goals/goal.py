@@ -26,9 +26,9 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Sentence with the state or result to reach."""
     when: Conditions
     """Conditions that must hold at the same moment, or for the same run if any is about a run."""
-    on: str = ""
+    interface: str = ""
     """Interface that must cause the effect on the path; empty for any."""
-    once: bool = False
+    stays_ticked: bool = False
     """True if it stays ticked after the state changes."""
 
 
@@ -105,10 +105,13 @@ def read_goal(goal: Goal, hosts: tuple[str, ...]) -> AskedGoal | Problem:
             return f"when.{name}", str(error)
     if not conditions:
         return "when", "is empty: add a condition"
-    if goal.on:
+    if goal.interface:
         names = interface_names((len(hosts) - 2) // 2)
-        if goal.on not in names:
-            return "on", unknown("interface", goal.on, names)
+        if goal.interface not in names:
+            return "interface", unknown("interface", goal.interface, names)
         if not any(each.term.name.partition(".")[2] in PLACED for each in conditions):
-            return "on", f"has no effect without a condition on the path ({', '.join(PLACED)}): remove it"
+            return (
+                "interface",
+                f"has no effect without a condition on the path ({', '.join(PLACED)}): remove it",
+            )
     return AskedGoal(goal, tuple(conditions))

@@ -24,13 +24,13 @@ NUMBERS = ("rate", "time", "ratio", "size", "count", "number")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Target of a challenge: `[[explore.goal]]`."""
+    """Target of a challenge: `[[challenge.goal]]`."""
 
     text: str
     """Sentence with the result to reach."""
     when: Conditions
     """Conditions that the same run must satisfy."""
-    per: Literal["", "start"] = ""
+    ratio_to: Literal["", "start"] = ""
     """With `start`, values are ratios to the run with the initial settings."""
 
 
@@ -51,12 +51,12 @@ class AskedTarget(NamedTuple):
 
     def state(self, run: LabView, start: LabView | None) -> TargetState:
         """Judge the target on a run, and on the run with the initial settings."""
-        if self.target.per and start is None:
+        if self.target.ratio_to and start is None:
             return TargetState(self.target.text, found="needs a run with nothing changed to compare with")
         told, reached = [], True
         for each in self.conditions:
             value = each.term.value(run)
-            if self.target.per and start is not None:
+            if self.target.ratio_to and start is not None:
                 value = _ratio(value, each.term.value(start))
             reached = reached and value is not None and each._replace(term=_given(each, value)).holds(run)
             told.append(_told(value, each.requirement.kind))
@@ -69,8 +69,8 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
     for name, value in flat(target.when):
         try:
             known = term(name, hosts)
-            kind = "number" if target.per else known.kind
-            if target.per and known.kind not in NUMBERS:
+            kind = "number" if target.ratio_to else known.kind
+            if target.ratio_to and known.kind not in NUMBERS:
                 return f"when.{name}", "is not a number, so it cannot be a ratio"
             conditions.append(Condition(known, read_wanted(value, kind, known.choices)))
         except UsageError as error:
@@ -89,7 +89,7 @@ def view_of(run: Run) -> LabView:
 def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
     """Judge each target on `run`, and on the `start` run with the initial settings if available."""
     view = view_of(run)
-    needed = start is not None and any(each.target.per for each in targets)
+    needed = start is not None and any(each.target.ratio_to for each in targets)
     first = view_of(start) if needed and start is not None else None
     yield from (each.state(view, first) for each in targets)
 

@@ -98,7 +98,7 @@ def _measured(name: str) -> GoalQuantity:
     return _of_run(f"run.{name}", kind, lambda run: run.clock_corrected(name), at_end=True)
 
 
-def _per_mathis(run: LabRun) -> float | None:
+def _mathis_ratio(run: LabRun) -> float | None:
     """Return throughput over Mathis's formula; None for a path without loss or delay."""
     measured = run.figure("throughput")
     try:
@@ -122,8 +122,8 @@ TERMS: dict[str, GoalQuantity] = {
         _of_run("run.udp-streams", "count", lambda run: run.experiment.flows.udp_streams),
         _of_run("run.duration", "time", lambda run: run.duration),
         *(_measured(name) for name in MEASURED if name != "queue-drops"),
-        _of_run("run.per-mathis", "number", _per_mathis, at_end=True),
-        _of_run("limited_by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
+        _of_run("run.mathis-ratio", "number", _mathis_ratio, at_end=True),
+        _of_run("run.limited-by", "name", lambda run: run.limited_by, tuple(CAUSE_NAMES), at_end=True),
     )
 }
 """Quantities by name, in addition to sysctls (`sysctl.tcp_sack`, `sysctl.h1.tcp_sack`) and to `placed`."""

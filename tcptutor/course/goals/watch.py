@@ -1,6 +1,6 @@
 """Goal watch: turns a session's events and printed bytes into a goal board, without I/O.
 
-watch = GoalWatch(shell.parsed_goals, shell.in_order, bool(shell.broken))
+watch = GoalWatch(shell.parsed_goals, shell.in_order, bool(shell.fault))
 async for event in conducted:                 # conduct.ConductedSession
     board = watch.take(event, conducted.run)
 board = watch.take_output("h1", data)         # output of a terminal
@@ -48,7 +48,7 @@ class GoalWatch:
             in_order: Whether each goal is due only after all earlier goals were ticked.
             broken: Whether the network has a fault to find, so that initial near misses are not explained.
             explains: Whether to report near misses.
-            reached: Ids of goals reached in an earlier session; goals with `once` start ticked.
+            reached: Ids of goals reached in an earlier session; goals with `stays_ticked` start ticked.
         """
         self._explains = explains
         self._asked, self._in_order, self._broken = tuple(asked), in_order, broken
@@ -64,7 +64,9 @@ class GoalWatch:
         self._changed: dict[str, HostState] = {}
         """Hosts at the last change of the network."""
         self._reached = {
-            place for place, each in enumerate(self._asked) if each.goal.once and each.goal.id in reached
+            place
+            for place, each in enumerate(self._asked)
+            if each.goal.stays_ticked and each.goal.id in reached
         }
         """Indexes of goals that stay ticked."""
         self._lines: dict[Hashable, PrintedLines] = {}
@@ -196,7 +198,7 @@ class GoalWatch:
         ]
         for attempt in attempts:
             if not attempt.unmet and obstacle(attempt) is None and _is_sound(attempt):
-                if asked.goal.once:
+                if asked.goal.stays_ticked:
                     self._reached.add(place)
                 return GoalState(id=id_, text=text, ticked=True)
         if not explain:

@@ -90,9 +90,9 @@ def _share(of: int) -> str:
 
 
 def _number(found: BankNumber) -> Iterator[str]:
-    """Yield the right number first, since Moodle takes the first match; slips are worth 0 %, all others are wrong."""
+    """Yield the right number first, since Moodle takes the first match; mistakes are worth 0 %."""
     yield f"={format_decimal(found.value)}:{format_decimal(found.tolerance)}#{_escape(found.right)}"
-    for slip in found.slips:
+    for slip in found.mistakes:
         yield f"=%0%{format_decimal(slip.value)}:{format_decimal(slip.tolerance)}#{_escape(slip.feedback)}"
     yield f"~#{_escape(found.wrong)}"
 

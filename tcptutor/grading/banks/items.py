@@ -63,7 +63,7 @@ class BankNumber(msgspec.Struct, frozen=True, kw_only=True):
     right: str
     """Feedback on a right number."""
     wrong: str
-    slips: tuple[BankSlip, ...] = ()
+    mistakes: tuple[BankSlip, ...] = ()
 
 
 class BankEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +228,7 @@ def draw_variants(id_: str, question: Question, count: int) -> Iterator[Activity
 
 def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
     assert isinstance(question, ChoiceQuestion | Numeric | Order)
-    stem = context + paragraphs(question.ask)
+    stem = context + paragraphs(question.prompt)
     answers: Answers
     match question:
         case Numeric():
@@ -281,15 +281,15 @@ def _number(question: Numeric) -> BankNumber:
         tolerance=abs(right) * _decimal(question.tolerance),
         right=f"The answer is {inline(question.answer)}.",
         wrong=inline(question.feedback),
-        slips=tuple(_slips(question, unit)),
+        mistakes=tuple(_mistakes(question, unit)),
     )
 
 
-def _slips(question: Numeric, unit: str) -> Iterator[BankSlip]:
-    """Yield the known slips in the unit of the answer, with the tolerance of the course."""
+def _mistakes(question: Numeric, unit: str) -> Iterator[BankSlip]:
+    """Yield the known mistakes in the unit of the answer, with the tolerance of the course."""
     scale = units.parse(f"1 {unit}".strip(), question.unit)
     near = _decimal(max(question.tolerance, MIN_TOLERANCE_DRAWN))
-    for each in question.slips:
+    for each in question.mistakes:
         value = _decimal(units.parse(each.value, question.unit) / scale)
         yield BankSlip(
             value=value,

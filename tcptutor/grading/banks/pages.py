@@ -65,7 +65,7 @@ class RecordedPages:
         if measured is None:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
-        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after)}<hr>", charts)
+        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after_run)}<hr>", charts)
 
     def _run_table(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
         run = self._find(of.experiment)
@@ -112,7 +112,7 @@ def _published(sweep: SweepActivity) -> str:
     """Return a table of the published points that the page compares with; empty for none."""
     if sweep.published is None:
         return ""
-    scaled = f", {sweep.published.scaled}" if sweep.published.scaled else ""
+    scaled = f", {sweep.published.scale_reason}" if sweep.published.scale_reason else ""
     rows = [
         [units.rounded(x, sweep.kind), MEASURES[sweep.measure].written(y)]
         for x, y in sweep.published.points()

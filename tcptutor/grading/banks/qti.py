@@ -246,7 +246,7 @@ class _ChoiceKind(_Kind):
 
 
 class _NumberKind(_Kind):
-    """A number. Canvas counts every range as correct, so feedback on slips joins the general feedback."""
+    """A number. Canvas counts every range as correct, so feedback on mistakes joins the general feedback."""
 
     name = "numerical_question"
 
@@ -269,9 +269,12 @@ class _NumberKind(_Kind):
         ET.SubElement(_condition(processing, "Yes", feedback="general_incorrect_fb"), "other")
 
     def feedback(self) -> Iterator[tuple[str, str]]:
-        slips = "".join(f"<li>{each.text}: {each.feedback}</li>" for each in self._found.slips)
+        mistakes = "".join(f"<li>{each.text}: {each.feedback}</li>" for each in self._found.mistakes)
         yield "correct_fb", f"<p>{self._found.right}</p>"
-        yield "general_incorrect_fb", f"<p>{self._found.wrong}</p>" + (f"<ul>{slips}</ul>" if slips else "")
+        yield (
+            "general_incorrect_fb",
+            f"<p>{self._found.wrong}</p>" + (f"<ul>{mistakes}</ul>" if mistakes else ""),
+        )
 
 
 class _OrderKind(_Kind):

@@ -11,7 +11,7 @@ from datetime import timedelta
 from tcptutor import spec
 from tcptutor.base.errors import ParameterError, TutorError, UsageError
 from tcptutor.course import personal
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.goals.session_record import SessionRecord, SessionRunBegun, StateEntry, judged
@@ -176,14 +176,14 @@ def settings_problem(step: Step, experiment: Experiment) -> str:
         known = same_but_for_seed(experiment, step.experiment.experiment)
     elif step.sweep is not None:
         known = any(same_but_for_seed(experiment, each) for each in step.sweep.experiments)
-    elif step.explore is not None:
-        return _knobs_problem(step.explore, experiment)
+    elif step.challenge is not None:
+        return _knobs_problem(step.challenge, experiment)
     else:
         return ""
     return "" if known else "the run has other settings than the page's"
 
 
-def _knobs_problem(challenge: ExploreActivity, experiment: Experiment) -> str:
+def _knobs_problem(challenge: ChallengeActivity, experiment: Experiment) -> str:
     try:
         allowed = challenge.experiment_with(challenge.values(experiment))
     except UsageError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.shell import ShellActivity
@@ -49,7 +49,7 @@ def _with_repeats(
                 yield next(reversed(page.complete_runs), None)
             case SweepActivity():
                 yield from _sweep_runs(activity, shared.sweep or activity, page, load)
-            case ExploreActivity():
+            case ChallengeActivity():
                 yield from _challenge_runs(activity, page, load)
             case ShellActivity():
                 yield from _session_runs(activity, page)
@@ -95,7 +95,7 @@ def _sweep_runs(
 
 
 def _challenge_runs(
-    challenge: ExploreActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    challenge: ChallengeActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
     """Yield the runs of the best right response and of the latest response, and their unchanged start runs."""
     given = page.responses_to(challenge.id)
@@ -111,5 +111,5 @@ def _challenge_runs(
                 break
 
 
-def _is_start(challenge: ExploreActivity, run: Run | None) -> bool:
+def _is_start(challenge: ChallengeActivity, run: Run | None) -> bool:
     return run is not None and not challenge.changed_knobs(challenge.values(run.experiment))

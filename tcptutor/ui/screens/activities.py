@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
-from tcptutor.course.activities.explore import ExploreActivity
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.order import Order
 from tcptutor.course.activities.predict import Predict
@@ -15,13 +15,13 @@ from tcptutor.course.activities.shape import ShapePrediction
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
-from tcptutor.ui.screens.lesson_explore import ExploreSide
+from tcptutor.ui.screens.lesson_challenge import ChallengeSide
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.screens.lesson_sweep import SweepSide
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.challenge import ChallengeBox
 from tcptutor.ui.widgets.page.choice import ChoiceBox
-from tcptutor.ui.widgets.page.explore import ExploreBox
 from tcptutor.ui.widgets.page.numeric import NumericBox, ReadOffBox
 from tcptutor.ui.widgets.page.order import OrderBox
 from tcptutor.ui.widgets.page.predict import PredictBox
@@ -37,13 +37,13 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     Order: OrderBox,
     ReadOff: ReadOffBox,
     ShellActivity: ShellBox,
-    ExploreActivity: ExploreBox,
+    ChallengeActivity: ChallengeBox,
 }
 """Boxes of activities answered on the page."""
 
 SIDES: dict[type[Activity], type[Side]] = {
     RunActivity: RunSide,
     SweepActivity: SweepSide,
-    ExploreActivity: ExploreSide,
+    ChallengeActivity: ChallengeSide,
 }
 """Panels of activities that run next to the page."""

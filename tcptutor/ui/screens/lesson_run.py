@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.run import Environment, Run
@@ -35,7 +35,7 @@ _MAX_NAME = 20
 class RunSide(Side):
     """Panel of an activity that runs an experiment."""
 
-    activity: RunActivity | ExploreActivity
+    activity: RunActivity | ChallengeActivity
     widget: RunPanel
     _shown: Live | None = None
     _what_ifs: Sequence[tuple[str, EarlierRun]] = ()
@@ -238,7 +238,7 @@ class RunSide(Side):
 
     def _show(self, live: Live) -> None:
         self._shown = live
-        live.formula = self.activity.formula
+        live.formula = self.activity.model
         self.widget.show(live, self._own_prediction())
 
     def _show_after(self, live: Live, scroll: bool) -> None:

@@ -21,7 +21,7 @@ class NearCase(NamedTuple):
     typed: tuple[str, ...]
     says: str
     given: tuple[str, ...] = ()
-    on: str = ""
+    interface: str = ""
     then: tuple[str, ...] = ()
     """What mends it."""
 
@@ -62,7 +62,7 @@ CASES = [
         DELAY,
         ("h1 tc qdisc add dev h1-eth0 root netem delay 20ms",),
         "h1-eth0 has the effect, but the page asks for s1-eth2; on the sender's own interface netem delays TCP",
-        on="s1-eth2",
+        interface="s1-eth2",
         then=("h1 tc qdisc del dev h1-eth0 root", LINK[0]),
     ),
     NearCase(

@@ -12,12 +12,14 @@ from tcptutor.wire.protocol import RunDetected
 from .made import asked, carried, netem, state, tbf
 
 GOALS = [
-    asked("delay", {"path.delay": "20 ms", "path.loss": "1 %"}, on="s1-eth2"),
+    asked("delay", {"path.delay": "20 ms", "path.loss": "1 %"}, interface="s1-eth2"),
     asked("rate", {"path.rate": "10 Mbit/s", "path.queue": "60 kB", "path.qdisc": "fifo"}),
     asked("gone", {"path.rate": "none", "path.delay": "0 s"}),
     asked("hosts", {"hosts.algorithm": ["reno", "htcp"], "sysctl.tcp_rmem": "10240 87380 1000000"}),
     asked("fq", {"hosts.maxrate": "5 Mbit/s"}),
-    asked("run", {"path.delay": "20 ms", "flow.bytes": ">= 1 MB", "run.streams": 4, "limited_by": "pacing"}),
+    asked(
+        "run", {"path.delay": "20 ms", "flow.bytes": ">= 1 MB", "run.streams": 4, "run.limited-by": "pacing"}
+    ),
 ]
 AMOUNTS = st.sampled_from([0.0, 2e-8, 2e-5, 1e-4, 0.01, 0.02, 0.04, 20.0, 1e3, 1e4, 1e7, 8e7, 1e12])
 QDISCS = st.one_of(

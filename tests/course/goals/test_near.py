@@ -25,7 +25,7 @@ SESSIONS = Path(__file__).parent / "sessions"
 
 def told(case: NearCase, number: int) -> GoalWatch:
     """The session of that case, watched once more."""
-    watch = GoalWatch([asked("g", case.when, on=case.on)])
+    watch = GoalWatch([asked("g", case.when, interface=case.interface)])
     recording = None
     for line in (SESSIONS / f"{number:02}-{case.kind}.jsonl").read_bytes().splitlines():
         event = event_decoder.decode(line)
@@ -61,7 +61,7 @@ def test_there_are_more_than_twelve_kinds_and_each_is_made() -> None:
 
 
 def test_what_is_right_is_no_near_miss() -> None:
-    goals = [asked("a", {"path.delay": "20 ms"}, on="s1-eth2"), asked("b", {"path.rate": "10 Mbit/s"})]
+    goals = [asked("a", {"path.delay": "20 ms"}, interface="s1-eth2"), asked("b", {"path.rate": "10 Mbit/s"})]
     watch = GoalWatch(goals)
     watch.take(state())
     board = watch.take(state({"delay": 0.02, "rate": 10e6}, {"s1-eth2": (netem(delay=0.02), tbf(10e6))}))
@@ -71,7 +71,10 @@ def test_what_is_right_is_no_near_miss() -> None:
 
 def test_nothing_done_is_no_near_miss() -> None:
     watch = GoalWatch(
-        [asked("a", {"path.delay": "20 ms", "path.rate": "10 Mbit/s"}), asked("b", {"limited_by": "pacing"})]
+        [
+            asked("a", {"path.delay": "20 ms", "path.rate": "10 Mbit/s"}),
+            asked("b", {"run.limited-by": "pacing"}),
+        ]
     )
     assert [goal.near for goal in watch.take(state()).goals] == [None, None]
 
@@ -129,7 +132,7 @@ def _half_done() -> list[tuple[str, AskedGoal, str]]:
                     for name, each in goal.path_conditions()
                     if name in PLACED and each.requirement.low > 0
                 ]
-                if goal.goal.on and len(names) > 1:
+                if goal.goal.interface and len(names) > 1:
                     found += [(f"{module.id}/{step.id}", goal, name) for name in names]
     return found
 
@@ -154,7 +157,7 @@ def test_no_page_names_one_interface_as_right_and_wrong() -> None:
         chain = (netem(**by_netem), shaper) if not by_netem else (netem(**by_netem),)
         watch = GoalWatch([goal])
         watch.take(state())
-        near = watch.take(state(path, {goal.goal.on: chain})).goals[0].near
+        near = watch.take(state(path, {goal.goal.interface: chain})).goals[0].near
         if near is not None and near.kind == "elsewhere":
             wrong.append((page, done, near.text))
     assert cases
@@ -162,7 +165,7 @@ def test_no_page_names_one_interface_as_right_and_wrong() -> None:
 
 
 def test_the_slip_behind_a_half_done_goal_is_told() -> None:
-    goal = asked("a", {"path.delay": "50 ms", "path.loss": "1 %"}, on="s1-eth2")
+    goal = asked("a", {"path.delay": "50 ms", "path.loss": "1 %"}, interface="s1-eth2")
     watch = GoalWatch([goal])
     watch.take(state())
     near = (

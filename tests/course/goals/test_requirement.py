@@ -69,6 +69,6 @@ def test_every_quantity_is_of_the_lab_or_of_a_run() -> None:
         "flow.bytes",
         "queue.drops",
         "run.throughput",
-        "limited_by",
+        "run.limited-by",
     } <= set(TERMS)
     assert all(term.about_run for term in TERMS.values() if term.at_end)

@@ -42,7 +42,9 @@ def ran(watch: GoalWatch, run: Run) -> GoalBoard:
 
 
 def test_a_goal_ticks_and_unticks_with_its_state() -> None:
-    watch = watching(asked("a", {"path.delay": "20 ms"}), asked("b", {"path.delay": "20 ms"}, once=True))
+    watch = watching(
+        asked("a", {"path.delay": "20 ms"}), asked("b", {"path.delay": "20 ms"}, stays_ticked=True)
+    )
     assert watch.board.reached == ()
     assert watch.take(DELAYED).reached == (0, 1)
     assert watch.take(NOTHING).reached == (1,)
@@ -57,7 +59,7 @@ def test_a_page_that_begins_with_it_ticks_at_once() -> None:
 
 def test_one_after_the_other() -> None:
     goals = [
-        asked("delay", {"path.delay": "20 ms"}, once=True),
+        asked("delay", {"path.delay": "20 ms"}, stays_ticked=True),
         asked("rate", {"path.rate": "10 Mbit/s"}),
         asked("gone", {"path.delay": "0 s"}),
     ]
@@ -95,8 +97,8 @@ def test_what_a_flow_has_carried_ticks_while_it_goes_on() -> None:
 def test_the_last_run_counts() -> None:
     watch = watching(
         asked("rate", {"run.throughput": "9 Mbit/s to 10 Mbit/s"}),
-        asked("why", {"limited_by": "bottleneck"}),
-        asked("once", {"run.throughput": "9 Mbit/s to 10 Mbit/s"}, once=True),
+        asked("why", {"run.limited-by": "bottleneck"}),
+        asked("once", {"run.throughput": "9 Mbit/s to 10 Mbit/s"}, stays_ticked=True),
     )
     watch.take(SHAPED)
     assert ran(watch, link_run()).done
@@ -253,7 +255,7 @@ def test_with_four_pairs_the_algorithm_is_that_of_four_senders() -> None:
 
 
 def test_on_four_pairs_the_data_leave_s1_by_its_first_port() -> None:
-    watch = GoalWatch([asked("a", {"path.delay": "20 ms"}, pairs=4, on="s1-eth1")])
+    watch = GoalWatch([asked("a", {"path.delay": "20 ms"}, pairs=4, interface="s1-eth1")])
     watch.take(state(pairs=4))
     wrong = watch.take(state({"reverse_delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}, pairs=4))
     assert wrong.goals[0].near is not None
@@ -291,7 +293,7 @@ def test_events_that_are_of_no_goal_change_nothing() -> None:
 
 
 def test_goals_that_stay_reached_begin_so_the_next_time() -> None:
-    goals = [asked("a", {"path.delay": "20 ms"}, once=True), asked("b", {"path.rate": "10 Mbit/s"})]
+    goals = [asked("a", {"path.delay": "20 ms"}, stays_ticked=True), asked("b", {"path.rate": "10 Mbit/s"})]
     watch = watching(*goals)
     watch.take(DELAYED)
     assert watch.latched_goals == ("a",)

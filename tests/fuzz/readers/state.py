@@ -109,7 +109,7 @@ def _record(path: Path) -> None:
 def _drafts_file() -> Sequence[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         Drafts(Path(folder)).save(
-            "m", "s", {"predict": "12 Mbit/s", "q": [2, 0], "explore": {"window": "64 KiB"}}
+            "m", "s", {"predict": "12 Mbit/s", "q": [2, 0], "challenge": {"window": "64 KiB"}}
         )
         return [Path(folder, "drafts.json").read_bytes()]
 

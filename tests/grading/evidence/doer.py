@@ -129,14 +129,14 @@ class Doer:
                 self.journal.respond(study.module.id, step.id, step.sweep.id, Response((), True))
                 study.reload()
             return all(done)
-        if step.explore is not None:
+        if step.challenge is not None:
             if not (
-                self._runs(study, step.explore.experiment)
-                and self._runs(study, step.explore.solution_experiment)
+                self._runs(study, step.challenge.experiment)
+                and self._runs(study, step.challenge.solution_experiment)
             ):
                 return False
             assert study.run is not None
-            study.respond(step.explore, step.explore.response_of(study.run.experiment))
+            study.respond(step.challenge, step.challenge.response_of(study.run.experiment))
         return step.experiment is None or self._runs(study, step.experiment.experiment)
 
     def _runs(self, study: Study, experiment: Experiment) -> bool:
@@ -156,6 +156,6 @@ class Doer:
         self.journal.finish_run(run, file)
         self.runs.append(run.id)
         study.record_run(run)
-        if study.step.explore is not None and experiment == study.step.explore.experiment:
+        if study.step.challenge is not None and experiment == study.step.challenge.experiment:
             study.baseline = run
         return True

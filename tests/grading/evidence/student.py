@@ -108,7 +108,7 @@ class Student:
         """A run of the fourth page's challenge, and what it is told."""
         self.runs(run, 4)
         study = self.page(4)
-        challenge = study.step.explore
+        challenge = study.step.challenge
         assert challenge is not None
         study.respond(challenge, challenge.response_of(run.experiment))
 
@@ -187,11 +187,11 @@ def _experiments() -> dict[str, Experiment]:
         _, ran, swept, turned, _ = course().for_student(identity(name)).modules[0].steps
         assert ran.experiment is not None
         assert swept.sweep is not None
-        assert turned.explore is not None
+        assert turned.challenge is not None
         seed = {page.id: personal.run_seed(identity(name), "small", page.id) for page in (ran, turned)}
         found[name] = msgspec.structs.replace(ran.experiment.experiment, seed=seed[ran.id])
         found |= {f"{name}-{which}": each for which, each in zip(SWEPT, swept.sweep.experiments, strict=True)}
-        of_turned = (turned.explore.experiment, turned.explore.solution_experiment)
+        of_turned = (turned.challenge.experiment, turned.challenge.solution_experiment)
         found |= {
             f"{name}-{which}": msgspec.structs.replace(each, seed=seed[turned.id])
             for which, each in zip(TURNED, of_turned, strict=True)

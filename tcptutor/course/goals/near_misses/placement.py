@@ -76,7 +76,7 @@ def twice(attempt: Attempt) -> str:
 
 def elsewhere(attempt: Attempt) -> str:
     """Detect the right effect on a different interface than the page requires."""
-    on = attempt.asked.goal.on
+    on = attempt.asked.goal.interface
     if not on:
         return ""
     for name, each in _placed(attempt, attempt.asked.conditions):

@@ -22,7 +22,9 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
         self._chosen: set[int] = set()
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask) + ("  (choose all that hold)" if self.activity.several else "")
+        return paragraphs(self.activity.prompt) + (
+            "  (choose all that hold)" if self.activity.several else ""
+        )
 
     def lines(self) -> list[tuple[str, str, bool]]:
         free, chosen = (FREE_BOX, CHOSEN_BOX) if self.activity.several else (FREE, CHOSEN)

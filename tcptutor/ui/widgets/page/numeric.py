@@ -19,7 +19,7 @@ class NumericBox(EntryBox[Numeric]):
     """Question answered with a number and its unit."""
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask)
+        return paragraphs(self.activity.prompt)
 
     def unit(self) -> str:
         return self.activity.plain_unit
@@ -34,7 +34,7 @@ class ReadOffBox(EntryBox[ReadOff]):
         self._against = Static("", classes="against", markup=False)
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask)
+        return paragraphs(self.activity.prompt)
 
     def unit(self) -> str:
         return self.activity.plain_unit

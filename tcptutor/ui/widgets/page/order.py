@@ -28,7 +28,7 @@ class OrderBox(ListBox[Order]):
 
     def ask(self) -> Content:
         how = "  (first on top; Space takes one, ↑ ↓ or a number moves it, Enter answers)"
-        return paragraphs(self.activity.ask) + how
+        return paragraphs(self.activity.prompt) + how
 
     def lines(self) -> list[tuple[str, str, bool]]:
         return [

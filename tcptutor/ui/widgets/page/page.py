@@ -41,7 +41,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         self._step, self._onward = step, onward
         self.boxes = tuple(boxes)
         """In order of the page."""
-        self._after, self._runs = TextAfterRun(step.after), RunsTable()
+        self._after, self._runs = TextAfterRun(step.after_run), RunsTable()
 
     def compose(self) -> ComposeResult:
         """Compose title and text only, which are read first; `complete` mounts the rest."""
@@ -103,7 +103,7 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     def show_after(self, scroll: bool) -> None:
         """Show the text after the run; scroll to it unless the student is busy elsewhere or has left."""
-        if self._step.after and self.is_attached:
+        if self._step.after_run and self.is_attached:
             busy = isinstance(self.screen.focused, Input | ActivityBox)
             self._after.appear(scroll=scroll and not busy)
 
@@ -117,7 +117,7 @@ _FENCES = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def least_width(step: Step) -> int:
     """Return the columns that a page of `step` needs to show its drawings without wrapping."""
-    widths = [widest_line(step.prose), widest_line(step.after) + _AFTER]
+    widths = [widest_line(step.prose), widest_line(step.after_run) + _AFTER]
     return max(widths) + _FRAME
 
 

@@ -44,7 +44,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         """Doubtful input awaiting confirmation by Enter; empty for none."""
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask)
+        return paragraphs(self.activity.prompt)
 
     def unit(self) -> str:
         return self.activity.plain_unit

@@ -33,7 +33,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         """Whether the run has revealed the right drawing."""
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask) + "  (a digit chooses, Enter locks it in)"
+        return paragraphs(self.activity.prompt) + "  (a digit chooses, Enter locks it in)"
 
     def compose_entry(self) -> ComposeResult:
         yield Drawings(self.activity.shapes)

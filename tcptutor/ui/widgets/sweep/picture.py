@@ -100,7 +100,7 @@ def _repeat_key(live: LiveSweep) -> str:
 
 def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
     """Yield the knee by the runs, by the model and by the student."""
-    if predict is None or predict.of != "knee" or scene.knee is None:
+    if predict is None or not predict.knee or scene.knee is None:
         return
     values = live.activity.values
     message = f"measured at {values[scene.knee]}"
@@ -120,7 +120,7 @@ def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, wid
 def _published(live: LiveSweep, width: int) -> Iterator[Line]:
     published = live.activity.published
     if published is not None:
-        why = f", {published.scaled}" if published.scaled else ""
+        why = f", {published.scale_reason}" if published.scale_reason else ""
         yield from paragraph(f"{plot.PUBLISHED} ", "published", f"published: {published.called}{why}", width)
 
 

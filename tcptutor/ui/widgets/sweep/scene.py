@@ -147,7 +147,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
     place = AxisPlaces(sweep.spacing, sweep.xs)
     published_points = sweep.published.points() if sweep.published else []
     published = [(at, y) for x, y in published_points if (at := place.of(x)) is not None]
-    at_value = predict is not None and predict.of == "at" and guess is not None
+    at_value = predict is not None and bool(predict.at) and guess is not None
     highest = max(
         [
             *(max(live.measured[at]) for at, each in enumerate(by_value) if each),
@@ -172,7 +172,7 @@ def scene_of(live: LiveSweep, predict: Predict | None, guess: tuple[str, float] 
         *(y for _, y in published),
         *([guess[1]] if at_value and guess else []),
     ]
-    is_complete, asks_knee = live.complete, predict is not None and predict.of == "knee"
+    is_complete, asks_knee = live.complete, predict is not None and predict.knee
     return CurveScene(
         quantity=f"{measure.label}, {unit}" if unit else measure.label,
         axis=_axis(sweep.axis, _common_unit(sweep.values)),
@@ -227,7 +227,7 @@ def _guess(
     if predict is None or guess is None:
         return None
     text, value = guess
-    if predict.of == "knee":
+    if predict.knee:
         return OwnGuess(text, knee=place.of(value))
     sweep = live.activity
     if predict.at not in sweep.values:

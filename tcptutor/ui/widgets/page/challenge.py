@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.explore import ExploreActivity, count_of
+from tcptutor.course.activities.challenge import ChallengeActivity, count_of
 from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
@@ -28,17 +28,17 @@ REACHED, OPEN, LOADING = "✓", "○", "…"
 CHANGED, UNCHANGED = "●", " "
 
 
-class ExploreBox(ListBox[ExploreActivity]):
+class ChallengeBox(ListBox[ChallengeActivity]):
     """Challenge; owns the knobs' current values, which the screen runs."""
 
     TITLE: ClassVar[str] = "Challenge"
     HOW: ClassVar[str] = "Space changes it, Backspace puts it back, r runs"
     TYPED: ClassVar[str] = "sets it"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("backspace", "put_back", "put back", show=False, priority=True, id="explore.back"),
+        Binding("backspace", "put_back", "put back", show=False, priority=True, id="challenge.back"),
     ]
 
-    def __init__(self, activity: ExploreActivity) -> None:
+    def __init__(self, activity: ChallengeActivity) -> None:
         super().__init__(activity)
         self.values = dict(activity.start)
         """Current values by knob name, as text."""
@@ -60,7 +60,7 @@ class ExploreBox(ListBox[ExploreActivity]):
         return super().check_action(action, parameters)
 
     def ask(self) -> Content:
-        return paragraphs(self.activity.ask)
+        return paragraphs(self.activity.prompt)
 
     def compose_entry(self) -> ComposeResult:
         yield Static("", classes="line knobs", markup=False)

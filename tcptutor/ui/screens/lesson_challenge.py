@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.explore import ExploreActivity
+from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.lesson_run import RunSide
-from tcptutor.ui.widgets.page.explore import ExploreBox
+from tcptutor.ui.widgets.page.challenge import ChallengeBox
 
 _MAX_SEARCHED = 20
 """Number of earlier runs searched for the baseline."""
 
 
-class ExploreSide(RunSide):
+class ChallengeSide(RunSide):
     """Panel of a challenge."""
 
-    activity: ExploreActivity
+    activity: ChallengeActivity
     _just_ended = False
 
     @property
-    def box(self) -> ExploreBox:
+    def box(self) -> ChallengeBox:
         box = self.page.box(self.activity)
-        assert isinstance(box, ExploreBox)
+        assert isinstance(box, ChallengeBox)
         return box
 
     @property

@@ -1,7 +1,7 @@
-"""Explore: a challenge to reach targets with the page's knobs, judged on the student's own runs.
+"""Challenge: a task to reach targets with the page's knobs, judged on the student's own runs.
 
-[explore]
-ask = "Fill the link, and let nothing wait."
+[challenge]
+prompt = "Fill the link, and let nothing wait."
 name = "large-window"            # the experiment
 set = { duration = "5 s" }       # its fixed settings, and the initial values of the knobs
 par = 1                          # the fewest knobs that must change
@@ -9,15 +9,15 @@ solution = { window = "100 kB" } # not shown: tried by the linter and the tests
 hints = ["…", "…"]
 explanation = "…"                # shown once the targets are reached
 
-[[explore.knob]]                 # course.knob.Knob
+[[challenge.knob]]               # course.knob.Knob
 name = "window"                  # a parameter
 low = "4 kB"                     # its bounds; or choices = ["reno", "bbr"]
 high = "400 kB"
 
-[[explore.goal]]                 # course.goals.target.Target
+[[challenge.goal]]               # course.goals.target.Target
 text = "At least 95 % of the link is used"
-when = { run.used = ">= 95 %" }  # quantities of course.goals.terms
-per = "start"                    # values are ratios to the run with nothing changed
+when = { run.utilization = ">= 95 %" }  # quantities of course.goals.terms
+ratio_to = "start"               # values are ratios to the run with nothing changed
 
 A response is stored like any other: the knobs' values as text, and as its value the number of changed knobs.
 """
@@ -77,16 +77,16 @@ class Variants:
             raise UsageError(str(error).rpartition(".set: ")[2]) from None
 
 
-class ExploreActivity(Activity, frozen=True, kw_only=True):
+class ChallengeActivity(Activity, frozen=True, kw_only=True):
     """A challenge. A response is the knobs' values of a run, marked by that run."""
 
-    table: ClassVar[str] = "explore"
+    table: ClassVar[str] = "challenge"
     stage: ClassVar[Stage] = Stage.RUN
     against_run: ClassVar[bool] = True
     compare_with: ClassVar[str] = ""
-    formula: ClassVar[str] = ""
+    model: ClassVar[str] = ""
 
-    ask: str
+    prompt: str
     name: str
     """Full name, `module/experiment`."""
     experiment: Experiment
@@ -108,7 +108,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
     @property
     def needs_start_run(self) -> bool:
         """True if a run with the initial values is needed for comparison."""
-        return any(goal.per for goal in self.goals)
+        return any(goal.ratio_to for goal in self.goals)
 
     # Knobs
 
@@ -215,7 +215,7 @@ class ExploreActivity(Activity, frozen=True, kw_only=True):
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        for key, text in (("ask", self.ask), ("explanation", self.explanation)):
+        for key, text in (("prompt", self.prompt), ("explanation", self.explanation)):
             if not readability.is_sentence(text):
                 yield key, "needs a sentence"
         for place, goal in enumerate(self.goals, 1):
@@ -261,13 +261,13 @@ def count_of(number: int, what: str = "change") -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-class ExploreTable(ActivityTable, frozen=True, kw_only=True):
-    """Front matter of a challenge: `[explore]`."""
+class ChallengeTable(ActivityTable, frozen=True, kw_only=True):
+    """Front matter of a challenge: `[challenge]`."""
 
-    table: ClassVar[str] = ExploreActivity.table
-    stage: ClassVar[Stage] = ExploreActivity.stage
+    table: ClassVar[str] = ChallengeActivity.table
+    stage: ClassVar[Stage] = ChallengeActivity.stage
 
-    ask: str
+    prompt: str
     name: str
     par: int
     solution: dict[str, Setting]
@@ -279,8 +279,8 @@ class ExploreTable(ActivityTable, frozen=True, kw_only=True):
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return ExploreActivity(
-            ask=self.ask,
+        return ChallengeActivity(
+            prompt=self.prompt,
             name=name,
             experiment=built,
             variants=Variants(name, self.set, experiment),
@@ -293,4 +293,4 @@ class ExploreTable(ActivityTable, frozen=True, kw_only=True):
         )
 
 
-TABLES = (ExploreTable,)
+TABLES = (ChallengeTable,)
