@@ -46,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _share_the_shipped_course()
     settings.load_profile("full" if config.getoption("full") else "plain")
     if config.getoption("store_durations"):
         config.pluginmanager.register(durations.Measuring())
@@ -128,9 +129,8 @@ def ordinary_user(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _course_read_once() -> Iterator[None]:
-    """Read the shipped course once in a worker, whoever loads it: nothing of a course changes once it is read."""
+def _share_the_shipped_course() -> None:
+    """Read the shipped course once in a worker, during collection as well: a course that was read never changes."""
     module = sys.modules[OpenedCourse.__module__]
     shipped = places.lessons()
 
@@ -142,9 +142,7 @@ def _course_read_once() -> Iterator[None]:
         root = folder or places.lessons()
         return opened() if root == shipped else OpenedCourse(root)
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(module, "OpenedCourse", shared)
-        yield
+    module.OpenedCourse = shared  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
