@@ -110,6 +110,5 @@ class Capture:
         return counts, packets
 
     def close(self) -> None:
-        """Release the memory; safe to call twice."""
         while self._captures:
             self._captures.pop().close()

@@ -65,7 +65,6 @@ class Channel:
         return self._next(), ready
 
     def _next(self) -> Request | None:
-        """Return the first complete request in the buffer."""
         while b"\n" in self._buffer:
             line, self._buffer = self._buffer.split(b"\n", 1)
             if (request := self._decode(line)) is not None:

@@ -151,7 +151,6 @@ class FidelityChecks(Doubts):
     # After the traffic
 
     def check_duration(self, missing: float) -> None:
-        """Check that the traffic did not end early, `missing` seconds before its time."""
         self.checks["traffic missing"] = round(missing, 2)
         if missing:
             self.suspect.append(f"the traffic ended {missing:.1f} s early: the machine is too busy")

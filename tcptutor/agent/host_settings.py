@@ -91,7 +91,6 @@ def mtu(interface: Interface) -> int:
 
 
 def is_up(interface: Interface) -> bool:
-    """Return whether `interface` is administratively up."""
     with _ioctl(interface) as ioctl:
         return bool(struct.unpack_from("h", ioctl(_SIOCGIFFLAGS, b""), 16)[0] & _IFF_UP)
 
@@ -138,7 +137,6 @@ class Firewall:
 
     @property
     def dropped(self) -> int:
-        """Packets that the rule has dropped."""
         rule = self._find_rule("-vS").split()
         return int(rule[rule.index("-c") + 1]) if "-c" in rule else 0
 

@@ -136,7 +136,6 @@ class Network:
             self._net = None
 
     def host(self, number: int) -> Host:
-        """Return host h`number`."""
         node = self._net.get(f"h{number}")
         return Host(node.name, f"10.0.0.{number}", node.pid, Interface(f"{node.name}-eth0", node.pid))
 
@@ -209,7 +208,6 @@ class Network:
         return int(self._net.get(name).pid)
 
     def popen(self, host: Host, *command: str, **options: Any) -> Any:
-        """Start `command` on `host` and return its subprocess.Popen."""
         return self._net.get(host.name).popen(list(command), **options)
 
 

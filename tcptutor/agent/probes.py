@@ -75,7 +75,6 @@ def _answered(sock: socket.socket, identifier: int, sequence: int, deadline: flo
 
 
 def limit_window(sender: Host, receiver: Host, window: int, mss: int | None = None) -> None:
-    """Limit the window that `receiver` advertises to `sender` to `window` bytes."""
     share = advertised_share(sender, receiver, mss)
     # If the largest buffer is too small, `run.plausible` reports the smaller window.
     _fix_buffer(receiver, min(BUFFER_MAX, round(window / share)))

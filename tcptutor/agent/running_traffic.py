@@ -135,7 +135,6 @@ class RunningTraffic:
 
     @property
     def failures(self) -> list[str]:
-        """Reasons for the early end of flows, a line each."""
         return [group.failure for group in self.groups if group.failure]
 
     @property
@@ -172,7 +171,6 @@ class RunningTraffic:
         return sorted(actions, key=lambda action: action[0])
 
     def _apply_deferred(self, change: Change) -> None:
-        """Apply a path change that the experiment did not contain."""
         path = self.experiment.path
         path = msgspec.structs.replace(path, changes=(*path.changes, change))
         self.experiment = msgspec.structs.replace(self.experiment, path=path)

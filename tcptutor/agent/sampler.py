@@ -49,13 +49,11 @@ class Timing:
         self._lateness = 0.0
 
     def record_wakeup(self, late: float) -> None:
-        """Record that a timer expired `late` seconds after its time."""
         self._wakeups += 1
         self._late += late > LATE
         self._lateness += late
 
     def record_sample(self, t: float) -> None:
-        """Record a sample `t` seconds after the traffic began."""
         self.longest_gap = max(self.longest_gap, t - self.last)
         self.last = t
         self._samples += 1

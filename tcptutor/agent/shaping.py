@@ -37,13 +37,11 @@ def change(interface: Interface, chain: Chain) -> None:
 
 
 def clear(interface: Interface) -> None:
-    """Delete the disciplines of `interface`."""
     with Route(interface.pid) as route:
         route.clear(route.index(interface))
 
 
 def set_link(interface: Interface, up: bool) -> None:
-    """Bring the interface up or down."""
     with Route(interface.pid) as route:
         route.set_link(route.index(interface), up)
 

@@ -57,11 +57,9 @@ class _Flow:
         self.socket, self._status = end, status
 
     def reach(self, stage: _Stage) -> None:
-        """Record the stage, in the flow's thread."""
         self._status[0] = stage
 
     def fail(self, error: OSError) -> None:
-        """Record a failure, in the flow's thread."""
         self._status[1] = error.errno or 0
 
     @property
@@ -214,7 +212,6 @@ class Gate:
         self._read, self._write = os.pipe()
 
     def wait(self) -> None:
-        """Wait, in a thread of a flow."""
         os.read(self._read, 1)
 
     def open(self) -> None:
@@ -224,7 +221,6 @@ class Gate:
             self._write = -1
 
     def close(self) -> None:
-        """Release the pipe."""
         self.open()
         os.close(self._read)
 
@@ -239,7 +235,6 @@ class FlowProcess:
         self._ended = False
 
     def add(self, work: Callable[[], None]) -> None:
-        """Add a thread that runs `work`."""
         self._work.append(work)
 
     def gate(self) -> Gate:
@@ -269,7 +264,6 @@ class FlowProcess:
 
     @property
     def ended(self) -> bool:
-        """True if the process has exited by itself."""
         if self._pid and not self._ended:
             self._ended = os.waitpid(self._pid, os.WNOHANG)[0] != 0
         return self._ended

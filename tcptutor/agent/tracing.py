@@ -193,7 +193,6 @@ class TraceInstance:
         _define(f"e:{self.event} {event}")
 
     def write(self, name: str, value: str) -> None:
-        """Write `value` to the instance's file `name`. Raises OSError."""
         (self.folder / name).write_text(value)
 
     def close(self) -> None:

@@ -94,7 +94,6 @@ class UdpGroup(Group):
 
     @property
     def served(self) -> bool:
-        """True once the server has exited."""
         return self.server is not None and self.server.poll() is not None
 
     def result(self) -> dict[str, Any]:

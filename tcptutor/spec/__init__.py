@@ -21,24 +21,7 @@ from tcptutor.spec.parts import (
 )
 
 __all__ = [
-    "ALGORITHMS",
-    "LENGTH",
-    "PARAMETERS",
-    "SCALES",
-    "Change",
-    "Experiment",
-    "Flows",
-    "Hosts",
-    "Parameter",
-    "Path",
-    "bdp",
-    "build",
-    "check",
-    "check_plausible",
-    "default_burst",
-    "host_names",
-    "interface_names",
-    "parameter",
-    "read",
-    "settings",
-]
+    "ALGORITHMS", "LENGTH", "PARAMETERS", "SCALES", "Change", "Experiment", "Flows", "Hosts", "Parameter", "Path",
+    "bdp", "build", "check", "check_plausible", "default_burst", "host_names", "interface_names", "parameter",
+    "read", "settings",
+]  # fmt: skip

@@ -243,12 +243,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def congestion_controls(self) -> tuple[str, ...]:
-        """Return the congestion controls in use, each once."""
         return tuple(dict.fromkeys(self.hosts.algorithms or (self.hosts.algorithm,)))
 
     @property
     def total_streams(self) -> int:
-        """Return the number of TCP flows of all pairs."""
         return self.pairs * self.flows.streams
 
     @property

@@ -26,11 +26,7 @@ from tcptutor.theory.cubic import (
     cubic_region_window,
     cubic_window,
 )
-from tcptutor.theory.highspeed import (
-    highspeed_decrease,
-    highspeed_growth,
-    highspeed_window,
-)
+from tcptutor.theory.highspeed import highspeed_decrease, highspeed_growth, highspeed_window
 from tcptutor.theory.htcp import (
     HTCP_BETA,
     htcp_alpha,
@@ -39,12 +35,7 @@ from tcptutor.theory.htcp import (
     htcp_random_window,
     htcp_window,
 )
-from tcptutor.theory.limited_flows import (
-    LIMITED,
-    LimitedFlow,
-    limited_link,
-    limited_rates,
-)
+from tcptutor.theory.limited_flows import LIMITED, LimitedFlow, limited_link, limited_rates
 from tcptutor.theory.limits import (
     EMULATED_FRAMING,
     INITIAL_WINDOW,
@@ -87,95 +78,21 @@ from tcptutor.theory.parallel_flows import (
     rtt_shares,
     shared_utilisation,
 )
-from tcptutor.theory.senders import (
-    highspeed_random_window,
-    reno_random_window,
-)
-from tcptutor.theory.trajectory import (
-    LAWS,
-    Bottleneck,
-    Source,
-    Trajectory,
-    trajectories,
-)
-from tcptutor.theory.transfers import (
-    completion_time,
-)
+from tcptutor.theory.senders import highspeed_random_window, reno_random_window
+from tcptutor.theory.trajectory import LAWS, Bottleneck, Source, Trajectory, trajectories
+from tcptutor.theory.transfers import completion_time
 
 __all__ = [
-    "ABE_BETA",
-    "ACK_DELAY",
-    "ACK_EVERY",
-    "BBR_CWND_GAIN",
-    "BBR_LOSS_HELD",
-    "BBR_LOSS_LIMIT",
-    "BBR_PACING_CYCLE",
-    "BBR_STARTUP_GAIN",
-    "CUBIC_BETA",
-    "CUBIC_C",
-    "CUBIC_MEAN",
-    "CUBIC_RENO_ALPHA",
-    "EMULATED_FRAMING",
-    "HTCP_BETA",
-    "INITIAL_WINDOW",
-    "LAWS",
-    "LIMITED",
-    "MATHIS_MANUAL",
-    "MATHIS_PERIODIC",
-    "MATHIS_PERIODIC_DELAYED",
-    "MATHIS_RANDOM",
-    "MATHIS_RANDOM_DELAYED",
-    "WIRE_FRAMING",
-    "Bottleneck",
-    "LimitedFlow",
-    "Source",
-    "Stream",
-    "Trajectory",
-    "aggregate",
-    "aimd_window",
-    "bbr_fraction",
-    "bbr_throughput",
-    "bbr_window",
-    "bdp",
-    "buffer_rule",
-    "coefficient_of_variation",
-    "completion_time",
-    "cubic_curve",
-    "cubic_k",
-    "cubic_random_window",
-    "cubic_region_window",
-    "cubic_window",
-    "dctcp_marking",
-    "dctcp_window",
-    "ecn_window",
-    "goodput_ratio",
-    "highspeed_decrease",
-    "highspeed_growth",
-    "highspeed_random_window",
-    "highspeed_window",
-    "htcp_alpha",
-    "htcp_beta",
-    "htcp_growth",
-    "htcp_random_window",
-    "htcp_window",
-    "jain_index",
-    "limited_link",
-    "limited_rates",
-    "link_limited",
-    "mathis",
-    "padhye",
-    "padhye_full",
-    "queueing_delay",
-    "reno_random_window",
-    "reno_window",
-    "rtt_shares",
-    "sawtooth_mean",
-    "sawtooth_peak",
-    "sawtooth_period",
-    "sawtooth_utilisation",
-    "shared_utilisation",
-    "slow_start_duration",
-    "tfrc",
-    "trajectories",
-    "window_limited",
-]
+    "ABE_BETA", "ACK_DELAY", "ACK_EVERY", "BBR_CWND_GAIN", "BBR_LOSS_HELD", "BBR_LOSS_LIMIT", "BBR_PACING_CYCLE",
+    "BBR_STARTUP_GAIN", "CUBIC_BETA", "CUBIC_C", "CUBIC_MEAN", "CUBIC_RENO_ALPHA", "EMULATED_FRAMING", "HTCP_BETA",
+    "INITIAL_WINDOW", "LAWS", "LIMITED", "MATHIS_MANUAL", "MATHIS_PERIODIC", "MATHIS_PERIODIC_DELAYED",
+    "MATHIS_RANDOM", "MATHIS_RANDOM_DELAYED", "WIRE_FRAMING", "Bottleneck", "LimitedFlow", "Source", "Stream",
+    "Trajectory", "aggregate", "aimd_window", "bbr_fraction", "bbr_throughput", "bbr_window", "bdp", "buffer_rule",
+    "coefficient_of_variation", "completion_time", "cubic_curve", "cubic_k", "cubic_random_window",
+    "cubic_region_window", "cubic_window", "dctcp_marking", "dctcp_window", "ecn_window", "goodput_ratio",
+    "highspeed_decrease", "highspeed_growth", "highspeed_random_window", "highspeed_window", "htcp_alpha",
+    "htcp_beta", "htcp_growth", "htcp_random_window", "htcp_window", "jain_index", "limited_link", "limited_rates",
+    "link_limited", "mathis", "padhye", "padhye_full", "queueing_delay", "reno_random_window", "reno_window",
+    "rtt_shares", "sawtooth_mean", "sawtooth_peak", "sawtooth_period", "sawtooth_utilisation", "shared_utilisation",
+    "slow_start_duration", "tfrc", "trajectories", "window_limited",
+]  # fmt: skip

@@ -64,13 +64,11 @@ def step(window: float) -> tuple[int, float]:
 
 
 def decrease(window: float) -> float:
-    """Return `highspeed_decrease` without validation."""
     along = min(1.0, max(0.0, math.log(window / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)))
     return 0.5 + (_HIGH_DECREASE - 0.5) * along
 
 
 def growth(window: float) -> float:
-    """Return `highspeed_growth` without validation."""
     b = decrease(window)
     return max(1.0, 0.078 * math.pow(window, 0.8) * 2 * b / (2 - b))
 

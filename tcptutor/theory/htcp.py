@@ -63,7 +63,6 @@ def speed_up(elapsed: float) -> float:
 
 
 def rtt_scale(rtt: float) -> float:
-    """Return Linux's scaling by the round trip."""
     return min(2.0, max(0.1, rtt / 0.1))
 
 

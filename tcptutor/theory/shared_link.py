@@ -105,7 +105,6 @@ class _Flow:
         self.begin()
 
     def begin(self) -> None:
-        """Restart the counters of the mean."""
         self.delivered = self.total_sent = 0.0
         self.events = 0
 

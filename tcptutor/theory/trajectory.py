@@ -272,7 +272,6 @@ class _Link:
         return demand / self._rate, room
 
     def fits(self, flows: Sequence[_Flow]) -> bool:
-        """Return True if path and queue hold the data in flight of all flows."""
         return sum([flow.law.flight / (flow.base + self._longest) for flow in flows]) <= self._rate
 
     def _delay(self, flows: Sequence[_Flow]) -> float:

@@ -45,7 +45,6 @@ class DeferredChanges:
         return self._numbers[self._at]
 
     def take(self) -> Change:
-        """Remove and return the next change."""
         at, name, value = (self._numbers[self._at + place] for place in range(_NUMBERS))
         self._at += _NUMBERS
         return Change(at, _NAMES[int(name)], value)

@@ -41,7 +41,6 @@ def largest_buffer(experiment: Experiment) -> int:
 
 
 def _paths(path: Path) -> Iterator[Path]:
-    """Yield the initial path and the path after each change."""
     yield path
     for change in path.changes:
         path = path.after(change)

@@ -11,15 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.base.errors import ProtocolError
-from tcptutor.run import (
-    AckSample,
-    Environment,
-    QueueSample,
-    ResentSample,
-    Sample,
-    SenderSample,
-    UdpSample,
-)
+from tcptutor.run import AckSample, Environment, QueueSample, ResentSample, Sample, SenderSample, UdpSample
 from tcptutor.run.ended import Ended, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState

@@ -94,11 +94,9 @@ class Ring:
 
     @property
     def polls(self) -> int:
-        """Polls for a request by the guest so far."""
         return self._counters[_POLLS]
 
     def skip(self) -> None:
-        """Discard all unread bytes."""
         self._counters[_READ] = self._counters[_WRITTEN]
 
     def close(self) -> None:

@@ -16,20 +16,6 @@ from tcptutor.agent.netlink.route import (
 from tcptutor.agent.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
 
 __all__ = [
-    "ROOT",
-    "Address",
-    "ClassState",
-    "Connection",
-    "FilterState",
-    "Length",
-    "LinkNotifications",
-    "Listeners",
-    "Netfilter",
-    "NetlinkError",
-    "QdiscState",
-    "QueueLength",
-    "Route",
-    "SockDiag",
-    "TrafficControl",
-    "tcp_request",
-]
+    "ROOT", "Address", "ClassState", "Connection", "FilterState", "Length", "LinkNotifications", "Listeners",
+    "Netfilter", "NetlinkError", "QdiscState", "QueueLength", "Route", "SockDiag", "TrafficControl", "tcp_request",
+]  # fmt: skip

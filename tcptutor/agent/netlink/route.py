@@ -183,7 +183,6 @@ class Route(NetlinkSocket):
                 raise
 
     def set_link(self, index: int, up: bool) -> None:
-        """Bring an interface up or down. Raises NetlinkError."""
         body = _IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, _IFF_UP * up, _IFF_UP)
         self._all(compose(_RTM_NEWLINK, ACK, body))
 

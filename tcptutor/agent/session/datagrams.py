@@ -216,7 +216,6 @@ class Datagrams:
         """No-op: counters are read in `take()`."""
 
     def take(self, t: float) -> list[UdpSample]:
-        """Return a sample of each flow."""
         return [self._sample(flow, t) for flow in self.flows]
 
     def _sample(self, flow: DetectedUdpFlow, t: float) -> UdpSample:

@@ -99,7 +99,6 @@ class DetectedRun:
         self._sampler.watch_senders(dict.fromkeys(senders))
 
     def add(self, starts: list[FlowStart]) -> None:
-        """Add flows to the run."""
         self._add(starts, time.monotonic() - self._sampler.began)
         self.report_state()
 
@@ -217,7 +216,6 @@ class DetectedRun:
         )
 
     def close(self) -> None:
-        """Release the sockets; safe to call twice."""
         self._sampler.close()
 
     def _queue_now(self) -> QueueLength | None:

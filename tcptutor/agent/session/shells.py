@@ -161,7 +161,6 @@ class PseudoTerminal:
             self._pending = b""
 
     def resize(self, rows: int, columns: int) -> None:
-        """Set the size of the screen."""
         size = struct.pack("HHHH", rows, columns, 0, 0)
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, size)

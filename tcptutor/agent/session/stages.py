@@ -180,7 +180,6 @@ def stages(tree: Tree, ends: Ends) -> Iterator[PathStage]:
 
 
 def arriving(tree: Tree) -> Iterator[PathStage]:
-    """Yield the stages that an incoming packet passes."""
     yield from _hooks(tree, leaving=False)
 
 

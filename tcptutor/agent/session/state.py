@@ -144,7 +144,6 @@ class KernelState:
         return Tree(qdiscs, classes, filters)
 
     def count(self) -> None:
-        """Read the counters of every discipline."""
         self._poll_qdiscs()
         self._decode(self._routes)
 
