@@ -172,10 +172,14 @@ def _panel(
         highest = min(highest, 1.3 * later)
         text += f" (peak in the warm-up: {early / scale:.0f})"
     low = 0.95 * lowest if name == "rtt" and lowest > 0.6 * highest else 0.0
+    y = ChartAxis(low=low / scale, high=1.04 * highest / scale or 1.0)
+    warmups = {run.experiment.flows.warmup for run in runs}
+    if len(warmups) == 1 and (warmup := warmups.pop()):
+        ends = [(warmup, y.low), (warmup, y.high)]
+        series.insert(0, ChartSeries(points=ends, label="end of the warm-up", color=GRAY, marker="│"))
     losses = _losses(runs[0]) if name == "cwnd" and len(runs) == 1 else ()
     return ChartPanel(
-        heading=text, series=series, y=ChartAxis(low=low / scale, high=1.04 * highest / scale or 1.0),
-        weight=2 if name == "cwnd" else 1, events=losses, events_label="loss event",
+        heading=text, series=series, y=y, weight=2 if name == "cwnd" else 1, events=losses, events_label="loss event",
     )  # fmt: skip
 
 
@@ -189,7 +193,8 @@ def _series(
     elif curve.role == "ssthresh":
         label, color, marker = "ssthresh", COLORS[1] if flows == 1 else _flow_color(curve.flow, flows), "-"
     elif curve.flow is not None:
-        label, color = flow_label(curve.flow, curve.role, experiment), _flow_color(curve.flow, flows)
+        color = _flow_color(curve.flow, flows)
+        label = "each flow" if color == GRAY else flow_label(curve.flow, curve.role, experiment)
     elif curve.role in ("limit", "expected", "trajectory"):
         color, marker = {
             "limit": (RED, "="),
