@@ -20,9 +20,9 @@ from tcptutor.course.overrides import same_settings
 from tcptutor.course.page_record import moment
 from tcptutor.grading.answers import given_answers
 from tcptutor.grading.evidence import honesty
+from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
-from tcptutor.grading.evidence.required import MOST_SWEPT
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome
 from tcptutor.run import Run

@@ -1,28 +1,40 @@
-"""Repeated runs of many hand-ins: the choice (`--rerun`, `--audit`), their experiments, and the comparison."""
+"""Repeated runs of hand-ins: the choice (`--rerun`, `--audit`), their experiments, and the comparison.
+
+Runs are repeated on the virtual clock of this machine's guest. In a lab of the same parts an honest run comes out equal
+to the byte. In a different lab, or in real time, a run is a random draw: it has to lie within the range of runs with
+other seeds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import msgspec
+
+from tcptutor.analysis import expected_throughput, total_throughput
+from tcptutor.analysis.compared.what_if import shared_history
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
+from tcptutor.base.confidence import t_quantile
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
+from tcptutor.course import personal
 from tcptutor.course.model import Course
+from tcptutor.course.personal import SEEDS
 from tcptutor.fleet import place
-from tcptutor.fleet.place import Place
+from tcptutor.fleet.place import Place, expected_seconds
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
-from tcptutor.grading import rerun
 from tcptutor.grading.evidence.hand_in import open_hand_in
+from tcptutor.grading.evidence.honesty import settings_problem
 from tcptutor.grading.evidence.keys import CourseKey
-from tcptutor.grading.grade import Grade, GradedFile
-from tcptutor.grading.rerun import Repetition
-from tcptutor.run import Run
-from tcptutor.spec import Experiment
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
+from tcptutor.run import Run, lab_parts
+from tcptutor.spec import Experiment, check
 
 Choice = Callable[[Grade], list[str]]
 """Returns the ids of the runs of a hand-in to repeat."""
@@ -37,7 +49,7 @@ def parse_choice(rerun_option: str | None, audit: str | None, key: CourseKey | N
     if rerun_option is None:
         return None
     if rerun_option.lower() == "all":
-        return rerun.marked_runs
+        return marked_runs
     if rerun_option.lower() == "failed":
         return _failed
     if not rerun_option.isdecimal() or not 0 < int(rerun_option) < 10**6:
@@ -46,7 +58,7 @@ def parse_choice(rerun_option: str | None, audit: str | None, key: CourseKey | N
         )
     number = int(rerun_option)
     lot = key.lot if key else lambda _: secrets.randbelow(1 << 30)
-    return lambda grade: sorted(rerun.marked_runs(grade), key=lot)[:number]
+    return lambda grade: sorted(marked_runs(grade), key=lot)[:number]
 
 
 def _audit(audit: str, key: CourseKey | None) -> Choice:
@@ -58,7 +70,7 @@ def _audit(audit: str, key: CourseKey | None) -> Choice:
         raise UsageError(f"--audit: {error}") from error
     if not 0 < share <= 1:
         raise UsageError(f"--audit {quoted(audit)} is out of bounds: above 0 to 100 %")
-    return lambda grade: [id for id in rerun.marked_runs(grade) if key.lot(id) < share]
+    return lambda grade: [id for id in marked_runs(grade) if key.lot(id) < share]
 
 
 def _failed(grade: Grade) -> list[str]:
@@ -148,18 +160,16 @@ class Reruns:
         return {id: self._plan_for(run, grade) for id, run in _runs(path, self._choice(grade))}
 
     def _plan_for(self, run: Run, grade: Grade) -> _Plan:
-        if problem := rerun.refusal(run, grade, self._course):
+        if problem := refusal(run, grade, self._course):
             return _Plan(exactly=False, problem=problem)
         try:
-            exactly = rerun.is_repeatable(run, self._cache.lab_of(run.experiment))
+            exactly = is_repeatable(run, self._cache.lab_of(run.experiment))
         except TutorError as error:
             return _Plan(exactly=False, problem=str(error))
-        return _Plan(exactly, tuple(rerun.experiments(run, exactly)))
+        return _Plan(exactly, tuple(experiments(run, exactly)))
 
     def _apply(self, path: Path, grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
-        return rerun.apply_repetitions(
-            grade, [self._compare(run, plans[id]) for id, run in _runs(path, plans)]
-        )
+        return apply_repetitions(grade, [self._compare(run, plans[id]) for id, run in _runs(path, plans)])
 
     def _compare(self, run: Run, plan: _Plan) -> Repetition:
         if plan.problem:
@@ -171,7 +181,7 @@ class Reruns:
                 reason = self._failed.get(self._cache.key(experiment), "the repeated run is missing")
                 return Repetition(run.id, "failed", reason)
             again.append(made)
-        return rerun.compare(run, again, plan.exactly)
+        return compare(run, again, plan.exactly)
 
 
 def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:
@@ -185,3 +195,143 @@ def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:
             except TutorError:
                 continue
             yield id, run
+
+
+DRAWS = 4
+"""Runs with other seeds to compare a run of a different lab with."""
+_LEVEL = 0.9999
+"""Share of honest runs that lie within chance."""
+_MIN_DIFFERENCE = 0.02
+"""Relative difference that two labs may show without any chance."""
+
+_MOST_SECONDS = 600.0
+"""Seconds that a run may be expected to take; the longest of the shipped course takes 90."""
+
+
+class Repetition(NamedTuple):
+    """Result of repeating a run."""
+
+    run: str
+    verdict: Literal["equal", "chance", "different", "failed"]
+    """equal: to the byte. chance: within the range of other seeds."""
+    reason: str = ""
+
+
+def is_repeatable(run: Run, here: Mapping[str, str]) -> bool:
+    """Return whether the run can come out equal to the byte in a lab of the parts `here`."""
+    where = run.environment
+    mark = lab_parts.fingerprint(where.lab)
+    return bool(mark) and mark == where.snapshot == lab_parts.fingerprint(here)
+
+
+def experiments(run: Run, exactly: bool) -> list[Experiment]:
+    """Return the experiments that repeat the run: the same, or DRAWS with other seeds if not `exactly`."""
+    if exactly:
+        return [run.experiment]
+    seed = run.experiment.seed
+    return [msgspec.structs.replace(run.experiment, seed=(seed + by) % SEEDS) for by in range(1, DRAWS + 1)]
+
+
+def refusal(run: Run, grade: Grade, course: Course) -> str:
+    """Return why the hand-in's run is not repeated; empty if it may be.
+
+    The author of the hand-in chose the experiment in it. Only a page's own experiment is repeated, with the seed of the
+    run, and only if it takes no longer than a course's experiments do.
+    """
+    pages = {(mark.module, mark.page) for mark in grade.marks if run.id in mark.runs}
+    steps = [
+        (module.id, step)
+        for module in course.modules
+        for step in module.steps
+        if (module.id, step.id) in pages
+    ]
+    own = personal.identity(grade.course, grade.student) if grade.course else ""
+    # Before enrolling, a student has the shared page.
+    problems = [
+        settings_problem(step.for_student(module, identity), run.experiment)
+        for module, step in steps
+        for identity in dict.fromkeys(("", own))
+    ]
+    if all(problems):
+        return next(iter(problems), "no page of the course has this experiment")
+    try:
+        check(run.experiment)
+    except UsageError as error:
+        return str(error)
+    seconds = expected_seconds([run.experiment], Place("guest", "virtual", 1, ""), expected_throughput)
+    return f"it would take {units.seconds(seconds)}" if seconds > _MOST_SECONDS else ""
+
+
+def compare(run: Run, again: Sequence[Run], exactly: bool) -> Repetition:
+    """Compare the run with its repetitions."""
+    return _equal(run, again[0]) if exactly else _within_chance(run, again)
+
+
+def _equal(run: Run, again: Run) -> Repetition:
+    shared = shared_history(run, again)
+    if shared.differs_at is not None:
+        reason = f"made again it differs from {shared.differs_at:.4g} s on ({shared.first_difference})"
+        return Repetition(run.id, "different", reason)
+    if run.flows != again.flows:
+        return Repetition(run.id, "different", "made again its flows have other figures")
+    if run.fidelity.status != again.fidelity.status:
+        reason = f"made again it is {again.fidelity.status}, not {run.fidelity.status}"
+        return Repetition(run.id, "different", reason)
+    return Repetition(run.id, "equal")
+
+
+def _within_chance(run: Run, again: Sequence[Run]) -> Repetition:
+    values = [total_throughput(each) for each in again]
+    mean = statistics.fmean(values)
+    spread = statistics.stdev(values) * (1 + 1 / len(values)) ** 0.5
+    allowed = max(_MIN_DIFFERENCE * mean, t_quantile(len(values) - 1, _LEVEL) * spread)
+    measured = total_throughput(run)
+    if abs(measured - mean) <= allowed:
+        return Repetition(run.id, "chance", "made in another lab: it agrees with this one's within chance")
+    reason = (
+        f"it measured {units.rate(measured)}, where {len(values)} runs of other seeds measured {units.rate(mean)}"
+        f" ± {units.rate(allowed)}"
+    )
+    return Repetition(run.id, "different", reason)
+
+
+def marked_runs(grade: Grade) -> list[str]:
+    """Return the ids of the runs that marks are based on."""
+    return list(dict.fromkeys(id for mark in grade.marks if mark.marks for id in mark.runs))
+
+
+def apply_repetitions(grade: Grade, found: Sequence[Repetition]) -> Grade:
+    """Return the grade with remarks on the repetitions; marks based on a different run are refused."""
+    wrong = {each.run: each.reason for each in found if each.verdict == "different"}
+    remarks = [*grade.remarks, *_remarks(found)]
+    marks = tuple(_refused(mark, wrong) for mark in grade.marks)
+    return msgspec.structs.replace(grade, marks=marks, remarks=tuple(remarks))
+
+
+def _refused(mark: ActivityMark, wrong: Mapping[str, str]) -> ActivityMark:
+    reason = next((wrong[id] for id in mark.runs if id in wrong), "")
+    if not reason:
+        return mark
+    return msgspec.structs.replace(
+        mark, marks=0.0, outcome="refused", reason=f"the run was made again: {reason}"
+    )
+
+
+def _remarks(found: Sequence[Repetition]) -> list[str]:
+    if not found:
+        return []
+    counted = [
+        f"{number} {what}"
+        for verdict, what in (
+            ("equal", "equal to the byte"),
+            ("chance", "within chance"),
+            ("different", "different"),
+            ("failed", "failed"),
+        )
+        if (number := sum(each.verdict == verdict for each in found))
+    ]
+    runs = "run was" if len(found) == 1 else "runs were"
+    failed = [
+        f"{each.run} could not be made again: {each.reason}" for each in found if each.verdict == "failed"
+    ]
+    return [f"{len(found)} {runs} made again: {', '.join(counted)}", *failed]

@@ -1,16 +1,23 @@
-"""Doctor's checks of the guest: QEMU, hardware virtualization, the image and its snapshots, the disk."""
+"""Doctor's checks of the guest: QEMU, hardware virtualization, the image and its snapshots, the disk.
+
+/dev/kvm may exist and still not work; only a trial boot shows it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import platform
+from pathlib import Path
 
-from tcptutor.backends import tools
+from tcptutor.backends import boot, tools
 from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
+from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
-from tcptutor.base.errors import ImageDamaged, LabUnavailable, MissingTool
-from tcptutor.install import guest_parts, kvm, packages
+from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable, MissingTool
+from tcptutor.install import guest_parts, packages
 from tcptutor.install.findings import MEGABYTE, Finding, megabytes, ok, warn
 
 _SETUP = "run `tcptutor setup`"
@@ -60,21 +67,21 @@ def check_virtualization(snapshots: Snapshots) -> Finding:
             f"the guest is {snapshots.architecture.name}, this machine is not: {slower}",
             f"unset {VARIABLE} for a guest of this machine's architecture",
         )
-    if not kvm.DEVICE.exists():
+    if not KVM_DEVICE.exists():
         remedy = "nothing to do; in a virtual machine, nested virtualization would make the guest faster"
-        return warn(name, f"no {kvm.DEVICE}: {slower}", remedy)
-    if not os.access(kvm.DEVICE, os.R_OK | os.W_OK):
+        return warn(name, f"no {KVM_DEVICE}: {slower}", remedy)
+    if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
         return warn(
             name,
-            f"{kvm.DEVICE} is closed to this user: {slower}",
+            f"{KVM_DEVICE} is closed to this user: {slower}",
             "sudo adduser $USER kvm, log in again, `tcptutor setup --again`",
         )
-    works = kvm.works(snapshots)
+    works = kvm_works(snapshots)
     if works is None:
-        return warn(name, f"{kvm.DEVICE} exists but is untested", f"{_SETUP}, which tests it")
+        return warn(name, f"{KVM_DEVICE} exists but is untested", f"{_SETUP}, which tests it")
     if not works:
-        return warn(name, f"{kvm.DEVICE} exists but does not work: {slower}", "nothing to do")
-    return ok(name, f"{kvm.DEVICE} works")
+        return warn(name, f"{KVM_DEVICE} exists but does not work: {slower}", "nothing to do")
+    return ok(name, f"{KVM_DEVICE} works")
 
 
 def check_parts(snapshots: Snapshots) -> tuple[list[Finding], bool]:
@@ -130,3 +137,38 @@ def check_disk(snapshots: Snapshots) -> Finding:
             guest_parts.NO_ROOM,
         )
     return ok("disk", text)
+
+
+KVM_DEVICE = Path("/dev/kvm")
+KVM_BOOT_LIMIT = 12.0
+"""Longest trial boot, seconds. A guest boots in a few with a working KVM, and hangs with a broken KVM."""
+
+
+def kvm_works(snapshots: Snapshots, limit: float = KVM_BOOT_LIMIT) -> bool | None:
+    """Return whether the guest boots with KVM; None when it was never tried and has no image to try.
+
+    The real clock's snapshot records it; otherwise a trial is made once per boot of this machine.
+    """
+    with contextlib.suppress(LabUnavailable):
+        return snapshots.manifest("real").kvm
+    if (known := boot.recall("kvm.json", bool)) is not None:
+        return known
+    try:
+        snapshots.image.check()
+        answer = asyncio.run(_boots_with_kvm(snapshots, limit))
+    except (LabUnavailable, OSError):
+        return None
+    boot.remember("kvm.json", answer)
+    return answer
+
+
+async def _boots_with_kvm(snapshots: Snapshots, limit: float) -> bool:
+    machine = Machine(snapshots.architecture)
+    try:
+        async with asyncio.timeout(limit):
+            await machine.boot(Mode("real", kvm=True), snapshots.image)
+            return bool(await machine.readline())
+    except (LabError, TimeoutError):
+        return False
+    finally:
+        await machine.kill()

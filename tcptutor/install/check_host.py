@@ -11,8 +11,7 @@ from tcptutor.base.errors import LabUnavailable
 from tcptutor.install import namespace_limits, packages
 from tcptutor.install.findings import Finding, ok, warn
 from tcptutor.install.namespace_limits import Limit
-from tcptutor.install.packages import MissingPackage
-from tcptutor.install.system import System
+from tcptutor.install.packages import MissingPackage, System
 from tcptutor.run import Environment
 
 _NEEDED = ("netem", "tbf", "reno", "cubic")

@@ -1,4 +1,4 @@
-"""Debian packages that the lab needs: which are missing, their purpose, and their installation with apt-get.
+"""Debian packages that the lab needs: which are missing, their purpose, and their installation; the Linux system.
 
 Ubuntu uses the same names.
 """
@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture, recipe
 from tcptutor.base.errors import SetupError
-from tcptutor.install import system
 
 _REASONS = {
     "bridge-utils": "switches of the emulated network",
@@ -93,7 +93,7 @@ def _privilege() -> list[str] | None:
 
 def installable() -> bool:
     """Check whether packages can be installed: on Debian or Ubuntu, as root or with sudo."""
-    return _privilege() is not None and shutil.which("apt-get") is not None and system.here().debian
+    return _privilege() is not None and shutil.which("apt-get") is not None and this_system().debian
 
 
 def known(package: str) -> bool:
@@ -144,3 +144,55 @@ def last_error(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E:", "sudo:"))] or lines
     return errors[-1].removeprefix("E: ") if errors else "no message"
+
+
+class System(NamedTuple):
+    """A Linux system."""
+
+    name: str
+    """Distribution as it names itself, e.g. "Debian GNU/Linux 12 (bookworm)"."""
+    family: frozenset[str]
+    """Short names of the distribution and its ancestors, e.g. {"ubuntu", "debian"}."""
+    kernel: str
+    """Kernel release as printed by `uname -r`."""
+    machine: str
+    """Architecture as printed by `uname -m`."""
+    wsl: int
+    """Version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere."""
+
+    @property
+    def debian(self) -> bool:
+        """Whether packages are Debian's in name and tool."""
+        return bool(self.family & {"debian", "ubuntu"})
+
+
+def recognize_system(release: Mapping[str, str], kernel: str, machine: str, build: str = "") -> System:
+    """Return the system described by os-release(5) fields, kernel release, and /proc/version (`build`)."""
+    family = frozenset([release.get("ID", "linux"), *release.get("ID_LIKE", "").split()])
+    name = release.get("PRETTY_NAME") or "unknown Linux"
+    return System(name, family, kernel, machine, wsl_version(kernel, build))
+
+
+def wsl_version(release: str, build: str) -> int:
+    """Return the version of the Windows Subsystem for Linux, 1 or 2; 0 elsewhere.
+
+    WSL 1 is not a Linux kernel and shows it: "4.4.0-19041-Microsoft", "(Microsoft@Microsoft.com)". WSL 2 has
+    Microsoft's build of Linux: "4.19.104-microsoft-standard" or "5.15.153.1-microsoft-standard-WSL2".
+
+    Args:
+        release: Content of /proc/sys/kernel/osrelease.
+        build: Content of /proc/version.
+    """
+    if release.endswith("-Microsoft") or "Microsoft@Microsoft.com" in build:
+        return 1
+    return 2 if "microsoft-standard" in release or "WSL2" in release else 0
+
+
+def this_system() -> System:
+    """Return this machine's system."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    build = Path("/proc/version").read_text()
+    return recognize_system(release, platform.release(), platform.machine(), build)

@@ -12,12 +12,11 @@ import pytest
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import KernelLacks, UsageError
-from tcptutor.grading import rerun
+from tcptutor.grading import reruns
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
-from tcptutor.grading.rerun import Repetition
-from tcptutor.grading.reruns import Reruns, parse_choice
+from tcptutor.grading.reruns import Repetition, Reruns, parse_choice
 from tcptutor.run import Fidelity, Run, SampleTable, lab_parts, load
 from tcptutor.spec import Experiment
 from tests.backends.play import play
@@ -45,11 +44,11 @@ def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_see
     run = _run()
     here = run.environment.lab
     assert lab_parts.fingerprint(here) == run.environment.snapshot
-    assert rerun.is_repeatable(run, here)
-    assert not rerun.is_repeatable(run, {**here, "agent": "patched"})
-    assert rerun.experiments(run, exactly=True) == [run.experiment]
-    others = rerun.experiments(run, exactly=False)
-    assert len({each.seed for each in others} | {run.experiment.seed}) == 1 + rerun.DRAWS
+    assert reruns.is_repeatable(run, here)
+    assert not reruns.is_repeatable(run, {**here, "agent": "patched"})
+    assert reruns.experiments(run, exactly=True) == [run.experiment]
+    others = reruns.experiments(run, exactly=False)
+    assert len({each.seed for each in others} | {run.experiment.seed}) == 1 + reruns.DRAWS
 
 
 def test_a_run_that_says_it_is_of_our_lab_and_names_other_parts_is_not() -> None:
@@ -57,23 +56,23 @@ def test_a_run_that_says_it_is_of_our_lab_and_names_other_parts_is_not() -> None
     run.environment = msgspec.structs.replace(
         run.environment, lab={**run.environment.lab, "machine": "another"}
     )
-    assert not rerun.is_repeatable(run, _run().environment.lab)
+    assert not reruns.is_repeatable(run, _run().environment.lab)
 
 
 def test_equal_is_to_the_byte() -> None:
-    assert rerun.compare(_run(), [_run()], exactly=True) == Repetition(_run().id, "equal")
+    assert reruns.compare(_run(), [_run()], exactly=True) == Repetition(_run().id, "equal")
     changed = _run()
     rows = list(changed.samples)
     rows[100] = msgspec.structs.replace(rows[100], rtt=rows[100].rtt + 1e-6)
     changed.samples = SampleTable(rows)
-    found = rerun.compare(changed, [_run()], exactly=True)
+    found = reruns.compare(changed, [_run()], exactly=True)
     assert (found.verdict, "(flow 1: rtt)" in found.reason) == ("different", True)
     figures = _run()
     figures.flows = [msgspec.structs.replace(figures.flows[0], throughput_bps=9e6)]
-    assert rerun.compare(figures, [_run()], exactly=True).verdict == "different"
+    assert reruns.compare(figures, [_run()], exactly=True).verdict == "different"
     believed = _run()
     believed.fidelity = Fidelity(status="invalid", reasons=("no",))
-    assert rerun.compare(_run(), [believed], exactly=True).reason == "made again it is invalid, not valid"
+    assert reruns.compare(_run(), [believed], exactly=True).reason == "made again it is invalid, not valid"
 
 
 def _with_throughput(factor: float) -> Run:
@@ -85,32 +84,32 @@ def _with_throughput(factor: float) -> Run:
 @pytest.mark.parametrize(("measured", "verdict"), [(2.0, "chance"), (2.5, "chance"), (9.0, "different")])
 def test_of_another_lab_it_is_one_draw_of_many(measured: float, verdict: str) -> None:
     again = [_with_throughput(each) for each in (1.8, 2.0, 2.2, 2.1)]
-    assert rerun.compare(_with_throughput(measured), again, exactly=False).verdict == verdict
+    assert reruns.compare(_with_throughput(measured), again, exactly=False).verdict == verdict
 
 
 def test_where_chance_has_no_part_two_labs_agree_closely() -> None:
     again = [_with_throughput(2.0)] * 4
-    assert rerun.compare(_with_throughput(2.03), again, exactly=False).verdict == "chance"
-    assert rerun.compare(_with_throughput(2.1), again, exactly=False).verdict == "different"
+    assert reruns.compare(_with_throughput(2.03), again, exactly=False).verdict == "chance"
+    assert reruns.compare(_with_throughput(2.1), again, exactly=False).verdict == "different"
 
 
 def test_marks_of_a_run_that_is_another_one_are_refused(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, Student.does_asked_and_ran))
-    (id,) = rerun.marked_runs(found)
-    after = rerun.apply_repetitions(found, [Repetition(id, "different", "made again it is another one")])
+    (id,) = reruns.marked_runs(found)
+    after = reruns.apply_repetitions(found, [Repetition(id, "different", "made again it is another one")])
     lost = {mark.activity for mark in after.marks if mark.outcome == "refused"}
     assert lost == {"experiment", "largest"}
     assert after.total == found.total - 1 - 2
     assert after.remarks == ("1 run was made again: 1 different",)
-    assert rerun.apply_repetitions(found, [Repetition(id, "equal")]).total == found.total
-    failed = rerun.apply_repetitions(found, [Repetition(id, "failed", "no memory")])
+    assert reruns.apply_repetitions(found, [Repetition(id, "equal")]).total == found.total
+    failed = reruns.apply_repetitions(found, [Repetition(id, "failed", "no memory")])
     assert failed.total == found.total
     assert failed.remarks[-1] == f"{id} could not be made again: no memory"
 
 
 def test_the_key_draws_what_is_made_again(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, Student.does_asked_and_ran))
-    (id,) = rerun.marked_runs(found)
+    (id,) = reruns.marked_runs(found)
     for share, there in (("100%", [id]), (f"{99.9 * KEY.lot(id):.12f} %", [])):
         choice = parse_choice(None, share, KEY)
         assert choice is not None
@@ -153,11 +152,11 @@ def test_the_pages_own_experiment_is_made_again_with_any_seed_while_it_is_short(
     found = _grade(handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran))
     run = _run()
     run.experiment = msgspec.structs.replace(run.experiment, seed=run.experiment.seed + 3)
-    assert rerun.refusal(run, found, course()) == ""
-    monkeypatch.setattr(rerun, "expected_seconds", lambda *_: 3600.0)
-    assert "3600 s" in rerun.refusal(run, found, course())
+    assert reruns.refusal(run, found, course()) == ""
+    monkeypatch.setattr(reruns, "expected_seconds", lambda *_: 3600.0)
+    assert "3600 s" in reruns.refusal(run, found, course())
     run.id = "elsewhere"
-    assert rerun.refusal(run, found, course()) == "no page of the course has this experiment"
+    assert reruns.refusal(run, found, course()) == "no page of the course has this experiment"
 
 
 @pytest.mark.parametrize("audit", ["0", "2", "-5%", "5 ms", "x" * 1000])
@@ -195,7 +194,7 @@ def test_an_honest_run_of_this_lab_is_equal_and_a_forged_one_is_not(
         path = handed_in("ada", tmp_path / name, do)
         found = _grade(path)
         assert found.total == 2
-        (again,) = _repeated(Reruns(rerun.marked_runs, course(), 1), path, GradedFile(name, found))
+        (again,) = _repeated(Reruns(reruns.marked_runs, course(), 1), path, GradedFile(name, found))
         assert again.grade is not None
         return again.grade
 
@@ -214,9 +213,9 @@ def test_a_run_that_no_guest_holds_costs_the_others_nothing(
 
     path = handed_in("ada", tmp_path / "ada", Student.does_asked_and_ran)
     found = _grade(path)
-    (id,) = rerun.marked_runs(found)
+    (id,) = reruns.marked_runs(found)
     monkeypatch.setattr("tcptutor.fleet.run_cache.sizes.size", lacks)
-    (again,) = _repeated(Reruns(rerun.marked_runs, course(), 1), path, GradedFile("ada", found))
+    (again,) = _repeated(Reruns(reruns.marked_runs, course(), 1), path, GradedFile("ada", found))
     assert again.grade is not None
     assert again.grade.total == found.total
     assert again.grade.remarks == (
@@ -240,7 +239,7 @@ def test_a_cluster_makes_runs_again(snapshots: Snapshots, tmp_path: Path) -> Non
         found = grade_hand_in(hand_in, course())
     with cluster(1) as (address, _):
         (again,) = _repeated(
-            Reruns(rerun.marked_runs, course(), None, address), path, GradedFile("ada", found)
+            Reruns(reruns.marked_runs, course(), None, address), path, GradedFile("ada", found)
         )
     assert again.grade is not None
     assert again.grade.remarks == ("1 run was made again: 1 equal to the byte",)

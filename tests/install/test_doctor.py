@@ -17,7 +17,7 @@ from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import drawing
-from tcptutor.install import check_guest, doctor, guest_parts, kvm, system
+from tcptutor.install import check_guest, doctor, guest_parts, packages
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
 
@@ -25,7 +25,7 @@ DOCTOR = [*TCPTUTOR, "doctor"]
 LOOK = [
     TCPTUTOR[0],
     "-c",
-    "import sys; from tcptutor.install.check_terminal import check_terminal\n"
+    "import sys; from tcptutor.install.doctor import check_terminal\n"
     "finding = check_terminal()[int(sys.argv[1])]; print(finding.status, finding.text, sep='|')",
 ]
 """Prints what the doctor finds of the terminal (0) or the locale (1)."""
@@ -212,7 +212,7 @@ def test_where_namespaces_are_forbidden_an_experiment_runs_in_the_guest(
     ],
 )
 def test_systems_are_recognised(release: dict[str, str], kernel: str, debian: bool) -> None:
-    found = system.recognize(release, kernel, "x86_64")
+    found = packages.recognize_system(release, kernel, "x86_64")
     assert (found.debian, found.wsl) == (debian, 0)
     assert found.name == release.get("PRETTY_NAME", "unknown Linux")
 
@@ -254,18 +254,18 @@ def test_virtualisation_that_does_not_boot_is_remembered(
 ) -> None:
     cache.fill(snapshots)
     (cache.guest / "real.json").unlink()
-    assert kvm.works(Snapshots(), limit=0.3) is False
+    assert check_guest.kvm_works(Snapshots(), limit=0.3) is False
     assert cache.unfinished() == []
     (cache.guest / "image" / "image.json").unlink()
-    assert kvm.works(Snapshots()) is False
+    assert check_guest.kvm_works(Snapshots()) is False
     (cache.home / "tcptutor" / "kvm.json").unlink()
-    assert kvm.works(Snapshots()) is None
+    assert check_guest.kvm_works(Snapshots()) is None
 
 
 def test_virtualisation_that_is_not_there(
     tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kvm, "DEVICE", tmp_path / "kvm")
+    monkeypatch.setattr(check_guest, "KVM_DEVICE", tmp_path / "kvm")
     finding = check_guest.check_virtualization(Snapshots())
     assert (finding.status, finding.text) == (
         "warn",

@@ -12,7 +12,7 @@ import pytest
 from tcptutor.install import namespace_limits
 from tcptutor.install.check_host import check_wsl, limit_finding
 from tcptutor.install.namespace_limits import Limit
-from tcptutor.install.system import wsl_version
+from tcptutor.install.packages import wsl_version
 
 NAMESPACES = {
     "proc/self/ns/user": "user:[4026531837]",

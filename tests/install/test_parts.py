@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.backends.guest import cached_files
 from tcptutor.base.errors import SetupError
-from tcptutor.install import packages, verify
+from tcptutor.install import packages, setup
 from tcptutor.run import Environment, Fidelity, FlowResult, Run
 from tests.install.command import ROOT, TCPTUTOR, needs_user_namespaces, run
 
@@ -92,7 +92,7 @@ def _run(mbit: float, ping_ms: float, fidelity: str = "valid") -> Run:
     reasons = ("h2 does not answer",) if fidelity == "invalid" else ()
     return Run(
         id="r1",
-        experiment=verify.experiment(),
+        experiment=setup.trial_experiment(),
         environment=Environment(backend="guest", clock="virtual", kernel="6.12"),
         started="2026-01-01T00:00:00+00:00",
         flows=[flow],
@@ -103,7 +103,7 @@ def _run(mbit: float, ping_ms: float, fidelity: str = "valid") -> Run:
 
 def test_a_right_result_is_told_with_its_expectation() -> None:
     assert (
-        verify.judge(_run(19.0, 10.04))
+        setup.judge(_run(19.0, 10.04))
         == "guest, virtual clock, Linux 6.12: 19.00 of 19.13 Mbit/s, ping 10.04 of 10 ms"
     )
 
@@ -119,4 +119,4 @@ def test_a_right_result_is_told_with_its_expectation() -> None:
 )
 def test_a_wrong_result_fails_the_setup(run: Run, what: str) -> None:
     with pytest.raises(SetupError, match=what):
-        verify.judge(run)
+        setup.judge(run)

@@ -14,7 +14,7 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.install import namespace_limits, packages
 from tcptutor.install.check_host import check_kernel
-from tcptutor.install.system import recognize
+from tcptutor.install.packages import recognize_system
 from tcptutor.run import Environment
 from tests.install.command import ROOT, needs_user_namespaces
 from tests.install.test_remedies import TEXTS
@@ -82,7 +82,7 @@ def test_dask_starts_a_cluster_as_it_is_told(name: str) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_a_kernels_package_is_named_where_apt_has_it(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container has another system's kernel, and nobody has the modules of one that was built by hand."""
-    ubuntu = recognize({"ID": "ubuntu", "ID_LIKE": "debian"}, "6.8.0-45-generic", "x86_64")
+    ubuntu = recognize_system({"ID": "ubuntu", "ID_LIKE": "debian"}, "6.8.0-45-generic", "x86_64")
     asked = []
 
     def known(package: str) -> bool:

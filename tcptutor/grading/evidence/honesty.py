@@ -18,9 +18,9 @@ from tcptutor.course.goals.session_record import SessionRecord, SessionRunBegun,
 from tcptutor.course.model import Step
 from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.course.page_record import moment
+from tcptutor.grading.evidence.collect import MOST_BY_HAND
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.physics import impossibilities
-from tcptutor.grading.evidence.required import MOST_BY_HAND
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, TimedSession, Timeline
 from tcptutor.run import Run, Sample
 from tcptutor.spec import Experiment
