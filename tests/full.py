@@ -31,6 +31,7 @@ _HOSTS = "the host's kernel measures the same as root and in a user namespace, b
 _SESSIONS = "a shell on the real clock, the same code on a host and in the guest"
 _STREAMS = "the same program sends on a host, seconds in which no other lab may run; other tests send there"
 _SUBMISSIONS = "five submissions for each of four systems; a graded one and one of the others for each"
+_SCREENS = "two sizes of the screen; one of them, and home and a lesson in both"
 _SIZES = "starts the app and waits after each key; each size once"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
@@ -57,11 +58,17 @@ FULL_ONLY = {
     "tests/backends/test_conditions.py::test_a_discipline_of_the_bottleneck_keeps_the_link_full": FullOnly(
         "five disciplines by one path; two, and CoDel where a full queue marks", ("cake", "red")
     ),
+    "tests/backends/test_conditions.py::test_a_firewall_rule_drops_at_the_receiver": FullOnly(
+        "three seconds of a guest; a plain run drops at random in the path"
+    ),
     "tests/backends/test_conditions.py::test_jitter_spreads_the_rtt_by_its_distribution": FullOnly(
         "four distributions of one netem option", ("pareto",)
     ),
     "tests/backends/test_conditions.py::test_the_receivers_window_is_the_one_that_was_asked_for": FullOnly(
         "three sizes of one setting", ("24",)
+    ),
+    "tests/backends/test_conditions.py::test_udp_runs_beside_tcp_and_alone": FullOnly(
+        "three seconds of a guest; UDP alone and UDP in a run with every table are in a plain run"
     ),
     "tests/backends/test_conditions.py::test_with_ecn_a_full_queue_marks_and_does_not_drop": FullOnly(
         "every queue discipline fills a link in another test; one that marks", ("codel",)
@@ -96,17 +103,32 @@ FULL_ONLY = {
         "three kinds of kill in two kinds of host; the agent once, iperf3 once",
         ("as it is-tcptutor.agent.agent-0", "as it is-iperf3*"),
     ),
+    "tests/backends/test_host.py::test_a_shaped_link_carries_its_goodput_and_is_sampled_twenty_times_a_second": (
+        FullOnly(_HOSTS, ("as it is",))
+    ),
     "tests/backends/test_host.py::test_datagrams_that_are_seen_late_are_measured": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_larger_packets_are_larger_segments": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_leaving_a_run_early_leaves_nothing_and_the_next_one_works": FullOnly(
         _HOSTS, ("user namespace",)
     ),
-    "tests/backends/test_host.py::test_pacing_by_the_application_bounds_the_flow": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_pacing_by_the_application_bounds_the_flow": FullOnly(
+        "four seconds in which no other lab may run; the guest paces in a plain run"
+    ),
     "tests/backends/test_host.py::test_samples_that_are_missing_are_told": FullOnly(_HOSTS, ("as it is",)),
+    "tests/backends/test_host.py::test_the_machines_own_network_is_left_alone": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_host.py::test_the_receive_window_is_the_one_asked_for": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_host.py::test_two_labs_at_once_do_not_disturb_each_other": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_what_the_kernel_does_not_have_is_named": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": FullOnly(_BOOT),
+    "tests/backends/test_limits.py::test_a_slow_link_carries_its_rate_and_no_more": FullOnly(
+        "three slow rates; the slowest", ("20000.0",)
+    ),
+    "tests/backends/test_limits.py::test_what_the_bounds_allow_runs": FullOnly(
+        "four settings at their bounds; one run", ("many UDP flows",)
+    ),
+    "tests/backends/test_session.py::test_a_session_has_the_experiments_window_and_outlives_its_queue": FullOnly(
+        _SESSIONS
+    ),
     "tests/backends/test_session.py::test_a_session_that_is_left_keeps_the_run_that_goes_on": FullOnly(
         _SESSIONS, ("guest",)
     ),
@@ -125,6 +147,9 @@ FULL_ONLY = {
         "three misuses on the real clock; the app's terminal is flooded in a plain run"
     ),
     "tests/backends/test_session_tells.py::test_the_way_back_is_told_while_a_flow_goes_on": FullOnly(_SESSIONS),
+    "tests/backends/test_sockets.py::test_what_is_late_is_sent_again": FullOnly(
+        "two ways to be late", ("asked0",)
+    ),
     "tests/backends/test_streams.py::test_a_connection_that_the_kernel_gives_up": FullOnly(
         "waits up to 20 s of real time on a host", ("guest-0.5-20",)
     ),
@@ -132,7 +157,9 @@ FULL_ONLY = {
         "three amounts on a host and in the guest", ("host-131071", "guest-1000")
     ),
     "tests/backends/test_streams.py::test_a_receiver_that_cannot_be_reached": FullOnly(_STREAMS, ("guest",)),
-    "tests/backends/test_streams.py::test_both_directions_and_a_later_start": FullOnly(_STREAMS, ("guest",)),
+    "tests/backends/test_streams.py::test_both_directions_and_a_later_start": FullOnly(
+        "tests/backends/test_conditions.py sends in both directions and starts flows later in a plain run"
+    ),
     "tests/backends/test_streams.py::test_dctcp_answers_marks_and_loses_nothing": FullOnly(
         "two disciplines that mark", ("codel",)
     ),
@@ -141,6 +168,22 @@ FULL_ONLY = {
     ),
     "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": FullOnly(
         "finds and fixes a fault by hand on the real clock, ten seconds and more each"
+    ),
+    "tests/cli/test_grading.py::test_runs_are_made_again_and_compared": FullOnly(
+        "ten seconds; tests/grading/test_rerun.py makes a run again in a plain run"
+    ),
+    "tests/cli/test_lab.py::test_a_run_on_the_real_clock_is_not_called_repeatable": FullOnly(_BOOT),
+    "tests/cli/test_lint.py::test_a_damaged_run_is_made_again": FullOnly(
+        "starts the command twice, with a guest each"
+    ),
+    "tests/cli/test_lint.py::test_another_setting_is_another_run": FullOnly(
+        "starts the command twice, with a guest each"
+    ),
+    "tests/cli/test_nothing_arrives.py::test_a_run_of_0_bytes_is_kept_and_explained": FullOnly(
+        "three runs by hand, ten seconds; tests/backends/test_fidelity.py has such a bucket in a plain run"
+    ),
+    "tests/cli/test_output.py::test_colours_are_there_when_asked_for_and_never_in_a_pipe": FullOnly(
+        "four commands; the one that runs an experiment only here", ("words0", "words1", "words2")
     ),
     "tests/cli/test_run.py::test_a_stopped_run_keeps_what_had_arrived": FullOnly(
         "three signals of one handler", ("2",)
@@ -211,9 +254,7 @@ FULL_ONLY = {
     "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
     "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
     "tests/grading/test_rerun.py::test_a_cluster_makes_runs_again": FullOnly(_CLUSTER),
-    "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(
-        _DAMAGE, ("*-image/base.cpio", "*-virtual.snapshot")
-    ),
+    "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(_DAMAGE, ("*-image/base.cpio",)),
     "tests/install/test_damaged_cache.py::test_a_damaged_manifest_is_told": FullOnly(
         _DAMAGE, ("*-image/image.json", "empty-virtual.json", "a FIFO-virtual.json")
     ),
@@ -222,6 +263,9 @@ FULL_ONLY = {
     ),
     "tests/install/test_remedies.py::test_debian_has_the_packages": FullOnly(
         "asks Debian's package lists for every package, ten seconds"
+    ),
+    "tests/install/test_setup.py::test_an_end_while_the_guest_boots_leaves_nothing": FullOnly(
+        "three signals of one handler", ("15",)
     ),
     "tests/install/test_setup.py::test_half_built_is_replaced_and_a_second_setup_waits": FullOnly(
         "builds parts of the guest twice, half a minute; every build machine runs `tcptutor setup` itself"
@@ -238,6 +282,9 @@ FULL_ONLY = {
     "tests/sweep/test_run.py::test_seeds_for_a_person": FullOnly(
         "starts the command and two guests; the same runs as JSON in another test"
     ),
+    "tests/sweep/test_run.py::test_the_bar_is_there_on_a_terminal": FullOnly(
+        "starts the command and two guests for its progress bar"
+    ),
     "tests/sweep/test_run.py::test_two_sweeps_into_one_file": FullOnly(
         "starts the command and guests twice"
     ),
@@ -246,8 +293,26 @@ FULL_ONLY = {
         "starts the app and waits after each key; a step of the cursor does so in a plain run"
     ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
-        "four moments of one end, each with a start of the app and of a guest; one while it leaves", ("0.1",)
+        "four moments of one end, each with a start of the app and of a guest; a terminal closes in a plain run"
     ),
+    "tests/terminal/test_walk.py::test_a_terminal_that_nobody_reads_does_not_keep_the_app": FullOnly(
+        "waits for the app to give up writing, five seconds"
+    ),
+    "tests/ui/test_check.py::test_tab_goes_through_the_open_questions_each_whole_on_the_screen": FullOnly(
+        _SCREENS, ("*80*",)
+    ),
+    "tests/ui/test_snapshots.py::test_a_finished_sweep": FullOnly(_SCREENS, ("120x36",)),
+    "tests/ui/test_snapshots.py::test_a_prediction_of_a_shape": FullOnly(_SCREENS, ("80x24",)),
+    "tests/ui/test_snapshots.py::test_an_order_and_a_value_that_was_read_off": FullOnly(_SCREENS, ("80x24",)),
+    "tests/ui/test_snapshots.py::test_eight_flows_and_their_mean": FullOnly(_SCREENS, ("120x36",)),
+    "tests/ui/test_snapshots.py::test_home_with_four_modules": FullOnly(_SCREENS, ("80x24",)),
+    "tests/ui/test_snapshots.py::test_the_bench_before_a_run": FullOnly(_SCREENS, ("120x36",)),
+    "tests/ui/test_snapshots.py::test_the_bench_with_a_run_beside_settings_that_cannot_be_run": FullOnly(
+        _SCREENS, ("80x24",)
+    ),
+    "tests/ui/test_what_if.py::test_asked_and_told": FullOnly(_SCREENS, ("80x24",)),
+    "tests/ui/test_what_if.py::test_the_question": FullOnly(_SCREENS, ("120x36",)),
+    "tests/ui/test_what_if.py::test_the_same_history_and_another_future": FullOnly(_SCREENS, ("80x24",)),
     "tests/validation/test_validation.py::test_a_few_cells_agree_with_their_models_and_with_the_kept_ones": FullOnly(
         _LAW
     ),
