@@ -67,7 +67,10 @@ def run_sweep(request: SweepRequest) -> int:
         request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
         axes = read_axes(request.grid)
         settings = {parameter_name(name): value for name, value in request.settings.items()}
-        all_cells = cells(catalogue, request.experiment, settings, axes, request.seed, request.scale)
+        name, scale = request.experiment, request.scale
+        all_cells = cells(
+            lambda values, seed: catalogue.build(name, values, seed, scale), settings, axes, request.seed
+        )
     else:
         swept = _of_page(request)
         axes, settings, all_cells = _page_axes(swept), swept.settings, _page_cells(swept)

@@ -12,14 +12,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from tcptutor import spec
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, UsageError
-from tcptutor.course.experiments import Catalogue
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
@@ -101,17 +100,15 @@ def read_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def cells(
-    catalogue: Catalogue,
-    name: str,
+    build: Callable[[Mapping[str, str], int | None], Experiment],
     settings: Mapping[str, str],
     axes: Sequence[Axis],
     seed: int | None,
-    scale: str,
 ) -> list[Cell]:
-    """Return every cell of the grid, validated.
+    """Return every cell of the grid, validated; `build` makes an experiment from settings and a seed.
 
-    The seed varies slowest, so that all settings are covered early. Raises UsageError for the experiment's name,
-    ParameterError for an impossible cell.
+    The seed varies slowest, so that all settings are covered early. Raises UsageError for contradictory options,
+    ParameterError for an impossible cell, and the errors of `build`.
     """
     for axis in axes:
         if axis.name in settings:
@@ -124,7 +121,7 @@ def cells(
     for cell_seed in seeds or [seed]:
         for values in itertools.product(*(axis.values for axis in others)):
             point = {axis.name: value for axis, value in zip(others, values, strict=True)}
-            experiment = catalogue.build(name, {**settings, **point}, cell_seed, scale)
+            experiment = build({**settings, **point}, cell_seed)
             if experiment.flows.capture:
                 raise UsageError(
                     "a sweep records no packets: leave out capture, and use `tcptutor run` for a cell with packets"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tcptutor.base import places
 from tcptutor.course.experiments import Catalogue
@@ -18,7 +19,8 @@ VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
 
 
 def cells_of(*texts: str, **settings: str) -> list[Cell]:
-    return grid.cells(Catalogue(places.lessons()), NAME, settings, grid.read_axes(texts), None, "bench")
+    build = partial(Catalogue(places.lessons()).build, NAME)
+    return grid.cells(build, settings, grid.read_axes(texts), None)
 
 
 def definition_of(*texts: str) -> Definition:

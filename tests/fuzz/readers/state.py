@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -201,7 +201,7 @@ def _grid(text: str) -> None:
     axes = read_axes([text])
     if len(axes[0].values) > 50:
         return
-    cells(_catalogue(), NAME, {}, axes, None, "bench")
+    cells(partial(_catalogue().build, NAME), {}, axes, None)
 
 
 READERS: tuple[Reader, ...] = (
