@@ -24,7 +24,6 @@ from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.page_selection import Pages
-from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 
 _HEAD = re.compile(r"\s*\[\[\s*claim\s*\]\]\s*(#.*)?")
@@ -103,7 +102,7 @@ def page_claims(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageCl
     for module in chosen.modules:
         for step in module.steps:
             file = chosen.files[module.id, step.id]
-            lines = LessonFile(file, root).text(PAGE).split("\n")
+            lines = LessonFile(file, root).text().split("\n")
             heads = [number for number, line in enumerate(lines, 1) if _HEAD.fullmatch(line)]
             for variant in (step, *step.variants):
                 texts = all_texts(variant)

@@ -14,7 +14,6 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.page_selection import Pages
-from tcptutor.course.toml import PAGE
 from tcptutor.spec import Experiment
 
 SEEDS = 3
@@ -128,7 +127,7 @@ def page_trials(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[PageTr
             if step.challenge is None or any(step.challenge.problems()):
                 continue
             file = chosen.files[module.id, step.id]
-            lines = LessonFile(file, root).text(PAGE).split("\n")
+            lines = LessonFile(file, root).text().split("\n")
             line = next((number for number, each in enumerate(lines, 1) if _HEAD.fullmatch(each)), 1)
             where = file.relative_to(root.parent)
             knobs = tuple(step.challenge.solution)

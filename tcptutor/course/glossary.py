@@ -16,7 +16,6 @@ import msgspec
 
 from tcptutor.base.errors import ContentError
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.toml import COLLECTION
 
 NAME = "glossary.toml"
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -60,7 +59,7 @@ def glossary(root: Path) -> tuple[Term, ...]:
         ContentError: The file cannot be read.
     """
     path = root / NAME
-    return LessonFile(path, root).read(GlossaryFile, COLLECTION).terms if os.path.lexists(path) else ()
+    return LessonFile(path, root).read(GlossaryFile).terms if os.path.lexists(path) else ()
 
 
 def readable_glossary(root: Path | None) -> tuple[Term, ...]:

@@ -1,21 +1,32 @@
-"""Bounded reading of a course file; every problem is a one-line ContentError with file, key and reason."""
+"""Reading of a course file; every problem is a one-line ContentError with file, key and reason.
+
+A file is bounded in size and nesting, and consists of printable texts, so that a course from somebody else is
+cheap to read and safe to show.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+import tomli
 
-from tcptutor.base.errors import ContentError
+from tcptutor.base.errors import ContentError, near
 from tcptutor.base.files import read_plain
-from tcptutor.base.printable import escaped
-from tcptutor.course.toml import SMALL, FileBounds, Untame, check_text, parsed
-from tcptutor.course.validation_messages import explain
+from tcptutor.base.printable import escaped, find_control
 
+MOST_BYTES = 256 << 10
+DEEPEST = 12
+"""Nesting depth; pages use at most seven."""
+_LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
+"""Dotted key that nests too deep: the parser's time grows with the square of its parts."""
+_ONE_LINE = frozenset({"title", "id", "word", "abbreviation", "synonyms", "name", "page", "compare_with"})
+"""Keys of single-line texts."""
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""
 T = TypeVar("T")
@@ -39,14 +50,14 @@ class LessonFile:
             escaped(": ".join(part for part in (name, key[:_LONGEST_REASON], reason) if part))
         )
 
-    def text(self, bounds: FileBounds) -> str:
+    def text(self) -> str:
         """Return the text with LF line ends.
 
         Raises:
             ContentError: The file is missing, too large, or not UTF-8.
         """
         try:
-            return read_plain(self.path, bounds.size).decode("utf-8").replace("\r\n", "\n")
+            return read_plain(self.path, MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
         except FileNotFoundError:
             raise self.problem("the file is missing") from None
         except OSError as error:
@@ -54,49 +65,71 @@ class LessonFile:
         except UnicodeDecodeError as error:
             raise self.problem(f"cannot be read: byte {error.start + 1} is not UTF-8") from None
 
-    def tables(self, bounds: FileBounds = SMALL) -> dict[str, Any]:
-        """Parse the file as TOML.
-
-        Raises:
-            ContentError: The file cannot be read or exceeds `bounds`.
-        """
-        return self._toml(self.text(bounds), bounds)
-
-    def read(self, kind: type[T], bounds: FileBounds = SMALL) -> T:
+    def read(self, kind: type[T]) -> T:
         """Parse the TOML file as `kind`.
 
         Raises:
-            ContentError: The file cannot be read, exceeds `bounds`, or does not match `kind`.
+            ContentError: The file cannot be read, or does not match `kind`.
         """
-        return self.convert_table(self.tables(bounds), kind)
+        return self.parse_text(self.text(), kind)
 
-    def parse_text(self, text: str, kind: type[T], bounds: FileBounds = SMALL) -> T:
+    def parse_text(self, text: str, kind: type[T]) -> T:
         """Parse TOML `text` from this file as `kind`.
 
         Raises:
-            ContentError: The text exceeds `bounds` or does not match `kind`.
+            ContentError: The text is not TOML, or does not match `kind`.
         """
-        return self.convert_table(self._toml(text, bounds), kind)
+        return self.convert_table(self.tables(text), kind)
+
+    def tables(self, text: str) -> dict[str, Any]:
+        """Parse TOML `text` from this file.
+
+        Raises:
+            ContentError: The text is not TOML, nests too deep, or has a text or number that cannot be shown.
+        """
+        if _LONG_KEY.search(text):
+            raise self.problem(f"a key has more than {DEEPEST} parts: simplify it")
+        try:
+            table = tomli.loads(text)
+        except RecursionError:
+            raise self.problem(
+                f"lists or tables are nested more than {DEEPEST} deep: simplify them"
+            ) from None
+        except (ValueError, OverflowError) as error:  # also for an integer of 5,000 digits
+            raise self.problem(f"not valid TOML: {error}") from None
+        self._check(table, "", 0)
+        return table
+
+    def _check(self, value: object, key: str, depth: int) -> None:
+        if isinstance(value, dict | list) and depth >= DEEPEST:
+            raise self.problem(f"is nested more than {DEEPEST} deep: simplify it", key)
+        match value:
+            case dict():
+                for name, each in value.items():
+                    self.check_text(name, f"{key}.(a key)".lstrip("."))
+                    self._check(each, f"{key}.{name}".lstrip("."), depth + 1)
+            case list():
+                for number, each in enumerate(value, 1):
+                    self._check(each, f"{key}[{number}]" if len(value) > 1 else key, depth + 1)
+            case str():
+                self.check_text(value, key)
+                if "\n" in value and key.rpartition(".")[2].partition("[")[0] in _ONE_LINE:
+                    raise self.problem("has several lines: use one line", key)
+            case float() if not math.isfinite(value):
+                raise self.problem("is not a number", key)
 
     def check_text(self, text: str, key: str) -> None:
         """Check that a text can be shown on a terminal.
 
         Raises:
-            ContentError: It cannot.
+            ContentError: It contains control characters.
         """
-        with self._tame():
-            check_text(text, key)
-
-    def _toml(self, text: str, bounds: FileBounds) -> dict[str, Any]:
-        with self._tame():
-            return parsed(text, bounds)
-
-    @contextmanager
-    def _tame(self) -> Iterator[None]:
-        try:
-            yield
-        except Untame as error:
-            raise self.problem(error.reason, error.key) from None
+        if found := find_control(text, lines=True):
+            line = text.count("\n", 0, found.start()) + 1
+            where = f"line {line}, " if "\n" in text else ""
+            column = found.start() - text.rfind("\n", 0, found.start())
+            reason = f"{where}character {column} is U+{ord(found[0]):04X}, which is not printable: remove it"
+            raise self.problem(reason, key)
 
     def convert_table(self, table: dict[str, Any], kind: type[T]) -> T:
         """Convert a table from this file to `kind`.
@@ -107,4 +140,95 @@ class LessonFile:
         try:
             return msgspec.convert(table, kind)
         except msgspec.ValidationError as error:
-            raise self.problem(*reversed(explain(str(error), table, kind))) from None
+            raise self.problem(*reversed(_explain(str(error), table, kind))) from None
+
+
+_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
+_FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<name>[^`]*)`")
+_VALUE = re.compile(r"Invalid (?:enum )?value '(?P<value>.*)'", re.DOTALL)
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_TYPES = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+
+
+def _explain(message: str, table: Any, kind: type) -> tuple[str, str]:
+    """Return `(key, reason)` for msgspec's validation `message` about `table`, in an author's words.
+
+    msgspec reports "Object contains unknown field `asks` - at `$.question[0]`"; we report "question.asks" and "is
+    not a key here: the keys are prompt, choice, ...".
+    """
+    match = _MESSAGE.fullmatch(message)
+    what, path = (match["what"], match["path"] or "") if match else (message, "")
+    key, wanted, found = _walk(path, table, kind)
+    if field := _FIELD.fullmatch(what):
+        reason = "is missing"
+        if field["how"] == "contains unknown":
+            keys = tuple(_keys(_struct(wanted, found)))
+            similar = near(field["name"], keys)
+            reason = f"is not a key here{f' ({similar})' if similar else ''}: the keys are {', '.join(keys)}"
+        return f"{key}.{field['name']}".lstrip("."), reason
+    if value := _VALUE.fullmatch(what):
+        return key, f"{value['value']!r} is not one of {', '.join(_values(wanted))}"
+    plain = re.sub(r"`([^`]*)`", lambda name: _plain(name[1]), what)
+    return key, plain.replace("Expected", "must be").replace(", got", ", not")
+
+
+def _walk(path: str, table: Any, kind: Any) -> tuple[str, Any, Any]:
+    """Return the author's key, the expected type and the actual value at `path`.
+
+    Entries of a list are counted from 1. For the tag key, the expected type is the union of kinds.
+    """
+    key = ""
+    for name, index in _STEP.findall(path):
+        if name:
+            key += f".{name}" if key else name
+            struct = _struct(kind, table)
+            if struct.__struct_config__.tag_field != name:
+                fields = {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
+                kind = get_type_hints(struct)[fields[name]]
+            table = table.get(name, {}) if isinstance(table, dict) else {}
+        elif index == "...":  # a table with keys of the author's own: it is not said which
+            kind, table = get_args(kind)[1], {}
+        else:
+            key += f"[{int(index) + 1}]" if len(table) > 1 else ""
+            table = table[int(index)] if isinstance(table, list) else {}
+    return key, kind, table
+
+
+def _plain(types: str) -> str:
+    return " or ".join(_TYPES.get(name.strip(), name.strip()) for name in types.split("|"))
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """Yield the structs and Literals inside `tuple[X | Y, ...]` or `X | None`."""
+    if get_origin(annotation) is Literal or not get_args(annotation):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        if part is not type(None) and part is not Ellipsis:
+            yield from _parts(part)
+
+
+def _struct(annotation: Any, table: Any) -> Any:
+    structs = [each for each in _parts(annotation) if hasattr(each, "__struct_config__")]
+    tag_field = structs[0].__struct_config__.tag_field
+    tag = table.get(tag_field) if isinstance(table, dict) else None
+    return next((each for each in structs if each.__struct_config__.tag == tag), structs[0])
+
+
+def _values(annotation: Any) -> Iterator[str]:
+    for part in _parts(annotation):
+        yield from get_args(part) or (str(part.__struct_config__.tag),)
+
+
+def _keys(struct: Any) -> Iterator[str]:
+    if struct.__struct_config__.tag_field:
+        yield struct.__struct_config__.tag_field
+    yield from (field.encode_name for field in msgspec.structs.fields(struct))

@@ -19,7 +19,6 @@ from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.toml import PAGE
 
 FORMAT_VERSION = 1
 _FENCE = "+++"
@@ -108,7 +107,7 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     Raises:
         ContentError: The file cannot be read.
     """
-    lines = file.text(PAGE).split("\n")
+    lines = file.text().split("\n")
     if lines[0].rstrip() != _FENCE:
         raise file.problem(f"the first line must be {_FENCE}, which starts the front matter")
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
@@ -118,7 +117,7 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")
-    read: Any = file.parse_text(front, StepFile, PAGE)
+    read: Any = file.parse_text(front, StepFile)
     if not read.variants and "{variant." not in front + prose:
         return (_text(read, prose),)
     return tuple(_variants(file, front, prose, read))
@@ -140,7 +139,7 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
     if read.shell is not None:
         raise file.problem("a page with a [shell] cannot have variants: remove it", "variants")
     for variant in range(len(next(iter(read.variants.values())))):
-        text: Any = file.parse_text(page_variants.filled(front, read.variants, variant), StepFile, PAGE)
+        text: Any = file.parse_text(page_variants.filled(front, read.variants, variant), StepFile)
         yield _text(text, page_variants.filled(prose, read.variants, variant))
 
 

@@ -12,7 +12,6 @@ import msgspec
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.toml import COLLECTION
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -39,7 +38,7 @@ def read_documents(folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[Conte
     for path in sorted(folder.glob("*.toml")):
         file = LessonFile(path, folder)
         try:
-            table = file.tables(COLLECTION)
+            table = file.tables(file.text())
             file.convert_table(table, _Document)
             found[path.stem] = table
         except ContentError as error:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from tcptutor.base import units
-from tcptutor.base.errors import UsageError
+from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import draws
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.expression import Expression
-from tcptutor.course.validation_messages import explain
+from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.written_quantities import ParsedQuantity
 
 TABLE: dict[str, Any] = {
@@ -268,9 +269,8 @@ def test_a_fit_question_has_no_problem() -> None:
     ],
 )
 def test_a_draw_of_another_form_names_its_key(draw: dict[str, Any], key: str, said: str) -> None:
-    table = {**TABLE, "draw": draw}
-    with pytest.raises(msgspec.ValidationError) as caught:
-        msgspec.convert(table, Numeric)
-    found, reason = explain(str(caught.value), table, Numeric)
-    assert found == key
-    assert said in reason
+    file = LessonFile(Path("lessons/page.md"), Path("lessons"))
+    with pytest.raises(ContentError) as caught:
+        file.convert_table({**TABLE, "draw": draw}, Numeric)
+    assert f"page.md: {key}: " in str(caught.value)
+    assert said in str(caught.value)

@@ -130,7 +130,7 @@ def test_the_linter_looks_at_every_variant(lessons: Path) -> None:
         (OWN, "", "no list 'loss'"),
         ("One in so many", "[variants] One {variant.} in", "no list ''"),
         ("mean = [", 'other = ["a", "b", "c"]\nmean = [', "{variant.other} is not used on the page"),
-        ('"4 %"', r'"4 \" %"', "variants.loss: a value is too long, or has one of"),
+        ('"4 %"', r'"4 \" %"', "variants.loss: a value has a quote"),
         ("loss = [", "Loss = [", "variants.Loss: is not a valid name"),
         ('["1 %", "2 %", "4 %"]', '["1 %"]', "variants.loss: 1 values: give 2 to 8"),
     ],
