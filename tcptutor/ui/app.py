@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.screen import Screen
 
 from tcptutor.base import places
@@ -183,7 +184,7 @@ class TutorApp(Frame):
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         self._keep_drafts()
-        lesson = LessonScreen(module, step, self._sitting)
+        lesson = LessonScreen(self, module, step, self._sitting)
         if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
             # Close screens opened from the old page too. A page must be open only once, or its runs would
             # count twice.
@@ -253,47 +254,34 @@ class TutorApp(Frame):
         for screen in self._mounted_screens():
             screen.show_lab()
 
-    def on_run_updated(self, message: RunUpdated) -> None:
-        # Update only the top screen: a covered screen would lay itself out and redraw every line.
+    @on(RunUpdated)
+    @on(SweepUpdated)
+    def _update_top_screen(self, message: Message) -> None:
+        # A covered screen would lay itself out and redraw every line.
         if isinstance(self.screen, TutorScreen):
-            self.screen.run_updated(message.live)
+            self.screen.bench_changed(message)
 
-    def on_run_finished(self, message: RunFinished) -> None:
+    @on(RunFinished)
+    @on(SweepEnded)
+    @on(GoalsUpdated)
+    @on(ShellUpdated)
+    def _update_screens(self, message: Message) -> None:
         for screen in self._mounted_screens():
-            screen.run_ended(message.live)
+            screen.bench_changed(message)
 
     def on_session_updated(self, message: SessionUpdated) -> None:
+        if message.event is None and not self.bench.session.in_progress:
+            self._notify_session_ended()
+        self._update_screens(message)
+
+    def _notify_session_ended(self) -> None:
         session = self.bench.session
-        if message.event is None and not session.in_progress:
-            # Notify on any page.
-            if session.problem:
-                self.notify(session.problem, severity="error", timeout=15, markup=False)
-            if session.files_left_out:
-                files = ", ".join(session.files_left_out)
-                self.notify(
-                    f"not saved from ~, too large or too many: {files}",
-                    severity="warning",
-                    timeout=15,
-                    markup=False,
-                )
-        for screen in self._mounted_screens():
-            screen.session_updated(message)
-
-    def on_goals_updated(self, message: GoalsUpdated) -> None:  # noqa: ARG002
-        for screen in self._mounted_screens():
-            screen.goals_updated()
-
-    def on_shell_updated(self, message: ShellUpdated) -> None:
-        for screen in self._mounted_screens():
-            screen.shell_updated(message.shell)
-
-    def on_sweep_updated(self, message: SweepUpdated) -> None:
-        if isinstance(self.screen, TutorScreen):
-            self.screen.sweep_updated(message.sweep)
-
-    def on_sweep_ended(self, message: SweepEnded) -> None:
-        for screen in self._mounted_screens():
-            screen.sweep_ended(message.sweep)
+        if session.problem:
+            self.notify(session.problem, severity="error", timeout=15, markup=False)
+        if session.files_left_out:
+            files = ", ".join(session.files_left_out)
+            message = f"not saved from ~, too large or too many: {files}"
+            self.notify(message, severity="warning", timeout=15, markup=False)
 
     def _mounted_screens(self) -> Iterable[TutorScreen]:
         if self.is_leaving or not self.is_running:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from textual.binding import Binding
 from textual.screen import Screen
+
+Entries = tuple[tuple[str, str], ...]
+"""(ids of bindings separated by blanks, label) of a footer, in order."""
+
+
+def priority(keys: str, action: str, label: str, id: str, tooltip: str) -> Binding:
+    """Return a binding that works whatever widget has the focus."""
+    return Binding(keys, action, label, priority=True, id=id, tooltip=tooltip)
 
 
 @dataclass(frozen=True)
@@ -48,8 +57,8 @@ class FooterKey(NamedTuple):
     word: str
 
 
-def footer_entries(screen: Screen[Any], wanted: tuple[tuple[str, str], ...]) -> tuple[FooterKey, ...]:
-    """Return footer entries for the enabled keys among `wanted`, given as (ids separated by blanks, label)."""
+def footer_entries(screen: Screen[Any], wanted: Entries) -> tuple[FooterKey, ...]:
+    """Return footer entries for the enabled keys among `wanted`."""
     keys = working_keys(screen)
     result = []
     for ids, word in wanted:

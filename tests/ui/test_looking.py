@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from tcptutor.analysis import Instants, insight
 from tcptutor.run import SampleTable, UdpSample, UdpTable
 from tcptutor.ui.live import Live
-from tcptutor.ui.screens.looking import ARROWS, BINDINGS
+from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
 from tcptutor.ui.viewers import ShowApp
 from tcptutor.ui.widgets.bench import axes, cursor_view
 from tcptutor.ui.widgets.bench.cursor import Cursor, nearest_loss
@@ -427,7 +427,7 @@ def test_no_key_of_the_cursor_is_a_page_s() -> None:
     def names(bindings: Any) -> set[str]:
         return {key for binding in bindings if binding not in ARROWS for key in binding.key.split(",")}
 
-    mine = names(BINDINGS) - {"escape", "left", "right"}
+    mine = names(ChartScreen.__dict__["BINDINGS"]) - {"escape", "left", "right"}
     assert not mine & names(PAGE)
     assert not mine & names(StoredScreen.__dict__["BINDINGS"])
     assert not mine & {"t", "e", "w", "q", "question_mark", "f1", "ctrl+p"}

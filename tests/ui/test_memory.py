@@ -22,7 +22,7 @@ async def test_no_lines_of_pages_that_are_gone_are_kept(make_app: Any) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         at_first = 0
         for turn in range(12):
-            await until(pilot, lambda: getattr(app.screen, "_seen_at", 1e300) < 1e300)
+            await until(pilot, lambda: getattr(app.screen, "is_seen", False))
             before = app.screen
             await pilot.press("right" if turn % 6 < 3 else "left")
             await until(pilot, lambda before=before: app.screen is not before)

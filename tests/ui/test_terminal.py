@@ -19,6 +19,7 @@ from tcptutor.run.ended import Finished
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.bench.result import status_pieces
+from tcptutor.ui.widgets.terminal.pane import TerminalPane
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Failed, HomeFile, HomeFiles
 
@@ -292,7 +293,7 @@ async def test_a_flood_is_read_in_bounded_pieces_and_keys_are_answered(make_app,
         await pilot.press("n", "f6")
         hands.shells["h1"].says("\x1b[?2004hthe end")
         await until_text(pilot, "the end")
-        screen = pilot.app.screen.terminal.pane.shell.screen
+        screen = pilot.app.screen.query_one(TerminalPane).shell.screen
         shown = [
             "".join(text for text, _ in screen.row(0, back)).strip() for back in range(len(screen.history))
         ]
@@ -325,7 +326,7 @@ async def test_what_scrolled_off_comes_back_with_the_wheel(make_app, lab) -> Non
         shell = hands.shells["h1"]
         shell.says("".join(f"line {number}\r\n" for number in range(100)))
         await until_text(pilot, "line 99")
-        pane = pilot.app.screen.terminal.pane
+        pane = pilot.app.screen.query_one(TerminalPane)
         for _ in range(10):
             pane.post_message(events.MouseScrollUp(pane, 1, 1, 0, 0, 0, False, False, False))
         await until_text(pilot, "line 55")

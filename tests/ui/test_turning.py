@@ -31,7 +31,7 @@ def number(app: Any) -> int:
 async def test_a_key_pressed_before_the_page_is_seen_turns_no_second_one(make_app: Any) -> None:
     app = make_app("basics", of=four_modules())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen._seen_at < 1e300)
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_seen)
         first = number(app)
         for keys, page in ((("right", "right", "n"), first + 1), (("left", "p"), first)):
             press_at_once(app, *keys)
@@ -39,7 +39,7 @@ async def test_a_key_pressed_before_the_page_is_seen_turns_no_second_one(make_ap
             await pilot.pause(0.3)
             assert number(app) == page
         for page in (first + 1, first + 2):
-            await until(pilot, lambda: app.screen._seen_at < 1e300)
+            await until(pilot, lambda: app.screen.is_seen)
             await pilot.press("right")
             await until(pilot, lambda page=page: number(app) == page)
 
@@ -47,7 +47,7 @@ async def test_a_key_pressed_before_the_page_is_seen_turns_no_second_one(make_ap
 async def test_other_keys_pressed_meanwhile_are_the_new_pages(make_app: Any) -> None:
     app = make_app("basics", of=four_modules())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen._seen_at < 1e300)
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_seen)
         first = number(app)
         press_at_once(app, "right", "question_mark")
         await until_text(pilot, "the previous page")
@@ -71,11 +71,11 @@ async def test_a_turn_styles_each_widget_about_once(
     app = make_app("one-flow")
     async with app.run_test(size=size) as pilot:
         await until_text(pilot, "ready")
-        await until(pilot, lambda: app.screen._seen_at < 1e300)
+        await until(pilot, lambda: app.screen.is_seen)
         monkeypatch.setattr(Stylesheet, "apply", counted)
         before = app.screen
         await pilot.press("right")
-        await until(pilot, lambda: app.screen is not before and app.screen._seen_at < 1e300)
+        await until(pilot, lambda: app.screen is not before and app.screen.is_seen)
         await pilot.pause(0.2)
         widgets = len(list(app.screen.walk_children(with_self=True)))
         assert styled < 4 * widgets, "it was more than seven times"
@@ -87,7 +87,7 @@ async def test_the_line_of_keys_asks_for_no_widget(make_app: Any, monkeypatch: p
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "ready")
-        await until(pilot, lambda: app.screen._seen_at < 1e300)
+        await until(pilot, lambda: app.screen.is_seen)
         asked: list[object] = []
         original = type(app.screen).query
         monkeypatch.setattr(

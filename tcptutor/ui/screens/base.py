@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from textual import _styles_cache, events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -18,12 +19,10 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import bindings
 from tcptutor.ui.bench import Bench
-from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.host_shell import Shell
+from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.live import Live
-from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import SessionUpdated
+from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _T = TypeVar("_T")
@@ -88,10 +87,9 @@ class TutorScreen(Screen[None]):
             tooltip="this list of keys",
         ),
     ]
-    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """(ids of bindings, label) for the footer."""
+    FOOTER: ClassVar[Entries] = ()
 
-    OTHER_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+    OTHER_KEYS: ClassVar[Entries] = (
         ("↑ ↓", "scroll the text, or move among the choices of a question"),
         ("Enter", "answer the question, or lock the prediction"),
     )
@@ -171,26 +169,10 @@ class TutorScreen(Screen[None]):
     def course_read(self) -> None:
         """Update after all lesson files were read and `problems` is set."""
 
-    def run_updated(self, live: Live) -> None:  # noqa: ARG002  # for subclasses
-        self.show_lab()
-
-    def run_ended(self, live: Live) -> None:  # noqa: ARG002
-        self.show_lab()
-
-    def session_updated(self, message: SessionUpdated) -> None:  # noqa: ARG002
-        self.show_lab()
-
-    def goals_updated(self) -> None:
-        """Update after a change of the page's goals."""
-
-    def shell_updated(self, shell: Shell) -> None:
-        """Update after output or the end of a shell."""
-
-    def sweep_updated(self, sweep: LiveSweep) -> None:  # noqa: ARG002
-        self.show_lab()
-
-    def sweep_ended(self, sweep: LiveSweep) -> None:  # noqa: ARG002
-        self.show_lab()
+    def bench_changed(self, message: Message) -> None:
+        """Update after a message of the bench: see `tcptutor.ui.messages`."""
+        if not isinstance(message, GoalsUpdated | ShellUpdated):
+            self.show_lab()
 
     def on_mount(self) -> None:
         self.show_lab()

@@ -45,6 +45,23 @@ class ConfirmScreen(ModalScreen[bool]):
             )
 
 
+def confirm_terminal_close() -> ConfirmScreen:
+    """Return the question before a run while the terminal of another page is open."""
+    return ConfirmScreen(
+        "Close the terminal of the other page?",
+        "It is using the lab, so nothing else can run. Its runs are saved.",
+        "closes it",
+    )
+
+
+def confirm_run_without_prediction() -> ConfirmScreen:
+    return ConfirmScreen(
+        "Run without a prediction?",
+        "You can't predict this run afterwards, and a prediction helps most before you see the result.",
+        "runs it without",
+    )
+
+
 class CommandLineScreen(ModalScreen[None]):
     """The shell command equivalent to the screen. Enter copies it by OSC 52, which some terminals ignore."""
 

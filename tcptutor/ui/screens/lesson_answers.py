@@ -35,11 +35,6 @@ class Answers:
         """Remember the focused activity, the target of keys even after Esc."""
         self._focused = activity
 
-    @property
-    def has_hints(self) -> bool:
-        """True if an unfinished activity has hints left."""
-        return self._next_hint() is not None
-
     def restore(self) -> None:
         """Show earlier responses and hints."""
         self.reveal()
@@ -83,11 +78,6 @@ class Answers:
         self._offer_hint(activity)
         return True
 
-    @property
-    def can_redraw(self) -> bool:
-        """True if an answered activity can be posed with new numbers."""
-        return self._next_to_redraw() is not None
-
     def redraw(self, of: Activity | None = None) -> None:
         """Pose `of`, or the activity answered last, with new numbers."""
         activity = of or self._next_to_redraw()
@@ -103,11 +93,6 @@ class Answers:
         last = [each for each in able if self._last and each.id == self._last.id]
         seen = [each for each in able if self._page.shows(self._page.box(each))]
         return next(iter([*last, *seen, *able]), None)
-
-    @property
-    def can_withdraw(self) -> bool:
-        """True if a locked response can be withdrawn."""
-        return self._next_to_withdraw() is not None
 
     def withdraw(self) -> None:
         """Unlock the last locked response, keeping its input."""
@@ -126,6 +111,15 @@ class Answers:
         able = [each for each in self._activities if self._study.can_withdraw(each)]
         last = [each for each in able if self._last and each.id == self._last.id]
         return next(iter([*last, *able]), None)
+
+    def can(self, action: str) -> bool:
+        """Return True if a key of the page has an effect on its questions."""
+        next_of = {
+            "hint": self._next_hint,
+            "withdraw": self._next_to_withdraw,
+            "again": self._next_to_redraw,
+        }
+        return next_of[action]() is not None
 
     @property
     def drafts(self) -> dict[str, Draft]:

@@ -53,9 +53,9 @@ class ChallengeSide(RunSide):
             return
         super().start(same)
 
-    def run_ended(self, live: Live) -> None:
+    def _finish_run(self, live: Live) -> None:
         self._just_ended = True
-        super().run_ended(live)
+        super()._finish_run(live)
         self._just_ended = False
 
     async def _recall(self) -> None:

@@ -1,17 +1,15 @@
-"""Keys of a page and its footer."""
+"""Keys of a page and its footers."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.binding import Binding, BindingType
 
-from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.screens.looking import ARROWS
+from tcptutor.ui.bindings import Entries, FooterKey, priority
+from tcptutor.ui.screens.chart_screen import ARROWS, with_cursor
+from tcptutor.ui.widgets.page.box import ActivityBox
 
-TYPING = (
-    FooterKey((("Tab", "tab"),), "next"),
-    FooterKey((("Esc", "escape"),), "leaves the field"),
-)
-"""Footer entries for a field, in addition to Enter's."""
 TYPED = (
     "go",
     "run",
@@ -31,55 +29,68 @@ TYPED = (
 """Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
-def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
-    return Binding(keys, action, word, priority=True, id=id, tooltip=tooltip)
-
-
 BINDINGS: list[BindingType] = [
     # With a cursor in the chart, arrows move it; letters still turn pages.
     *ARROWS,
-    _key("left,p", "go(-1)", "previous page", "lesson.previous", "the previous page"),
-    _key("right,n", "go(1)", "next page", "lesson.next", "the next page"),
-    _key(
+    priority("left,p", "go(-1)", "previous page", "lesson.previous", "the previous page"),
+    priority("right,n", "go(1)", "next page", "lesson.next", "the next page"),
+    priority(
         "r",
         "run",
         "run",
         "lesson.run",
         "run the experiment; again for a run with a new seed",
     ),
-    _key(
+    priority(
         "R",
         "run(True)",
         "run the same",
         "lesson.repeat",
         "repeat the run with the same seed",
     ),
-    _key("s", "stop", "stop", "lesson.stop", "stop the run, keeping its data"),
-    _key(
+    priority("s", "stop", "stop", "lesson.stop", "stop the run, keeping its data"),
+    priority(
         "x",
         "run_unpredicted",
         "run without prediction",
         "lesson.skip",
         "run without a prediction, after a question",
     ),
-    _key("u", "withdraw", "undo", "lesson.undo", "withdraw a locked prediction, before the run"),
-    _key("h", "hint", "hint", "lesson.hint", "the next hint"),
-    _key("a", "again", "again", "lesson.again", "repeat a question with new numbers"),
-    _key("c", "view", "chart", "lesson.chart", "show the chart, the text, or both if they fit"),
+    priority("u", "withdraw", "undo", "lesson.undo", "withdraw a locked prediction, before the run"),
+    priority("h", "hint", "hint", "lesson.hint", "the next hint"),
+    priority("a", "again", "again", "lesson.again", "repeat a question with new numbers"),
+    priority("c", "view", "chart", "lesson.chart", "show the chart, the text, or both if they fit"),
     # While only the chart is shown, keys that scroll the text bring it back.
-    _key("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
+    priority("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-    _key("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
-    _key("escape", "back", "back", "lesson.back", "leave the field or the chart"),
-    _key("m", "home", "home", "lesson.home", "the list of modules"),
+    priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
+    priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
+    priority("m", "home", "home", "lesson.home", "the list of modules"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
         for n in range(10)
     ),
+    priority("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
+    priority("f6", "switch_pane", "terminal", "lesson.pane", "from the page to its terminal, and back"),
+    priority(
+        "f9",
+        "type_command",
+        "type command",
+        "lesson.type-command",
+        "type the page's next command into the shell of its host; Enter there runs it",
+    ),
+    priority("y", "copy_command", "copy command", "lesson.copy-command", "copy the page's next command"),
+    priority(
+        "T",
+        "end_terminal",
+        "close terminal",
+        "lesson.end-terminal",
+        "close the terminal; its runs are saved",
+    ),
 ]
 
-FOOTER = (
+FOOTER: Entries = (
     ("lesson.previous lesson.next", "page"),
     ("lesson.field", "answer"),
     ("lesson.run", "run"),
@@ -92,9 +103,49 @@ FOOTER = (
     ("lesson.turn", "view"),
     ("app.keys", "keys"),
     ("lesson.home", "home"),
-    ("look.look", "look"),
+    ("cursor.toggle", "look"),
     ("lesson.terminal", "shell"),
     ("app.what-if", "what if"),
     ("app.bench", "bench"),
     ("app.commands", "find"),
 )
+
+SHELL_FOOTER: Entries = (
+    ("lesson.pane", "page"),
+    ("terminal.previous-host terminal.next-host", "host"),
+    ("lesson.type-command", "types the next command"),
+)
+"""Footer while the shell gets the keys."""
+
+
+def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
+    """Return the footer while a field of `box` gets the keys."""
+    enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
+    return (
+        FooterKey((("Enter", "enter"),), enter),
+        FooterKey((("Tab", "tab"),), "next"),
+        FooterKey((("Esc", "escape"),), "leaves the field"),
+    )
+
+
+def page_footer(*, chart_only: bool, cursor: bool, terminal: bool, other_terminal: bool) -> Entries:
+    """Return the footer of a page while no field and no shell gets the keys.
+
+    Args:
+        chart_only: the text is hidden, and key c shows it.
+        cursor: the chart has a cursor.
+        terminal: the page's terminal is open.
+        other_terminal: the terminal of another page is open.
+    """
+    footer = tuple((ids, "text" if chart_only and label == "chart" else label) for ids, label in FOOTER)
+    footer = with_cursor(footer) if cursor else footer
+    if other_terminal:
+        return ("lesson.end-terminal", "closes the terminal"), *_without(footer, "lesson.terminal")
+    if terminal:
+        footer = _without(footer, "lesson.terminal", "lesson.run", "lesson.repeat")
+        return ("lesson.pane", "terminal"), ("lesson.end-terminal", "closes it"), *footer
+    return footer
+
+
+def _without(footer: Entries, *ids: str) -> Entries:
+    return tuple(entry for entry in footer if entry[0] not in ids)

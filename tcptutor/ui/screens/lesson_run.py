@@ -8,6 +8,7 @@ from itertools import islice
 
 import msgspec
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from tcptutor.base import units
@@ -21,7 +22,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.history import MAX_EARLIER, figures_of
 from tcptutor.ui.live import EarlierRun, Live
-from tcptutor.ui.messages import RunLoaded
+from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.bench.scene import OwnPrediction
@@ -151,7 +152,14 @@ class RunSide(Side):
         if self._shown is None:
             self._show_idle()
 
-    def run_updated(self, live: Live) -> None:
+    def bench_changed(self, message: Message) -> None:
+        match message:
+            case RunUpdated(live=live):
+                self._update_run(live)
+            case RunFinished(live=live):
+                self._finish_run(live)
+
+    def _update_run(self, live: Live) -> None:
         if not self._is_ours(live):
             return
         if live is self._shown:
@@ -159,7 +167,7 @@ class RunSide(Side):
         else:
             self._show(live)
 
-    def run_ended(self, live: Live) -> None:
+    def _finish_run(self, live: Live) -> None:
         if self._is_ours(live):
             self.study.record_run(live.run)
             self._show(live)

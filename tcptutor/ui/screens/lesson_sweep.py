@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from tcptutor.base.errors import JournalError, UnitError
@@ -14,7 +15,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, sweep_runner
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.messages import RunLoaded
+from tcptutor.ui.messages import RunLoaded, SweepEnded, SweepUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.screens.stored import CellScreen
 from tcptutor.ui.widgets.sweep.panel import SweepPanel
@@ -109,17 +110,16 @@ class SweepSide(Side):
         if self._live is None:
             self._show_idle()
 
-    def sweep_updated(self, sweep: LiveSweep) -> None:
-        if self._is_ours(sweep):
-            if sweep is self._live:
-                self.widget.redraw_changes()
-            else:
+    def bench_changed(self, message: Message) -> None:
+        match message:
+            case SweepUpdated(sweep=sweep) if self._is_ours(sweep):
+                if sweep is self._live:
+                    self.widget.redraw_changes()
+                else:
+                    self._show(sweep)
+            case SweepEnded(sweep=sweep) if self._is_ours(sweep):
                 self._show(sweep)
-
-    def sweep_ended(self, sweep: LiveSweep) -> None:
-        if self._is_ours(sweep):
-            self._show(sweep)
-            self._mark_if_complete(scroll=True)
+                self._mark_if_complete(scroll=True)
 
     def turn(self) -> None:
         self.widget.cycle_view()

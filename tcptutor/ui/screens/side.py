@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
-from tcptutor.ui.live import Live
-from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
@@ -78,17 +77,8 @@ class Side:
     def update_after_response(self) -> None:
         """Update after a response on the page."""
 
-    def run_updated(self, live: Live) -> None:
-        """Update after new data of any page's run."""
-
-    def run_ended(self, live: Live) -> None:
-        """Update after the end of any page's run."""
-
-    def sweep_updated(self, sweep: LiveSweep) -> None:
-        """Update after progress of any page's sweep."""
-
-    def sweep_ended(self, sweep: LiveSweep) -> None:
-        """Update after the end of any page's sweep."""
+    def bench_changed(self, message: Message) -> None:
+        """Update after a message of the bench about any page."""
 
     def turn(self) -> None:
         """Show the next view."""

@@ -19,13 +19,13 @@ from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background
 from tcptutor.ui.lab_state import place
-from tcptutor.ui.screens.looking import LookingScreen
+from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
-class StoredScreen(LookingScreen):
+class StoredScreen(ChartScreen):
     """A run from a file, titled `name`. Needs no lab, journal or course."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -34,7 +34,7 @@ class StoredScreen(LookingScreen):
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("look.look", "look"),
+        ("cursor.toggle", "look"),
         ("stored.turn", "view"),
         ("stored.flows", "flows / chart"),
         ("app.keys", "keys"),
@@ -83,9 +83,9 @@ class StoredScreen(LookingScreen):
     def chart_visible(self) -> bool:
         return not self.has_class("-flows")
 
-    def action_look(self) -> None:
+    def action_toggle_cursor(self) -> None:
         self.remove_class("-flows")
-        super().action_look()
+        super().action_toggle_cursor()
 
     def action_turn(self) -> None:
         self._panel.cycle_view()
@@ -106,11 +106,11 @@ class CellScreen(StoredScreen):
     FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
 
     def run_file(self, run: Run) -> Path | None:
-        return LookingScreen.run_file(self, run)
+        return ChartScreen.run_file(self, run)
 
     def action_back(self) -> None:
         if self.has_cursor:
-            self.action_stop_looking()
+            self.action_close_cursor()
         else:
             self.dismiss()
 

@@ -8,18 +8,19 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from tcptutor.base.columns import table
 from tcptutor.run import Environment, Run
 from tcptutor.run.change import describe_changes
 from tcptutor.spec import Experiment
-from tcptutor.ui import background, bindings
+from tcptutor.ui import background
 from tcptutor.ui.bench import Bench, needs_rerun
-from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.live import Live
+from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.ui.screens.base import WhatIfBase
-from tcptutor.ui.screens.looking import LookingScreen, with_cursor
+from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.screens.what_if_ask import AskWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -69,7 +70,7 @@ def _notes(base: Live, here: Environment | None) -> str:
     return "Same seed, virtual clock: both runs are identical up to the change."
 
 
-class WhatIfScreen(LookingScreen):
+class WhatIfScreen(ChartScreen):
     """A changed run, started when the screen opens. Leaving the screen does not stop the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -83,7 +84,7 @@ class WhatIfScreen(LookingScreen):
         ("what-if.figures", "figures / chart"),
         ("app.what-if", "what if"),
         ("what-if.stop", "stop"),
-        ("look.look", "look"),
+        ("cursor.toggle", "look"),
         ("what-if.turn", "view"),
         ("app.keys", "keys"),
         ("what-if.back", "page"),
@@ -116,8 +117,15 @@ class WhatIfScreen(LookingScreen):
 
     # Runs
 
-    def run_updated(self, live: Live) -> None:
-        super().run_updated(live)
+    def bench_changed(self, message: Message) -> None:
+        super().bench_changed(message)
+        match message:
+            case RunUpdated(live=live):
+                self._update_run(live)
+            case RunFinished(live=live) if self._belongs_here(live):
+                self._finish_run(live)
+
+    def _update_run(self, live: Live) -> None:
         if live is self._live or live is self._base_rerun:
             self._panel.redraw_changes()
         elif self._belongs_here(live):
@@ -130,11 +138,8 @@ class WhatIfScreen(LookingScreen):
             self._panel.show(live, None)
             self.keys_changed()
 
-    def run_ended(self, live: Live) -> None:
-        super().run_ended(live)
-        if not self._belongs_here(live):
-            return
-        self.run_updated(live)
+    def _finish_run(self, live: Live) -> None:
+        self._update_run(live)
         self._panel.show(live, None)
         if live is self._live:
             self.run_worker(self._compare(live))
@@ -166,9 +171,6 @@ class WhatIfScreen(LookingScreen):
         )
         self.query_one("#facts", Static).update(line)
 
-    def footer_keys(self) -> tuple[FooterKey, ...]:
-        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
-
     @property
     def chart(self) -> RunPanel:
         return self._panel
@@ -189,9 +191,9 @@ class WhatIfScreen(LookingScreen):
             case _:
                 return super().check_action(action, parameters)
 
-    def action_look(self) -> None:
+    def action_toggle_cursor(self) -> None:
         self.remove_class("-figures")
-        super().action_look()
+        super().action_toggle_cursor()
 
     def action_figures(self) -> None:
         self.toggle_class("-figures")
@@ -210,7 +212,7 @@ class WhatIfScreen(LookingScreen):
 
     def action_back(self) -> None:
         if self.has_cursor:
-            self.action_stop_looking()
+            self.action_close_cursor()
         else:
             self.dismiss()
 

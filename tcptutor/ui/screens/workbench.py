@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 from textual.widgets.input import Selection
 
@@ -20,11 +21,12 @@ from tcptutor.course.experiments import short_name
 from tcptutor.course.overrides import same_settings
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
-from tcptutor.ui import background, bindings
-from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui import background
+from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.live import Live
+from tcptutor.ui.messages import RunFinished, RunUpdated
+from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
 from tcptutor.ui.screens.dialogs import CommandLineScreen
-from tcptutor.ui.screens.looking import ARROWS, LookingScreen, with_cursor
 from tcptutor.ui.screens.workbench_lists import ComparisonList, StartList
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.bench.panel import RunPanel
@@ -37,8 +39,8 @@ _TYPED = ("move", "turn", "group", "type", "compare", "keep", "begin", "command"
 """Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
-def _key(keys: str, action: str, word: str, id: str, tooltip: str) -> Binding:
-    return Binding(keys, action, word, priority=True, id=f"workbench.{id}", tooltip=tooltip)
+def _key(keys: str, action: str, label: str, id: str, tooltip: str) -> Binding:
+    return priority(keys, action, label, f"workbench.{id}", tooltip)
 
 
 _BINDINGS: list[BindingType] = [
@@ -75,7 +77,7 @@ _FOOTER = (
     ("workbench.command", "command"),
     ("workbench.type", "type"),
     ("workbench.group", "group"),
-    ("look.look", "look"),
+    ("cursor.toggle", "look"),
     ("app.what-if", "what if"),
     ("workbench.from", "from"),
     ("app.commands", "find"),
@@ -85,7 +87,7 @@ NAME = "name"
 """Value of `_typed` while a name is being typed."""
 
 
-class WorkbenchScreen(LookingScreen):
+class WorkbenchScreen(ChartScreen):
     """The bench. Its state is in `Workbench`, which outlives the screen."""
 
     AUTO_FOCUS = ""
@@ -151,9 +153,9 @@ class WorkbenchScreen(LookingScreen):
     async def take(self, event: events.Key | events.Paste) -> bool:
         return await self._entry.take(event) if self._typing else False
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable keys that would have no effect, and letters while a field is open."""
-        works: bool | None = self.can_look(action)
+        works: bool | None = self.check_chart_action(action, parameters)
         match action:
             case "run":
                 works = not self.tutor.bench.obstacle
@@ -168,9 +170,7 @@ class WorkbenchScreen(LookingScreen):
         return works is not False and not (self._typing and (works is not None or action in _TYPED))
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        if self._typing:
-            return _TYPING
-        return bindings.footer_entries(self, with_cursor(self.FOOTER) if self.has_cursor else self.FOOTER)
+        return _TYPING if self._typing else super().footer_keys()
 
     def action_move(self, by: int) -> None:
         self._workbench.move(by)
@@ -242,7 +242,7 @@ class WorkbenchScreen(LookingScreen):
 
     def action_back(self) -> None:
         if self.has_cursor:
-            self.action_stop_looking()
+            self.action_close_cursor()
         else:
             self.dismiss()
 
@@ -280,10 +280,17 @@ class WorkbenchScreen(LookingScreen):
     def action_stop(self) -> None:
         self.tutor.bench.stop()
 
-    def run_updated(self, live: Live) -> None:
-        super().run_updated(live)
-        if not live.is_of(*PLACE):
-            return
+    def bench_changed(self, message: Message) -> None:
+        super().bench_changed(message)
+        match message:
+            case RunUpdated(live=live) if live.is_of(*PLACE):
+                self._update_run(live)
+            case RunFinished(live=live):
+                if live.is_of(*PLACE):
+                    self._finish_run(live)
+                self.keys_changed()
+
+    def _update_run(self, live: Live) -> None:
         if live is not self._workbench.live:
             self._workbench.live = live
             self._show(live)
@@ -291,14 +298,11 @@ class WorkbenchScreen(LookingScreen):
         else:
             self._panel.redraw_changes()
 
-    def run_ended(self, live: Live) -> None:
-        super().run_ended(live)
-        if live.is_of(*PLACE):
-            self._workbench.live = live
-            if not self._panel.shows_forecast:
-                self._show(live)
-            self._store_named_run(live)
-        self.keys_changed()
+    def _finish_run(self, live: Live) -> None:
+        self._workbench.live = live
+        if not self._panel.shows_forecast:
+            self._show(live)
+        self._store_named_run(live)
 
     def _store_named_run(self, live: Live) -> None:
         """Store a run under the name of its settings, even if it ended off screen."""

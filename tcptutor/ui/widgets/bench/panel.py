@@ -129,6 +129,20 @@ class RunPanel(LinePanel):
         elif self._start_inspection() is not None:
             self.draw()
 
+    def can_move(self, command: str) -> bool:
+        """Return True if the command has an effect on the cursor: see `move_cursor`."""
+        cursor = self._cursor
+        possible = {
+            "zoom_out": cursor is not None and cursor.is_zoomed,
+            "next_flow": self.has_flows,
+            "sequence": self.has_sequence,
+        }
+        return cursor is not None and possible.get(command, True)
+
+    def move_cursor(self, command: str, *arguments: int) -> None:
+        """Carry out a command of the cursor: the name of a method below, with its arguments."""
+        getattr(self, command)(*arguments)
+
     def step(self, by: int) -> None:
         """Move the cursor by columns."""
         if self._cursor is not None:

@@ -1,11 +1,7 @@
-"""Column next to the page while a terminal is open: chart, goals, host tabs and shell."""
+"""Lines above a shell: goals of the page, tabs of the hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
@@ -13,10 +9,8 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.board import GoalBoard
-from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.shell import near_misses, sign
 from tcptutor.ui.widgets.page.text import inline
-from tcptutor.ui.widgets.terminal.pane import TerminalPane
 
 
 class HostTabs(Static):
@@ -80,18 +74,3 @@ class GoalLines(Static):
             [Content.assemble(("F9 ", "bold"), f"{command.host}: {command.run}")] if command else []
         )
         self.update(Content("\n").join([first, *notes, *command_line]))
-
-
-class TerminalColumn(Vertical):
-    """Chart, goals, tabs and shell; the screen sets classes for the parts that fit."""
-
-    def __init__(self, type_ahead: Callable[[bytes], object]) -> None:
-        super().__init__(classes="side terminal")
-        self.chart, self.goals, self.tabs = RunPanel(), GoalLines(), HostTabs()
-        self.pane = TerminalPane(type_ahead)
-
-    def compose(self) -> ComposeResult:
-        yield self.chart
-        yield self.goals
-        yield self.tabs
-        yield self.pane
