@@ -70,7 +70,7 @@ class _InterfaceCapture:
         counts = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, _COUNTS.size)
         total, self._missed = _COUNTS.unpack(counts)
         self._packets = total - self._missed
-        return CapturedAt(interface=self.name, packets=self._packets, left_out=self._missed)
+        return CapturedAt(interface=self.name, packets=self._packets, dropped=self._missed)
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the blocks that hold packets, in order of time; call after `end`."""

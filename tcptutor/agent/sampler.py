@@ -291,7 +291,7 @@ class Sampler:
         """Send the samples up to `t` if they fill a batch, or `at_once`."""
         if t - self._sent < _BATCH and not at_once:
             return
-        acks, resent = self.trace.take(self.began) if self.trace is not None else ([], [])
+        acks, retransmissions = self.trace.take(self.began) if self.trace is not None else ([], [])
         udp = [row for source in self.udp for row in source.take(t)]
         self._channel.send(
             RawSamples(
@@ -301,7 +301,7 @@ class Sampler:
                 tuple(acks),
                 tuple(self._sender_lengths),
                 tuple(sorted(udp, key=lambda row: row.t)),
-                tuple(resent),
+                tuple(retransmissions),
             )
         )
         self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tcptutor.agent.netlink import Address
 from tcptutor.base.errors import KernelLacks
-from tcptutor.run import AckSample, ResentSample
+from tcptutor.run import AckSample, Retransmission
 from tcptutor.run.sequence_numbers import FlowBytes
 
 _BUFFER_KB = 4096
@@ -80,10 +80,10 @@ class Tracing:
             instance.write(f"events/{instance.event}/filter", condition)
             instance.write(f"events/{instance.event}/enable", "1")
 
-    def take(self, began: float) -> tuple[list[AckSample], list[ResentSample]]:
+    def take(self, began: float) -> tuple[list[AckSample], list[Retransmission]]:
         """Return the records since the last call; `began` is the traffic's start on the monotonic clock."""
         lines, _, self._rest = self._read(time.monotonic()).rpartition(b"\n")
-        acks, resent = list[AckSample](), list[ResentSample]()
+        acks, retransmissions = list[AckSample](), list[Retransmission]()
         for line in lines.splitlines():
             if match := _LINE.search(line):
                 flow = self._flows.get((match[2].decode(), int(match[3])))
@@ -96,8 +96,10 @@ class Tracing:
                     first, last = (
                         self._bytes(flow, int(match[at])).at(int(match[at]), onward=False) for at in (4, 5)
                     )
-                    resent.append(ResentSample(flow, round(float(match[1]) - began, 6), first, last))
-        return acks, resent
+                    retransmissions.append(
+                        Retransmission(flow, round(float(match[1]) - began, 6), first, last)
+                    )
+        return acks, retransmissions
 
     def _read(self, until: float) -> bytes:
         """Read the trace up to time `until`, and some of the newer records.

@@ -73,7 +73,7 @@ class EventReader:
                 self._samples.extend(samples)
                 self._queue += event.queue
                 return Samples(
-                    event.t, samples, event.queue, event.acks, event.senders, event.udp, event.resent
+                    event.t, samples, event.queue, event.acks, event.senders, event.udp, event.retransmissions
                 )
             case Ended():
                 table, queue = self._samples, self._queue

@@ -21,7 +21,7 @@ _ROWS = {
     "senders": "senders",
     "udp_samples": "udp",
     "acks": "acks",
-    "resent": "resent",
+    "retransmissions": "retransmissions",
 }
 """The tables of a run, and the field of an event with their rows."""
 

@@ -133,9 +133,9 @@ class ReplayBackend:
 
 
 def _sample_batches(run: Run) -> Iterator[Samples]:
-    rows, queue, acks, senders, udp, resent = (
+    rows, queue, acks, senders, udp, retransmissions = (
         _rows_by_batch(table)
-        for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.resent)
+        for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.retransmissions)
     )
     for step in sorted({*rows, *udp}):
         mine, datagrams = rows.get(step, ()), udp.get(step, ())
@@ -147,7 +147,7 @@ def _sample_batches(run: Run) -> Iterator[Samples]:
             acks.get(step, ()),
             senders.get(step, ()),
             datagrams,
-            resent.get(step, ()),
+            retransmissions.get(step, ()),
         )
 
 

@@ -89,7 +89,7 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
         return []
     parts = [
         f"{each.interface} {count(each.packets, 'packet')}"
-        + (f", and {each.left_out} more did not fit: use a larger capture_size" if each.left_out else "")
+        + (f", and {each.dropped} more did not fit: use a larger capture_size" if each.dropped else "")
         for each in run.captured
     ]
     is_saved = file is not None and packets.file_of(file).exists()

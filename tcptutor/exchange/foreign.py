@@ -46,7 +46,7 @@ def new_run(
         started=when.isoformat(timespec="seconds"),
         fidelity=Fidelity(status="suspect", reasons=(f"{origin}: this lab did not check it",)),
         note=origin + (assumed if experiment.path.rate else ""),
-        given=tuple(sorted(path)),
+        supplied=tuple(sorted(path)),
     )
 
 

@@ -21,14 +21,22 @@ from tcptutor.run.samples import (
     SSTHRESH_INFINITE,
     AckSample,
     QueueSample,
-    ResentSample,
+    Retransmission,
     Sample,
     SenderSample,
     UdpSample,
     arrived_bytes,
     hystart_exits,
 )
-from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
+from tcptutor.run.tables import (
+    AckTable,
+    QueueTable,
+    RetransmissionTable,
+    SampleTable,
+    SenderTable,
+    Table,
+    UdpTable,
+)
 
 __all__ = [
     "CA_STATES",
@@ -47,8 +55,8 @@ __all__ = [
     "FlowResult",
     "QueueSample",
     "QueueTable",
-    "ResentSample",
-    "ResentTable",
+    "Retransmission",
+    "RetransmissionTable",
     "Run",
     "Sample",
     "SampleTable",

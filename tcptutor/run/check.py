@@ -72,7 +72,7 @@ def check_frame(run: Run) -> None:
     _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
     _texts("lab", (*where.lab, *where.lab.values()))
     _within("hz", where.hz, 0, _MAX_COUNT)
-    _texts("given", run.given)
+    _texts("supplied", run.supplied)
     _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
     _checks(run.fidelity.checks)
     _within("wall_s", run.wall_s, 0.0, _MAX_TIME)
@@ -97,7 +97,7 @@ class RowsCheck:
         for field in fields:
             _column(f"{name}: {field}", field, table)
         owners = next((table.column(field) for field in fields if field in _OWNER_COLUMNS), None)
-        most = self._streams if name in ("samples", "acks", "resent") else _MAX_ENTRIES
+        most = self._streams if name in ("samples", "acks", "retransmissions") else _MAX_ENTRIES
         if owners is not None and max(owners) >= most:
             raise ValueError(f"{name}: a row of flow {max(owners)}, of {most}")
         latest = _rising(name, table.column("t"), owners, self._latest)

@@ -9,7 +9,15 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from tcptutor.run.samples import UdpSample
-from tcptutor.run.tables import AckTable, QueueTable, ResentTable, SampleTable, SenderTable, Table, UdpTable
+from tcptutor.run.tables import (
+    AckTable,
+    QueueTable,
+    RetransmissionTable,
+    SampleTable,
+    SenderTable,
+    Table,
+    UdpTable,
+)
 from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 3
@@ -134,7 +142,7 @@ class CapturedAt(msgspec.Struct, frozen=True, kw_only=True):
     interface: str
     packets: int
     """Captured packets."""
-    left_out: int = 0
+    dropped: int = 0
     """Packets dropped because the capture memory was full."""
 
 
@@ -172,9 +180,9 @@ class Run(msgspec.Struct, kw_only=True):
     """Samples behind `udp`, over time."""
     acks: AckTable = msgspec.field(default_factory=AckTable)
     """Single ACKs, if traced."""
-    resent: ResentTable = msgspec.field(default_factory=ResentTable)
+    retransmissions: RetransmissionTable = msgspec.field(default_factory=RetransmissionTable)
     """Single retransmissions, if ACKs were traced and the kernel reports them."""
-    given: tuple[str, ...] = ()
+    supplied: tuple[str, ...] = ()
     """Path parameters of an imported run that the user supplied, as the imported file has none."""
     captured: list[CapturedAt] = []
     """Captured interfaces; their packets are in a file next to the run's."""

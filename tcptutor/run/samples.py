@@ -143,7 +143,7 @@ class AckSample(msgspec.Struct, frozen=True, array_like=True):
     """The receiver's window from `acked` on, bytes."""
 
 
-class ResentSample(msgspec.Struct, frozen=True, array_like=True):
+class Retransmission(msgspec.Struct, frozen=True, array_like=True):
     """A retransmitted segment, from the kernel's tracepoint tcp:tcp_retransmit_skb."""
 
     flow: int

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_type_hints, overlo
 
 import msgspec
 
-from tcptutor.run.samples import AckSample, QueueSample, ResentSample, Sample, SenderSample, UdpSample
+from tcptutor.run.samples import AckSample, QueueSample, Retransmission, Sample, SenderSample, UdpSample
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d", float | None: "d"}
@@ -183,7 +183,7 @@ class AckTable(Table[AckSample]):
     row = AckSample
 
 
-class ResentTable(Table[ResentSample]):
+class RetransmissionTable(Table[Retransmission]):
     """Single retransmissions, in order of time."""
 
-    row = ResentSample
+    row = Retransmission

@@ -65,11 +65,11 @@ def _blocks(run: Run, pieces: Sequence[CapturedPackets]) -> Iterator[bytes]:
         for packet in frames.packets(piece.data, snaplen)
     ]
     packets.sort(key=lambda packet: packet.ns)
-    left_out = {each.interface: each.left_out for each in run.captured}
+    dropped = {each.interface: each.dropped for each in run.captured}
     counts = dict.fromkeys(names, 0)
     for packet in packets:
         counts[names[packet.interface]] += 1
-    interfaces_written = [CapturedInterface(name, counts[name], left_out.get(name, 0)) for name in names]
+    interfaces_written = [CapturedInterface(name, counts[name], dropped.get(name, 0)) for name in names]
     return pcapng.write(interfaces_written, packets, snaplen, _comment(run))
 
 
@@ -117,8 +117,8 @@ def of_interface(run: Run, run_file: Path, name: str) -> Iterator[bytes]:
     With two interfaces every packet appears twice, and Wireshark would report the second as a retransmission.
     """
     found = [packet._replace(interface=0) for _, where, packet in load(run, run_file) if where == name]
-    left_out = sum(each.left_out for each in run.captured if each.interface == name)
-    interfaces_written = [CapturedInterface(name, len(found), left_out)]
+    dropped = sum(each.dropped for each in run.captured if each.interface == name)
+    interfaces_written = [CapturedInterface(name, len(found), dropped)]
     return pcapng.write(interfaces_written, found, run.experiment.flows.snaplen, _comment(run))
 
 

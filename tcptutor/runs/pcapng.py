@@ -19,7 +19,7 @@ _NANOSECONDS = 9
 _END, _COMMENT = 0, 1
 _USER_APPLICATION = 4
 _NAME, _RESOLUTION = 2, 9
-_PASSED, _LEFT_OUT = 4, 5
+_PASSED, _DROPPED = 4, 5
 _HEAD = struct.Struct("<II")
 _PACKET_HEAD = struct.Struct("<IIIII")
 """Interface, time (high and low 32 bits), captured bytes, bytes of the packet."""
@@ -31,7 +31,7 @@ class CapturedInterface(NamedTuple):
     name: str
     packets: int = 0
     """Packets in the file."""
-    left_out: int = 0
+    dropped: int = 0
     """Packets dropped because the capture buffer was full."""
 
 
@@ -50,8 +50,8 @@ def write(
         head = _PACKET_HEAD.pack(packet.interface, *_halves(last), len(packet.data), packet.length)
         yield _block(_PACKET, head + _padded(packet.data), {})
     for number, each in enumerate(interfaces):
-        passed = each.packets + each.left_out
-        counts = {_PASSED: struct.pack("<Q", passed), _LEFT_OUT: struct.pack("<Q", each.left_out)}
+        passed = each.packets + each.dropped
+        counts = {_PASSED: struct.pack("<Q", passed), _DROPPED: struct.pack("<Q", each.dropped)}
         yield _block(_STATISTICS, struct.pack("<III", number, *_halves(last)), counts)
 
 

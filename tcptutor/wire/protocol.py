@@ -11,7 +11,15 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.base.errors import ProtocolError
-from tcptutor.run import AckSample, Environment, QueueSample, ResentSample, Sample, SenderSample, UdpSample
+from tcptutor.run import (
+    AckSample,
+    Environment,
+    QueueSample,
+    Retransmission,
+    Sample,
+    SenderSample,
+    UdpSample,
+)
 from tcptutor.run.ended import Ended, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
@@ -150,7 +158,7 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     """Records of the tcp_probe tracepoint, if the run asked for `acks`."""
     senders: tuple[SenderSample, ...] = ()
     udp: tuple[UdpSample, ...] = ()
-    resent: tuple[ResentSample, ...] = ()
+    retransmissions: tuple[Retransmission, ...] = ()
     """Retransmissions that the tracepoint recorded, if the run asked for `acks`."""
 
 
@@ -163,7 +171,7 @@ class RawSamples(msgspec.Struct, frozen=True, tag="raw-samples"):
     acks: tuple[AckSample, ...] = ()
     senders: tuple[SenderSample, ...] = ()
     udp: tuple[UdpSample, ...] = ()
-    resent: tuple[ResentSample, ...] = ()
+    retransmissions: tuple[Retransmission, ...] = ()
 
 
 class CapturedPackets(msgspec.Struct, frozen=True, tag="captured-packets"):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tcptutor.agent.tracing import Tracing
-from tcptutor.run import AckSample, ResentSample
+from tcptutor.run import AckSample, Retransmission
 
 PROBE = (
     "  <idle>-0  [000] ..s3. {t}: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0"
@@ -31,7 +31,7 @@ def tracing() -> Tracing:
     return made
 
 
-def taken(tracing: Tracing, text: str) -> tuple[list[AckSample], list[ResentSample]]:
+def taken(tracing: Tracing, text: str) -> tuple[list[AckSample], list[Retransmission]]:
     read, write = os.pipe()
     os.set_blocking(read, False)
     os.write(write, text.encode())
@@ -60,19 +60,19 @@ def test_bytes_go_on_where_sequence_numbers_begin_again(tracing: Tracing) -> Non
 
 
 def test_what_is_sent_again_has_its_place_among_the_flows_bytes(tracing: Tracing) -> None:
-    acks, resent = taken(
+    acks, retransmissions = taken(
         tracing,
         PROBE.format(t="11.0", una=5000, nxt=5000)
         + RESENT.format(t="12.25", seq=6448, end=9344)
         + RESENT.format(t="12.5", seq=5000, end=6448).replace("16777226", "33554442"),  # 10.0.0.2, no flow
     )
     assert len(acks) == 1
-    assert resent == [ResentSample(3, 2.25, 1448, 4344)]
+    assert retransmissions == [Retransmission(3, 2.25, 1448, 4344)]
 
 
 def test_a_first_segment_that_is_sent_again_before_any_ack_begins_the_flow(tracing: Tracing) -> None:
-    _, resent = taken(tracing, RESENT.format(t="12.0", seq=777, end=814))
-    assert resent == [ResentSample(3, 2.0, 0, 37)]
+    _, retransmissions = taken(tracing, RESENT.format(t="12.0", seq=777, end=814))
+    assert retransmissions == [Retransmission(3, 2.0, 0, 37)]
 
 
 def test_half_a_line_is_read_with_its_other_half(tracing: Tracing) -> None:

@@ -118,7 +118,7 @@ def test_flows_count_by_the_bytes_that_they_carry() -> None:
     run.samples = type(run.samples)(sorted(run.samples, key=lambda row: row.t))
     verdict = explain(run)
     assert verdict.limited_by == "bottleneck"
-    assert numbers(verdict).held < 0.01
+    assert numbers(verdict).host_limited < 0.01
     assert "1 of 2 flows got next to nothing" in verdict.sentence
 
 

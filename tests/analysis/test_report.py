@@ -207,8 +207,8 @@ def test_too_few_losses_speak_for_no_loss_model() -> None:
 def test_a_model_of_another_algorithm_has_no_tick() -> None:
     told = judgements(load(RUNS / "cubic-loss.tcprun"))
     assert told["cubic"] == "explains"
-    assert {told[name] for name in ("reno", "mathis", "mathis-periodic", "padhye")} == {"of-others"}
-    assert judgements(load(RUNS / "burst-queue.tcprun"))["sawtooth"] == "of-others"
+    assert {told[name] for name in ("reno", "mathis", "mathis-periodic", "padhye")} == {"other-algorithm"}
+    assert judgements(load(RUNS / "burst-queue.tcprun"))["sawtooth"] == "other-algorithm"
 
 
 def test_only_what_has_another_limit_is_not_the_limit() -> None:

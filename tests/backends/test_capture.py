@@ -84,7 +84,7 @@ async def test_a_capture_is_the_run_packet_by_packet(
     assert pieces == others
     assert again.samples == run.samples
     assert [one.interface for one in run.captured] == ["h1-eth0", "h2-eth0"]
-    assert all(one.packets > 1000 and not one.left_out for one in run.captured)
+    assert all(one.packets > 1000 and not one.dropped for one in run.captured)
 
     file = store.file(run.id)
     assert file is not None
@@ -102,11 +102,13 @@ async def test_a_capture_is_the_run_packet_by_packet(
             twice.append((t, first - begin, last - begin))
         seen.add(first)
     assert len(twice) == run.samples[-1].retransmits > 5
-    assert sum(last - first for _, first, last in twice) == sum(row.last - row.first for row in run.resent)
+    assert sum(last - first for _, first, last in twice) == sum(
+        row.last - row.first for row in run.retransmissions
+    )
     for t, first, last in twice:
         assert any(
             row.first <= first < last <= row.last and row.t == pytest.approx(t, abs=1e-4)
-            for row in run.resent
+            for row in run.retransmissions
         )
     assert run.acks[-1].acked <= max(last for _, _, last in sent) - begin
 
@@ -134,7 +136,7 @@ async def test_wireshark_reads_what_was_kept(guest: GuestBackend, build: Build, 
     lines = await said("tshark", "-r", str(files[0]), "-Y", SENT_AGAIN, *shown)
     times = [float(line.split()[0]) - begin for line in lines.splitlines()]
     assert len(times) == run.samples[-1].retransmits
-    assert times[0] == pytest.approx(run.resent[0].t, abs=1e-4)
+    assert times[0] == pytest.approx(run.retransmissions[0].t, abs=1e-4)
 
 
 async def test_what_finds_no_room_is_counted(guest: GuestBackend, build: Build, tmp_path: Path) -> None:
@@ -144,7 +146,7 @@ async def test_what_finds_no_room_is_counted(guest: GuestBackend, build: Build, 
     blocks, in_block = frames.ring_shape(1 << 20, 94)
     (one,) = run.captured
     assert one.packets == blocks * in_block == 32 * 204
-    assert one.left_out > 100
+    assert one.dropped > 100
     assert len(pieces) == blocks
     # What came last has no room, what came first is there.
     file = store.file(run.id)

@@ -81,7 +81,7 @@ def run(build: Build) -> Run:
     run.experiment = build(capture="on", duration="2 s")
     run.flows, run.samples = run.flows[:1], SampleTable(row for row in run.samples if row.flow == 0)
     run.captured = [
-        CapturedAt(interface="h1-eth0", packets=8, left_out=3),
+        CapturedAt(interface="h1-eth0", packets=8, dropped=3),
         CapturedAt(interface="h2-eth0", packets=8),
     ]
     return run

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor import run as run_module
@@ -157,7 +157,6 @@ def test_blocks_follow_each_other_in_time(tmp_path: Path) -> None:
         load(written(tmp_path / "x.tcprun", [head, block, block, *others]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_damage_raises_anything_else(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace as changed
 
-from tcptutor.run import AckSample, AckTable, ResentSample, ResentTable, Run
+from tcptutor.run import AckSample, AckTable, Retransmission, RetransmissionTable, Run
 from tcptutor.ui.live import Live
 from tcptutor.ui.viewers import ShowApp
 from tcptutor.ui.widgets.bench import cursor_view
@@ -27,8 +27,8 @@ def traced() -> Run:
         AckSample(0, round(at / 10, 1), 10, 20, 0.1, 10 * at * SEGMENT, 10 * (at + 1) * SEGMENT, 64_000)
         for at in range(200)
     ]
-    again = [ResentSample(0, 5.05, 505 * SEGMENT, 506 * SEGMENT)]
-    return changed(stored(ONE), acks=AckTable(rows), resent=ResentTable(again))
+    again = [Retransmission(0, 5.05, 505 * SEGMENT, 506 * SEGMENT)]
+    return changed(stored(ONE), acks=AckTable(rows), retransmissions=RetransmissionTable(again))
 
 
 def looking(live: Live) -> Inspection:

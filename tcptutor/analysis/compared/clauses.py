@@ -297,7 +297,7 @@ def figures(findings: Findings) -> dict[str, str]:
         "buffered": _percent(evidence.sndbuf_limited),
         "pace": units.rate(findings.pace or 0.0),
         "maxrate": units.rate(hosts.maxrate or 0.0),
-        "held": _percent(evidence.held),
+        "held": _percent(evidence.host_limited),
         "loss": f"random loss, {units.percent(case.loss)},"
         if case.loss and not findings.loss_varies
         else "random loss",

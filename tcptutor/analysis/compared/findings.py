@@ -160,7 +160,7 @@ def conclude(facts: Facts) -> Findings:
     queue_overflows = losses == "bottleneck" and evidence.queue_drops > 0
 
     # BBR leaves room in its window on purpose.
-    waits_in_host = evidence.held >= MOSTLY and not case.algorithms & LOSS_BLIND
+    waits_in_host = evidence.host_limited >= MOSTLY and not case.algorithms & LOSS_BLIND
     waits_at_bottleneck = link_is_full and standing_queue and not has_own_limit
     pace, fq = _pace(case, evidence, waits_in_host), case.fq_rate
     lower_pace = min((rate for rate in (pace, fq) if rate is not None), default=None)

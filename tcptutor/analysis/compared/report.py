@@ -38,14 +38,14 @@ _FORECASTS = (
 )
 """Phrases of notes that predict less than the link's capacity."""
 
-Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "of-others"]
+Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "other-algorithm"]
 """Outcome of a comparison with one model.
 
 - `explains`, `misses`: inside or outside the tolerance.
 - `undecided`: chance or a wide tolerance leaves it open.
 - `not-the-limit`: the model allows more, and a different cause was the limit.
 - `capped`: the link's rate replaces the formula's value.
-- `of-others`: a model of an algorithm that these flows do not use.
+- `other-algorithm`: a model of an algorithm that these flows do not use.
 """
 
 
@@ -162,7 +162,7 @@ def judge(diff: Difference) -> Judgement:
     if diff.is_capped:
         return "capped"
     if diff.is_other_algorithm:
-        return "of-others"
+        return "other-algorithm"
     limit = diff.verdict.limited_by
     other = limit != "unexplained" and not diff.covers(limit)
     if diff.ratio < 1 and other and not (diff.is_within_tolerance or diff.binds):

@@ -80,7 +80,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Mean RTT above each flow's own minimum, s, from waiting in the hosts or on the path."""
     sender_queue_s: float | None = None
     """Mean drain time of the senders' own queues at the rate of their flows, s; None if not sampled."""
-    held: float = 0.0
+    host_limited: float = 0.0
     """Share of the time in which data waited in the sender although both windows had room."""
     pacing_bps: float = 0.0
     """Pacing rate per flow if the kernel never changed it, otherwise 0; bit/s."""
@@ -263,7 +263,7 @@ def _with_samples(known: Evidence, parts: Sequence[IntervalFigures], experiment:
         timeouts=round(sum(part.timeouts for part in parts)),
         marks=round(sum(part.marks for part in parts)),
         rtt_rise_s=_mean(part.rtt_rise for part in parts),
-        held=_by_bytes(parts, lambda part: part.host_limited),
+        host_limited=_by_bytes(parts, lambda part: part.host_limited),
         pacing_bps=_mean(paces) if all(paces) else 0.0,
     )
 

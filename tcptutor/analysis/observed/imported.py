@@ -46,7 +46,7 @@ _OF_FLOWS = frozenset(
 FROM_KERNEL = frozenset(
     {
         "mark_cuts", "min_rtt_s", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled",
-        "send_buffer_bytes", "reordered", "timeouts", "marks", "queue_drops", "rtt_rise_s", "held",
+        "send_buffer_bytes", "reordered", "timeouts", "marks", "queue_drops", "rtt_rise_s", "host_limited",
         "queueing_s", "pacing_bps",
     }
 )  # fmt: skip
@@ -55,7 +55,7 @@ FROM_KERNEL = frozenset(
 
 def is_parameter_known(run: Run, parameter: str) -> bool:
     """Return whether a parameter is known; in imports only the file and the importer set parameters."""
-    return not is_imported(run) or parameter in _OF_FLOWS or parameter in run.given
+    return not is_imported(run) or parameter in _OF_FLOWS or parameter in run.supplied
 
 
 def unknown_figures(run: Run) -> dict[int, frozenset[str]]:

@@ -10,13 +10,14 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Trace, traces
 from tcptutor.analysis.observed.path import Direction
-from tcptutor.run import SSTHRESH_INFINITE, AckTable, Run, UdpSample
+from tcptutor.run import SSTHRESH_INFINITE, TABLES, AckTable, Run, Table, UdpSample
 
 _STALE = 2.0
 """Mean sample spacings after which a sample is too old to use."""
@@ -194,19 +195,13 @@ class Instants:
 
 def snapshot(run: Run) -> Run:
     """Return an unchanging view of `run` while a second thread may still append to it."""
-    # Rows are appended column by column: the last column's length is the number of complete rows.
-    tables = {
-        name: table[: len(table.column(table.row.__struct_fields__[-1]))]
-        for name, table in (
-            ("samples", run.samples),
-            ("queue", run.queue),
-            ("senders", run.senders),
-            ("udp_samples", run.udp_samples),
-            ("acks", run.acks),
-            ("resent", run.resent),
-        )
-    }
+    tables = {name: _complete_rows(getattr(run, name)) for name in TABLES}
     return replace(run, **tables)
+
+
+def _complete_rows(table: Table[Any]) -> Table[Any]:
+    # Rows are appended column by column: the last column's length is the number of complete rows.
+    return table[: len(table.column(table.row.__struct_fields__[-1]))]
 
 
 def _by_flow(acks: AckTable) -> dict[int, tuple[list[int], list[float]]]:

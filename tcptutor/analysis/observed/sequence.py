@@ -94,7 +94,9 @@ def sequence_of_acks(run: Run, flow: int) -> SequenceGraph | None:
         flow=flow,
         source="acks",
         sent=tuple(sent),
-        retransmitted=tuple(ByteSpan(row.t, row.first, row.last) for row in run.resent if row.flow == flow),
+        retransmitted=tuple(
+            ByteSpan(row.t, row.first, row.last) for row in run.retransmissions if row.flow == flow
+        ),
         sacked=(),
         acked=tuple((now[0], after[1]) for now, after in steps),
         window_end=tuple((now[0], after[1] + after[3]) for now, after in steps),

@@ -71,7 +71,7 @@ def _row(each: ModelComparison, is_binding: bool, name: int) -> Line:
             judgement = ((BEYOND, BAD), (f" {tolerance}", TEXT))
         case "capped":
             figures, judgement = figures[:16], ((_JUDGEMENT_TEXT["capped"], MUTED),)
-        case "of-others":
+        case "other-algorithm":
             judgement = ((f"for {words.algorithm(prediction.model.algorithm)}", MUTED),)
         case _:
             judgement = ((_JUDGEMENT_TEXT[each.judgement], MUTED),)

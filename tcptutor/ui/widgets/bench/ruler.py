@@ -114,7 +114,7 @@ def _model(model: ModelComparison, report: Report) -> RulerRow:
             return RulerRow(prediction.label, marks, f"{number} {WITHIN}", band, verdict_style=GOOD)
         case "misses":
             return RulerRow(prediction.label, marks, f"{number} {BEYOND}", band, verdict_style=BAD)
-        case "not-the-limit" | "of-others":
+        case "not-the-limit" | "other-algorithm":
             return RulerRow(prediction.label, marks, f"{number} –", band, MUTED, MUTED)
     return RulerRow(prediction.label, marks, f"{number} –", style=MUTED, verdict_style=MUTED)
 
