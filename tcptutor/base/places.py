@@ -1,8 +1,9 @@
-"""Locations of the course content that ships with us, and of the user's own folders."""
+"""Locations of the course content, of the user's folders, and of packages that pip installs."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shlex
 import sys
@@ -16,6 +17,8 @@ from tcptutor.base.errors import TutorError
 
 _PACKAGE = Path(__file__).parents[1]
 
+MATPLOTLIB = "matplotlib>=3.8,<4"
+"""Requirement of the extra `plot` in pyproject.toml."""
 STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
 """Advice for error messages: how to move the journal and the run files."""
 
@@ -71,6 +74,29 @@ def _of_user(folder: Callable[[str], Path], variable: str) -> Path:
     return _NOWHERE / "tcptutor"
 
 
+def runs() -> Path:
+    """Return the folder of the user's run files. It may not exist yet."""
+    return state() / "runs"
+
+
+def home() -> Path:
+    """Return the folder behind `~` on the lab's hosts. It may not exist yet."""
+    return state() / "home"
+
+
+def has_matplotlib() -> bool:
+    """Return whether this Python has matplotlib."""
+    try:
+        return importlib.util.find_spec("matplotlib") is not None
+    except ValueError:  # another object is registered as the module
+        return False
+
+
+def matplotlib_command() -> str:
+    """Return the shell command that installs matplotlib."""
+    return pip_install(MATPLOTLIB)
+
+
 def pip_install(requirement: str) -> str:
     """Return the command that installs `requirement` for the running Python, to type in this folder.
 
@@ -80,13 +106,3 @@ def pip_install(requirement: str) -> str:
     with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name
         python = python.relative_to(Path.cwd())
     return shlex.join([str(python), "-m", "pip", "install", requirement])
-
-
-def runs() -> Path:
-    """Return the folder of the user's run files. It may not exist yet."""
-    return state() / "runs"
-
-
-def home() -> Path:
-    """Return the folder behind `~` on the lab's hosts. It may not exist yet."""
-    return state() / "home"

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import structs
 
 from tcptutor.base import places
-from tcptutor.base.drawing import can_draw, install_command
 from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
+from tcptutor.base.places import has_matplotlib, matplotlib_command
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
@@ -99,8 +99,8 @@ def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
     )
     if not charts:
         return build_bank(course.title, modules, RecordedPages(None), variants)
-    if not can_draw():
-        remark(f"charts are left out, as matplotlib is missing: run {install_command()}")
+    if not has_matplotlib():
+        remark(f"charts are left out, as matplotlib is missing: run {matplotlib_command()}")
         return build_bank(course.title, modules, RecordedPages(None), variants)
     with Bar("charts", charts) as bar:
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from tcptutor.analysis import explain
 from tcptutor.base import chart, files
 from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries
-from tcptutor.base.drawing import install_command
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.places import matplotlib_command
 from tcptutor.exchange.curves import FEW, Curve
 from tcptutor.exchange.run_chart import (
     OVERSHOOT,
@@ -108,7 +108,7 @@ def check_target(target: Path) -> None:
     try:
         import matplotlib  # noqa: F401, PLC0415
     except ImportError:
-        raise TutorError(f"a plot needs matplotlib: run {install_command()}") from None
+        raise TutorError(f"a plot needs matplotlib: run {matplotlib_command()}") from None
 
 
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from tcptutor.base.drawing import can_draw, install_command
 from tcptutor.base.glyphs import locale_encoding
+from tcptutor.base.places import has_matplotlib, matplotlib_command
 from tcptutor.install import (
     check_guest,
     check_host,
@@ -64,8 +64,8 @@ def diagnose() -> Diagnosis:
 def check_extras() -> list[Finding]:
     """Check optional programs: matplotlib for plots, and tmux for the tests in a terminal."""
     plots = ok("plots", "matplotlib is installed")
-    if not can_draw():
-        plots = warn("plots", "`tcptutor plot` and --plot need matplotlib", install_command())
+    if not has_matplotlib():
+        plots = warn("plots", "`tcptutor plot` and --plot need matplotlib", matplotlib_command())
     tmux = ok("tmux", "installed, for the tests")
     if not shutil.which("tmux"):
         remedy = f"as root: {packages.install_command(['tmux'])}"

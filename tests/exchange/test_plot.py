@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.base.drawing import MATPLOTLIB
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.places import MATPLOTLIB
 from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load

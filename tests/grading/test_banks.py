@@ -605,7 +605,7 @@ def test_a_page_about_its_run_comes_with_a_chart(tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_toursare_no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcptutor.commands.bank.can_draw", lambda: False)
+    monkeypatch.setattr("tcptutor.commands.bank.has_matplotlib", lambda: False)
     done = here("bank", "tcp-basics/2", "--format", "gift")
     assert done.returncode == 0
     first, *rest = done.stderr.splitlines()

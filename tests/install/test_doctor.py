@@ -16,7 +16,7 @@ import pytest
 from tcptutor.backends import tools
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.base import drawing
+from tcptutor.base import places
 from tcptutor.install import check_guest, doctor, guest_parts, packages
 from tests.install.command import NOBODY, ROOT, TCPTUTOR, in_terminal, needs_user_namespaces, programs, run
 from tests.install.conftest import Cache
@@ -311,7 +311,7 @@ def test_what_the_readme_shows_and_is_missing_has_a_remedy(monkeypatch: pytest.M
 
 def test_matplotlib_is_asked_for_as_the_package_does() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["optional-dependencies"]["plot"] == [drawing.MATPLOTLIB]
+    assert project["project"]["optional-dependencies"]["plot"] == [places.MATPLOTLIB]
 
 
 def test_a_pipe_is_no_terminal() -> None:

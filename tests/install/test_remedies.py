@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 from tcptutor import course
 from tcptutor.backends import tools
-from tcptutor.base import drawing, places
+from tcptutor.base import places
 from tcptutor.commands import main
 from tcptutor.fleet import cluster
 from tcptutor.install import packages
@@ -143,7 +143,7 @@ def test_every_package_that_is_asked_for_has_a_reason() -> None:
     assert set(tools.PACKAGES.values()) <= set(packages._REASONS)
 
 
-EXTRAS = {"plot": drawing.MATPLOTLIB, "cluster": cluster.DISTRIBUTED}
+EXTRAS = {"plot": places.MATPLOTLIB, "cluster": cluster.DISTRIBUTED}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
