@@ -28,7 +28,7 @@ from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.page_sweep import page_cell
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache
 from tcptutor.run import Run, SampleTable, save
 from tcptutor.spec import Experiment
@@ -159,7 +159,7 @@ async def whole_runs(wanted: dict[str, Experiment]) -> AsyncGenerator[tuple[str,
     names, experiments = list(missing), list(missing.values())
     if not experiments:
         return
-    where = await place.find(experiments, "guest", "virtual", None)
+    where = await pool.find_place(experiments, "guest", "virtual", None)
     async with aclosing(pool.runs(experiments, where)) as made:
         async for number, run in made:
             if isinstance(run, TutorError):

@@ -12,12 +12,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
-from tcptutor.backends import boot, replay
+from tcptutor.backends import replay
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
 from tcptutor.backends.session import Session
+from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged, KernelLacks, LabError, LabUnavailable
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -95,7 +96,7 @@ def abbreviate(names: Sequence[str]) -> str:
 
 async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, str]:
     """Return the environment of the host's kernel, or None and the reason; probed once per boot unless `fresh`."""
-    if not fresh and (known := boot.recall("host.json", tuple[Environment | None, str])):
+    if not fresh and (known := places.recall_since_boot("host.json", tuple[Environment | None, str])):
         return known
     backend = HostBackend()
     answer: tuple[Environment | None, str]
@@ -105,7 +106,7 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
         answer = (None, str(error))
     finally:
         await backend.close()
-    boot.remember("host.json", answer)
+    places.remember_until_boot("host.json", answer)
     return answer
 
 

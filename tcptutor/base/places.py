@@ -1,4 +1,4 @@
-"""Locations of the course content, of the user's folders, and of packages that pip installs."""
+"""Locations of the course content, of the user's folders, and of packages for pip; answers kept until the next boot."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 import platformdirs
 
+from tcptutor.base import files
 from tcptutor.base.errors import TutorError
 
 _PACKAGE = Path(__file__).parents[1]
@@ -106,3 +109,36 @@ def pip_install(requirement: str) -> str:
     with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name
         python = python.relative_to(Path.cwd())
     return shlex.join([str(python), "-m", "pip", "install", requirement])
+
+
+_T = TypeVar("_T")
+_KIND = files.small_kind("answer about this machine")
+
+
+class _Answer(msgspec.Struct):
+    boot: str
+    """The kernel's id of the boot for which the answer is valid."""
+    answer: msgspec.Raw
+
+
+def _this_boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def recall_since_boot(name: str, kind: type[_T]) -> _T | None:
+    """Return the answer stored as `name` since the last boot; None when it is missing or damaged."""
+    try:
+        with files.open_bounded(cache() / name, _KIND) as text:
+            known = msgspec.json.decode(text, type=_Answer)
+            return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
+    except TutorError:
+        return None
+
+
+def remember_until_boot(name: str, answer: object) -> None:
+    """Store `answer` as `name`; a failure to write is ignored, so the check simply runs again."""
+    with contextlib.suppress(OSError, TutorError):
+        known = _Answer(_this_boot(), msgspec.Raw(msgspec.json.encode(answer)))
+        cache().mkdir(parents=True, exist_ok=True)
+        with files.atomic(cache() / name) as part:
+            part.write_bytes(msgspec.json.encode(known))

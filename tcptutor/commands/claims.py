@@ -20,8 +20,8 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_lines, remark, toned, width
 from tcptutor.commands.words import count, duration
 from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.fleet import place
-from tcptutor.fleet.place import Place
+from tcptutor.fleet import pool
+from tcptutor.fleet.pool import Place
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.spec import Experiment
 
@@ -120,8 +120,8 @@ class ClaimCheck:
         if not experiments:
             self._report_complete(())
             return None
-        where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
-        about = duration(place.expected_seconds(experiments, where, expected_throughput))
+        where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
+        about = duration(pool.expected_seconds(experiments, where, expected_throughput))
         self._remark(f"{count(len(experiments), 'run')} to make, {where.why}: about {about}")
         stopped = run_until_signal(self._make(experiments, where))
         self._cache.prune()

@@ -20,8 +20,8 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, toned, warn
 from tcptutor.commands.run import open_store, warn_if_unsaved
 from tcptutor.commands.words import count, duration, not_valid, rate_with_interval, with_interval
-from tcptutor.fleet import place, pool
-from tcptutor.fleet.place import Place
+from tcptutor.fleet import pool
+from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
 from tcptutor.runs.conduct import finish
 from tcptutor.spec import Experiment
@@ -54,10 +54,10 @@ def run_seeds(
         course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, number)
     ]
     results = _SeedRuns(experiments, as_json)
-    where = asyncio.run(place.find(experiments, backend, clock, None))
+    where = asyncio.run(pool.find_place(experiments, backend, clock, None))
     if not as_json:
         runs = f"{count(number, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
-        about = f"  {runs}: about {duration(place.expected_seconds(experiments, where, expected_throughput))}"
+        about = f"  {runs}: about {duration(pool.expected_seconds(experiments, where, expected_throughput))}"
         print_lines([toned(f"{first.name}: {first.title}", "title"), about])
     problem = run_until_signal(results.run(where))
     if results.rows:

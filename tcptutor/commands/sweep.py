@@ -25,9 +25,9 @@ from tcptutor.course import read_course
 from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange.plot import save_chart
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.fleet.cluster import Cluster
-from tcptutor.fleet.place import Place
+from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
 from tcptutor.sweep import figure
 from tcptutor.sweep.definition import Definition
@@ -82,7 +82,7 @@ def run_sweep(request: SweepRequest) -> int:
         check_plot(request.plot, [path], replace=replace, as_json=request.as_json)
     if request.cluster is None:
         experiments = [cell.experiment for cell in all_cells]
-        where = asyncio.run(place.find(experiments, request.backend, request.clock, request.jobs))
+        where = asyncio.run(pool.find_place(experiments, request.backend, request.clock, request.jobs))
     else:
         where = _on_cluster(request)
     definition = define(
@@ -259,7 +259,7 @@ def _print_plan(request: SweepRequest, missing: Sequence[Cell], where: Place, do
         f"{progress}{count(len(missing), 'cell')} to run, {where.backend}, {where.clock} clock, {where.why}"
     )
     if request.cluster is None:
-        expected = place.expected_seconds([cell.experiment for cell in missing], where, expected_throughput)
+        expected = pool.expected_seconds([cell.experiment for cell in missing], where, expected_throughput)
         text += f": about {duration(expected)}"
     _print_progress(text, request)
 

@@ -19,7 +19,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.fleet import pool
 from tcptutor.fleet.cluster import Cluster
-from tcptutor.fleet.place import Place
+from tcptutor.fleet.pool import Place
 from tcptutor.run import Run, lab_parts, load, save
 from tcptutor.spec import Experiment
 

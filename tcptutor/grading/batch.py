@@ -1,7 +1,14 @@
-"""Grading of many hand-ins in parallel, in separate processes, so that a bad hand-in cannot hurt the others."""
+"""Grading of many hand-ins in parallel, in separate processes, so that a bad hand-in cannot hurt the others.
+
+Grades are cached by hand-in, lessons and tcptutor version: a partly graded folder continues where it stopped. Marks are
+personal: only the owner can read the cache's files.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -10,15 +17,18 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.base import places
+import msgspec
+
+import tcptutor
+from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError
 from tcptutor.course.loader import load
 from tcptutor.course.model import Course
-from tcptutor.grading.cache import GradeCache
-from tcptutor.grading.evidence.hand_in import SUFFIX, open_hand_in
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, lesson_hashes, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
 
@@ -211,3 +221,56 @@ def _end_with_parent() -> None:
 
 def _grade_in_worker(path: Path) -> Result:
     return _Worker.grader.result(path)
+
+
+_MOST = 8 << 20
+_decoder = msgspec.json.Decoder(Grade)
+
+
+class GradeCache:
+    """The grades of a course, in a folder."""
+
+    def __init__(self, course: Course, code: str, folder: Path | None = None) -> None:
+        basis = msgspec.json.encode(
+            [_program(), code, lesson_hashes(course), [each.id for each in course.modules], course.marks],
+            order="deterministic",
+        )
+        self._basis = hashlib.sha256(basis).digest()
+        self._folder = folder or places.cache() / "grades"
+
+    def key(self, hand_in: Path) -> str:
+        """Return the key of a hand-in. Raises OSError for an unreadable file, and above MOST_BYTES."""
+        with files.open_regular(hand_in) as content:
+            if os.fstat(content.fileno()).st_size > MOST_BYTES:
+                raise OSError(errno.EFBIG, "larger than any hand-in")
+            found = hashlib.file_digest(content, "sha256")
+        return hashlib.sha256(self._basis + found.digest()).hexdigest()[:32]
+
+    def get(self, key: str) -> Grade | None:
+        """Return the stored grade; None where it is missing or damaged."""
+        try:
+            return _decoder.decode(files.read_plain(self._file(key), _MOST))
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def put(self, key: str, grade: Grade) -> None:
+        """Store a grade, if the folder can be written."""
+        with contextlib.suppress(TutorError), files.atomic(self._file(key), private=True) as temporary:
+            temporary.write_bytes(msgspec.json.encode(grade))
+
+    def prune(self) -> None:
+        """Remove grades that have not been used for 60 days."""
+        places.remove_unused(self._folder.glob("*.json"))
+
+    def _file(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
+
+
+@cache
+def _program() -> str:
+    """Return a digest of tcptutor's source: other versions may mark differently."""
+    found = hashlib.sha256()
+    root = Path(tcptutor.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        found.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()

@@ -26,8 +26,8 @@ from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, qu
 from tcptutor.course import personal
 from tcptutor.course.model import Course
 from tcptutor.course.personal import SEEDS
-from tcptutor.fleet import place
-from tcptutor.fleet.place import Place, expected_seconds
+from tcptutor.fleet import pool
+from tcptutor.fleet.pool import Place, expected_seconds
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.honesty import settings_problem
@@ -129,7 +129,7 @@ class Reruns:
 
         async def run_all() -> TutorError | None:
             if self._cluster is None:
-                where = await place.find(experiments, "guest", "virtual", self._jobs)
+                where = await pool.find_place(experiments, "guest", "virtual", self._jobs)
             else:
                 where = Place("guest", "virtual", 1, "on the cluster")
             made = run_into_cache(experiments, where, self._cache, self._cluster)

@@ -1,17 +1,29 @@
-"""Grades the hand-ins of a class, on this machine's cores or on a Dask cluster."""
+"""Grading of a class's hand-ins, on this machine's cores or on the workers of a Dask cluster.
+
+A worker never writes hand-ins to disk.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from pathlib import Path
 
+import msgspec
+
 from tcptutor.backends.ending import run_until_signal, terminate_like_ctrl_c
-from tcptutor.base.errors import LabError, TutorError, UsageError
+from tcptutor.base.errors import LabError, TutorError, UsageError, refused
+from tcptutor.base.files import read_plain
+from tcptutor.course.model import Course
+from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
-from tcptutor.grading.batch import GradingBasis
-from tcptutor.grading.grade import GradedFile, mark_superseded
+from tcptutor.grading.batch import GradeCache, GradingBasis, Result
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, open_hand_in
+from tcptutor.grading.grade import Grade, GradedFile, mark_superseded
+from tcptutor.grading.marking import grade_hand_in
 
 
 def grade_all(
@@ -67,14 +79,122 @@ def none_counts(graded: Sequence[GradedFile]) -> bool:
 async def _on_cluster(
     paths: Sequence[Path], basis: GradingBasis, cluster: str, take: Callable[[int, GradedFile], None]
 ) -> TutorError | None:
-    # Imported only with a cluster: Dask is slow to import.
-    from tcptutor.grading import remote  # noqa: PLC0415
-
     names = batch.display_names(paths)
     try:
-        async with aclosing(remote.grade_on_cluster(paths, basis, cluster)) as results:
+        async with aclosing(grade_on_cluster(paths, basis, cluster)) as results:
             async for number, (grade, problem) in results:
                 take(number, GradedFile(names[number], grade, problem))
     except asyncio.CancelledError:
         return LabError("stopped: the same command goes on with what was graded")
     return None
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to a worker."""
+
+    name: str
+    content: bytes
+    lessons: str
+    """The folder; empty for the shipped lessons."""
+    digest: str
+    """Digest of the caller's lessons."""
+    code: str
+    modules: tuple[str, ...]
+
+
+class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's answer."""
+
+    grade: Grade | None = None
+    problem: str = ""
+    """Reason for a missing grade."""
+
+
+async def grade_on_cluster(
+    paths: Sequence[Path], basis: GradingBasis, address: str
+) -> AsyncGenerator[tuple[int, Result], None]:
+    """Yield the number of each hand-in with its grade, or the reason for its absence, in order of completion.
+
+    Raises:
+        ContentError: A page cannot be read.
+        UsageError: A module does not exist.
+        LabUnavailable: No scheduler answers.
+        LabError: The scheduler went away.
+    """
+    course = basis.course
+    cache, digest = GradeCache(course, basis.code), _digest(course)
+    keys: dict[int, str] = {}
+    todo: list[int] = []
+    for number, path in enumerate(paths):
+        try:
+            keys[number] = cache.key(path)
+        except OSError as error:
+            yield number, (None, f"cannot read {path}: {refused(error, 'ask for another one')}")
+            continue
+        found = cache.get(keys[number])
+        if found is None:
+            todo.append(number)
+        else:
+            yield number, (found, "")
+
+    def calls() -> Iterator[bytes]:
+        for number in todo:
+            yield _encode_call(paths[number], basis, digest)
+
+    async with (
+        Cluster(address) as workers,
+        aclosing(workers.calls(calls(), grade_on_worker, RemoteResult)) as results,
+    ):
+        async for at, result in results:
+            number = todo[at]
+            if isinstance(result, TutorError):
+                yield number, (None, f"{paths[number]}: {result}")
+            elif result.grade is None:
+                yield number, (None, result.problem)
+            else:
+                cache.put(keys[number], result.grade)
+                yield number, (result.grade, "")
+    cache.prune()
+
+
+def _encode_call(path: Path, basis: GradingBasis, digest: str) -> bytes:
+    try:
+        content = read_plain(path, MOST_BYTES)
+    except OSError:
+        content = b""  # reading the hand-in on the worker reports the error
+    return msgspec.msgpack.encode(
+        _Call(
+            name=str(path),
+            content=content,
+            lessons="" if basis.is_shipped else str(basis.lessons.absolute()),
+            digest=digest,
+            code=basis.code,
+            modules=basis.modules,
+        )
+    )
+
+
+def grade_on_worker(argument: bytes) -> RemoteResult:
+    """Grade a hand-in on a worker. Raises TutorError where the worker's lessons differ from the caller's."""
+    call = msgspec.msgpack.decode(argument, type=_Call)
+    course = _course(call.lessons, call.modules, call.digest)
+    if _digest(course) != call.digest:
+        raise TutorError(
+            "the worker's lessons differ from yours: use the same version, and --lessons that all can read"
+        )
+    try:
+        with open_hand_in(Path(call.name), call.content) as hand_in:
+            return RemoteResult(grade=grade_hand_in(hand_in, course, call.code))
+    except TutorError as error:
+        return RemoteResult(problem=str(error))
+
+
+@lru_cache(maxsize=2)
+def _course(lessons: str, modules: tuple[str, ...], _digest: str) -> Course:
+    """Load the course once per digest: lessons may be edited while a worker lives."""
+    return GradingBasis.from_options(lessons, "", modules).course
+
+
+def _digest(course: Course) -> str:
+    content = msgspec.json.encode([lesson_hashes(course), course.marks], order="deterministic")
+    return hashlib.sha256(content).hexdigest()

@@ -11,11 +11,12 @@ import os
 import platform
 from pathlib import Path
 
-from tcptutor.backends import boot, tools
+from tcptutor.backends import tools
 from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.machine import Machine, Mode
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
+from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable, MissingTool
 from tcptutor.install import guest_parts, packages
 from tcptutor.install.findings import MEGABYTE, Finding, megabytes, ok, warn
@@ -151,14 +152,14 @@ def kvm_works(snapshots: Snapshots, limit: float = KVM_BOOT_LIMIT) -> bool | Non
     """
     with contextlib.suppress(LabUnavailable):
         return snapshots.manifest("real").kvm
-    if (known := boot.recall("kvm.json", bool)) is not None:
+    if (known := places.recall_since_boot("kvm.json", bool)) is not None:
         return known
     try:
         snapshots.image.check()
         answer = asyncio.run(_boots_with_kvm(snapshots, limit))
     except (LabUnavailable, OSError):
         return None
-    boot.remember("kvm.json", answer)
+    places.remember_until_boot("kvm.json", answer)
     return answer
 
 

@@ -161,7 +161,7 @@ async def forecast(experiment: Experiment, here: Environment | None) -> Forecast
 
 
 def _forecast(experiment: Experiment, here: Environment | None) -> Forecast:
-    from tcptutor.fleet.place import run_seconds  # noqa: PLC0415  # with the analysis, which no first frame needs
+    from tcptutor.fleet.pool import run_seconds  # noqa: PLC0415  # with the analysis, which no first frame needs
 
     expectation = expected(experiment)
     seconds = None

@@ -20,7 +20,7 @@ from pathlib import Path
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.model import Course, Step
-from tcptutor.fleet import place
+from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
@@ -43,7 +43,7 @@ async def _fill(course: Course, cache: RunCache) -> None:
     missing = list({cache.key(each): each for each in wanted if not cache.has(each)}.values())
     if not missing:
         return
-    where = await place.find(missing, "guest", "virtual", None)
+    where = await pool.find_place(missing, "guest", "virtual", None)
     async with aclosing(run_into_cache(missing, where, cache)) as made:
         async for number, problem in made:
             print(f"      made {missing[number].name} {problem}", flush=True)

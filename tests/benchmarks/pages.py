@@ -21,7 +21,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import TutorError
 from tcptutor.course import Module, Step, load
 from tcptutor.course.page_sweep import order_by_first_point
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.spec import Experiment
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP
 
@@ -69,7 +69,7 @@ async def _one(module: str, page: str, experiment: Experiment) -> PageTime:
 
 
 async def _sweep(module: str, page: str, experiments: list[Experiment]) -> PageTime:
-    where = await place.find(experiments, "guest", "virtual", 2)
+    where = await pool.find_place(experiments, "guest", "virtual", 2)
     began, before, first = time.monotonic(), _processor(), 0.0
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for _, run in runs:

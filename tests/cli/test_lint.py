@@ -17,7 +17,7 @@ import pytest
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.fleet.place import Place
+from tcptutor.fleet.pool import Place
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
 from tests.command import here
@@ -82,7 +82,7 @@ def _use(monkeypatch: pytest.MonkeyPatch, folder: Path, runs: Runs) -> None:
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setattr("tcptutor.backends.guest.snapshots.Snapshots.version", lambda _: "test")
-    monkeypatch.setattr("tcptutor.fleet.place.find", find)
+    monkeypatch.setattr("tcptutor.fleet.pool.find_place", find)
     monkeypatch.setattr("tcptutor.fleet.pool.runs", runs)
 
 

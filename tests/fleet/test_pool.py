@@ -10,7 +10,7 @@ import pytest
 from tcptutor import course
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.fleet import pool, worker
-from tcptutor.fleet.place import Place
+from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
 
 REPLAY = Place("replay", "recorded", 2, "")

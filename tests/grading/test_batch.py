@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tcptutor.base.errors import ContentError, TutorError
-from tcptutor.grading import batch, remote
+from tcptutor.grading import batch, session
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.grade import Grade, GradedFile, mark_superseded, superseded_lines
 from tests import patience
@@ -240,4 +240,4 @@ def test_a_worker_reads_lessons_again_that_were_edited(folder: Path, tmp_path: P
 def test_a_worker_with_other_lessons_grades_nothing() -> None:
     asked = {"name": "x", "content": b"", "lessons": str(LESSONS), "digest": "0", "code": "", "modules": ()}
     with pytest.raises(TutorError, match="the worker's lessons differ from yours"):
-        remote.grade_on_worker(msgspec.msgpack.encode(asked))
+        session.grade_on_worker(msgspec.msgpack.encode(asked))

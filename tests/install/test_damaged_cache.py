@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends import boot
 from tcptutor.backends.guest import cached_files
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.snapshots import Snapshots
+from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
 from tcptutor.install import check_guest, guest_parts
 from tests import leftovers, patience
@@ -188,13 +188,13 @@ def test_whatever_is_in_the_way_makes_room(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", [*TEXTS, "a FIFO"])
 def test_a_damaged_answer_about_the_machine_is_none(cache: Cache, what: str) -> None:
-    boot.remember("answer.json", True)
-    assert boot.recall("answer.json", bool) is True
+    places.remember_until_boot("answer.json", True)
+    assert places.recall_since_boot("answer.json", bool) is True
     file = cache.home / "tcptutor" / "answer.json"
     if what == "a FIFO":
         file.unlink()
         os.mkfifo(file)
     else:
         file.write_bytes(TEXTS[what])
-    assert boot.recall("answer.json", bool) is None
+    assert places.recall_since_boot("answer.json", bool) is None
     shutil.rmtree(cache.home)

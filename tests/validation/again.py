@@ -18,7 +18,7 @@ import msgspec
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.sweep.grid import Cell
 from tests.validation import judge, kept, plan
 from tests.validation.kept import Result
@@ -54,7 +54,7 @@ def run(count: int, jobs: int | None) -> int:
     """Run `count` cells again and print them; the exit code is 1 where one is farther off than chance."""
     cells = chosen(count)
     experiments = [cell.experiment for cell in cells]
-    where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
+    where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
     seconds = sum(plan.cost(experiment) for experiment in experiments) / where.at_once
     print(f"{len(cells)} cells, {where.why}: about {seconds / 60:.0f} minutes", flush=True)
     found: list[Again] = []
@@ -69,7 +69,7 @@ def run(count: int, jobs: int | None) -> int:
     return int(far > 0)
 
 
-async def _fill(cells: Sequence[Result], where: place.Place, found: list[Again]) -> TutorError | None:
+async def _fill(cells: Sequence[Result], where: pool.Place, found: list[Again]) -> TutorError | None:
     async with aclosing(pool.runs([cell.experiment for cell in cells], where)) as runs:
         async for number, result in runs:
             if isinstance(result, TutorError):

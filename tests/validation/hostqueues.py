@@ -17,7 +17,7 @@ from tcptutor.analysis import expect
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -51,7 +51,7 @@ def shortened(experiment: Experiment) -> Experiment:
     last = max(events, default=0.0)
     needed = max(LEAST_SECONDS, last + _AFTER_CHANGE if last else 0.0)
     throughput = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
-    cost = place.run_seconds(experiment, "virtual", throughput) / experiment.seconds
+    cost = pool.run_seconds(experiment, "virtual", throughput) / experiment.seconds
     seconds = min(experiment.seconds, max(needed, WALL_SECONDS / cost))
     warmup = min(experiment.flows.warmup, seconds / 2)
     flows = replace(experiment.flows, warmup=warmup, duration=seconds - warmup)
@@ -73,7 +73,7 @@ def chosen(kind: str = "") -> list[Experiment]:
 def run(jobs: int | None, cells: int | None = None, kind: str = "") -> int:
     """Print the counter of every experiment; the exit code is 1 where it moved and the run does not say so."""
     experiments = [shortened(one) for one in chosen(kind)][:cells]
-    where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
+    where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
     print(f"{len(experiments)} experiments, {where.why}", flush=True)
     counted: list[Run] = []
     failed: list[str] = []
@@ -90,7 +90,7 @@ def run(jobs: int | None, cells: int | None = None, kind: str = "") -> int:
 
 
 async def _count(
-    experiments: list[Experiment], where: place.Place, counted: list[Run], failed: list[str]
+    experiments: list[Experiment], where: pool.Place, counted: list[Run], failed: list[str]
 ) -> TutorError | None:
     async with aclosing(pool.runs(experiments, where)) as runs:
         async for number, result in runs:

@@ -19,7 +19,7 @@ from tcptutor.analysis import Report, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
@@ -275,7 +275,7 @@ def run(seed: int, cells: int, jobs: int | None) -> int:
     """Run the drawn experiments and print what was found; the exit code is 1 where a sentence is false."""
     chosen = list(drawn(seed, cells))
     experiments = [experiment for _, experiment in chosen]
-    where = asyncio.run(place.find(experiments, "guest", "virtual", jobs))
+    where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
     print(f"{len(chosen)} experiments, {where.why}", flush=True)
     judged: list[Judged] = []
     problems: list[str] = []
@@ -293,7 +293,7 @@ def run(seed: int, cells: int, jobs: int | None) -> int:
 
 
 async def _judge_all(
-    chosen: list[tuple[str, Experiment]], where: place.Place, judged: list[Judged], problems: list[str]
+    chosen: list[tuple[str, Experiment]], where: pool.Place, judged: list[Judged], problems: list[str]
 ) -> TutorError | None:
     async with aclosing(pool.runs([experiment for _, experiment in chosen], where)) as runs:
         async for number, result in runs:

@@ -22,7 +22,7 @@ from tcptutor.analysis import expect, measure, report_measured
 from tcptutor.analysis.expected.prediction import Expectation
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base.errors import TutorError
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tests.validation import drawn
@@ -90,7 +90,7 @@ def read(path: Path) -> list[Kept]:
 
 async def _run(todo: Sequence[drawn.Drawn], path: Path, jobs: int | None) -> TutorError | None:
     experiments = [one.experiment for one in todo]
-    where = await place.find(experiments, "guest", "virtual", jobs)
+    where = await pool.find_place(experiments, "guest", "virtual", jobs)
     first: TutorError | None = None
     try:
         async with aclosing(pool.runs(experiments, where)) as runs:

@@ -11,7 +11,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.words import count, duration
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.results_file import Store
 from tcptutor.sweep.row import cell_failure
@@ -33,7 +33,9 @@ def run(names: Sequence[str], jobs: int | None = None) -> int:
         if not missing:
             print(f"all {count(len(cells), 'cell')} are there")
             return 0
-        where = asyncio.run(place.find([cell.experiment for _, cell in missing], "guest", "virtual", jobs))
+        where = asyncio.run(
+            pool.find_place([cell.experiment for _, cell in missing], "guest", "virtual", jobs)
+        )
         seconds = sum(plan.cost(cell.experiment) for _, cell in missing) / where.at_once
         print(
             f"{count(len(missing), 'cell')} to run of {len(cells)}, {where.why}: about {duration(seconds)}",
@@ -47,7 +49,7 @@ def run(names: Sequence[str], jobs: int | None = None) -> int:
 
 
 async def _fill(
-    stores: dict[str, Store], missing: Sequence[tuple[str, Cell]], where: place.Place, total: int
+    stores: dict[str, Store], missing: Sequence[tuple[str, Cell]], where: pool.Place, total: int
 ) -> TutorError | None:
     commit = kept.commit()
     first: TutorError | None = None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.analysis import expect
-from tcptutor.fleet import place, pool
+from tcptutor.fleet import pool
 from tcptutor.run import Run
 from tcptutor.sweep.grid import Cell
 from tests.validation import judge, kept, meeting, models, page, plan, simulated, tables
@@ -44,7 +44,7 @@ async def test_a_few_cells_agree_with_their_models_and_with_the_kept_ones(
     """Within the goal and two standard errors of the model, and within three of what was kept with the results."""
     cells = [(study, _cell(study, settings)) for study, settings in FEW]
     experiments = [cell.experiment for _, cell in cells]
-    where = await place.find(experiments, "guest", "virtual", None)
+    where = await pool.find_place(experiments, "guest", "virtual", None)
     async with asyncio.timeout(300), aclosing(pool.runs(experiments, where)) as runs:
         async for number, run in runs:
             assert isinstance(run, Run), run
