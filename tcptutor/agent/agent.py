@@ -10,11 +10,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from tcptutor.agent import experiment as runner
 from tcptutor.agent.channel import Channel, to_descriptor
-from tcptutor.agent.environment import environment
+from tcptutor.agent.environment import environment, require
 from tcptutor.agent.host_settings import sysctl
 from tcptutor.agent.netlink import Netfilter
 from tcptutor.agent.network import HostNames, Network
@@ -25,8 +24,6 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
-
-_SYSCTLS = Path("/proc/sys/net")
 
 _FIRST_PORT, _PORTS_PER_RUN, _PORT_BLOCKS = 40000, 512, 48
 _RESERVED = f"{_FIRST_PORT}-{_FIRST_PORT + _PORTS_PER_RUN * _PORT_BLOCKS - 1}"
@@ -79,44 +76,6 @@ class Agent:
         finally:
             self.network.stop()
 
-    def _require(self, experiment: Experiment) -> None:
-        """Check the kernel for the experiment's needs. Raises KernelLacks with the missing feature."""
-        available = self.start()
-        for algorithm in experiment.congestion_controls:
-            if algorithm not in available.algorithms:
-                raise KernelLacks(
-                    f"this kernel has no congestion control {algorithm!r}: it has {', '.join(available.algorithms)}"
-                )
-        self._require_memory(experiment)
-        for kind in experiment.qdiscs:
-            if kind not in available.qdiscs:
-                raise KernelLacks(
-                    f"this kernel has no {kind}: run the experiment in the guest (--backend guest)"
-                )
-
-    def _require_memory(self, experiment: Experiment) -> None:
-        if (buffer := experiment.flows.buffer) is not None:
-            for name in ("rmem_max", "wmem_max"):
-                allowed = int((_SYSCTLS / "core" / name).read_text())
-                if buffer > allowed:
-                    other = "" if self._backend == "guest" else ", or --backend guest"
-                    raise KernelLacks(
-                        f"this kernel allows buffers of {allowed} bytes (net.core.{name}): take a smaller buffer{other}"
-                    )
-        if (size := experiment.hosts.send_buffer) is not None:
-            # A sender fills a fixed buffer; when TCP's memory runs short, the kernel holds data back.
-            try:
-                limit = int((_SYSCTLS / "ipv4" / "tcp_mem").read_text().split()[1]) * os.sysconf(
-                    "SC_PAGE_SIZE"
-                )
-            except OSError:
-                return  # only the machine's first namespace has the file
-            if size * experiment.total_streams > limit:
-                raise KernelLacks(
-                    f"this kernel has {limit} bytes for TCP (net.ipv4.tcp_mem), and the send buffers of all flows take"
-                    f" {size * experiment.total_streams}: take a smaller send_buffer or fewer flows"
-                )
-
     def _answer(self, request: RunExperiment | OpenSession) -> None:
         try:
             available = self._prepare(request.experiment)
@@ -139,7 +98,7 @@ class Agent:
             self.channel.send(Failed(str(error)))
 
     def _prepare(self, experiment: Experiment) -> Environment:
-        self._require(experiment)
+        require(self.start(), experiment)
         if self.network.pairs != experiment.pairs:
             self.channel.send(Phase("network", "building the network"))
             self.network.stop()

@@ -39,6 +39,51 @@ _IPV4 = Path("/proc/sys/net/ipv4")
 _TCP_MEM = _IPV4 / "tcp_mem"
 _START_MEMORY = 512 << 20
 """Memory that the start of a guest touches at most, bytes; with a margin."""
+_HOME_SIZE = "48m"
+"""Size of the home folder, for mount: more than a session copies out, and the rest is for experiments."""
+_FOLDER_SIZES = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
+"""Sizes of the other folders in memory. Even when all are full, experiments and shells have enough. iperf3 keeps a file
+per stream in /tmp."""
+_ETC = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",
+    "group": "root:x:0:\n",
+    "nsswitch.conf": "hosts: files\n",
+}
+"""Files that Debian's packages create when configured. tcpdump drops root for the user of its name, which here is root
+again: the guest's users may do everything."""
+
+
+def main() -> None:
+    """Run the agent; the image's init starts `python -m tcptutor.agent.guest CLOCK`."""
+    clock = sys.argv[1]
+    subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
+    _allow_algorithms()
+    port = _open_port()
+    ring = guest_machine.open_ring()
+    if ring is None:
+        raise SystemExit("no shared memory: the guest cannot answer")
+    channel = _GuestChannel(port, ring, guest_machine.find_pause())
+    _make_writable()
+    shells.make_cgroup()
+    agent = Agent(channel, "guest", clock, names=HostNames(), reseed=guest_machine.reseed)
+    environment = agent.start()
+    trial = Experiment(
+        name="start",
+        path=NetworkPath(rate=2e7, delay=0.005, loss=0.001),
+        hosts=Hosts(algorithm="reno"),
+        flows=Flows(duration=1.0, warmup=0.0, udp_streams=1),
+    )
+    runner.run(agent.network, trial, _SilentChannel(port, ring.write), 39000)
+    _zero_free_memory()
+    _give_memory_to_tcp()
+    agent.channel.send(Ready(protocol.VERSION, environment))
+    agent.serve()
+
+
+def _allow_algorithms() -> None:
+    """Let every lab host use any algorithm through `sysctl -w`, as in the manuals."""
+    known = (_IPV4 / "tcp_available_congestion_control").read_text()
+    (_IPV4 / "tcp_allowed_congestion_control").write_text(known)
 
 
 def _open_port() -> int:
@@ -50,56 +95,6 @@ def _open_port() -> int:
                 return os.open(f"/dev/{name.parent.name}", os.O_RDWR)
         time.sleep(0.05)
     raise SystemExit("no virtio port named tcptutor")
-
-
-def _allow_algorithms() -> None:
-    """Let every lab host use any algorithm through `sysctl -w`, as in the manuals."""
-    known = (_IPV4 / "tcp_available_congestion_control").read_text()
-    (_IPV4 / "tcp_allowed_congestion_control").write_text(known)
-
-
-def _free_memory() -> int:
-    return next(
-        int(line.split()[1]) << 10
-        for line in Path("/proc/meminfo").read_text().splitlines()
-        if line.startswith("MemFree")
-    )
-
-
-def _give_memory_to_tcp() -> None:
-    """Give TCP its share of the free memory before pressure begins, and a quarter more before allocations fail."""
-    pressure = round(memory.SHARE * _free_memory() / mmap.PAGESIZE)
-    _TCP_MEM.write_text(f"{pressure * 3 // 4} {pressure} {pressure * 5 // 4}")
-
-
-def _zero_free_memory() -> None:
-    """Fill free memory with zeros, because the snapshot leaves out zero pages.
-
-    In a large guest it fills only as much as the start can have touched: the kernel reuses touched pages first, unless
-    it may allocate huge pages.
-    """
-    size = min(max(0, _free_memory() - (24 << 20)), _START_MEMORY) & ~(mmap.PAGESIZE - 1)
-    if size:
-        with mmap.mmap(-1, size) as block:
-            block.madvise(mmap.MADV_NOHUGEPAGE)
-            for offset in range(0, size, mmap.PAGESIZE):
-                block[offset] = 0
-
-
-_HOME_SIZE = "48m"
-"""Size of the home folder, for mount: more than a session copies out, and the rest is for experiments."""
-
-_FOLDER_SIZES = {"tmp": "64m", "run": "8m", "var/tmp": "8m", "agent": "16m", "dev": "1m", "dev/shm": "8m"}
-"""Sizes of the other folders in memory. Even when all are full, experiments and shells have enough. iperf3 keeps a file
-per stream in /tmp."""
-
-_ETC = {
-    "passwd": "root:x:0:0:root:/root:/bin/bash\ntcpdump:x:0:0::/:/bin/false\n",
-    "group": "root:x:0:\n",
-    "nsswitch.conf": "hosts: files\n",
-}
-"""Files that Debian's packages create when configured. tcpdump drops root for the user of its name, which here is root
-again: the guest's users may do everything."""
 
 
 def _make_writable() -> None:
@@ -119,6 +114,34 @@ def _make_writable() -> None:
     # Links that Debian's alternatives would create.
     for name in ("iptables", "iptables-save"):
         Path("/agent/bin", name).symlink_to("/usr/sbin/xtables-nft-multi")
+
+
+def _zero_free_memory() -> None:
+    """Fill free memory with zeros, because the snapshot leaves out zero pages.
+
+    In a large guest it fills only as much as the start can have touched: the kernel reuses touched pages first, unless
+    it may allocate huge pages.
+    """
+    size = min(max(0, _free_memory() - (24 << 20)), _START_MEMORY) & ~(mmap.PAGESIZE - 1)
+    if size:
+        with mmap.mmap(-1, size) as block:
+            block.madvise(mmap.MADV_NOHUGEPAGE)
+            for offset in range(0, size, mmap.PAGESIZE):
+                block[offset] = 0
+
+
+def _give_memory_to_tcp() -> None:
+    """Give TCP its share of the free memory before pressure begins, and a quarter more before allocations fail."""
+    pressure = round(memory.SHARE * _free_memory() / mmap.PAGESIZE)
+    _TCP_MEM.write_text(f"{pressure * 3 // 4} {pressure} {pressure * 5 // 4}")
+
+
+def _free_memory() -> int:
+    return next(
+        int(line.split()[1]) << 10
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemFree")
+    )
 
 
 class _GuestChannel(Channel):
@@ -152,33 +175,6 @@ class _SilentChannel(Channel):
     def receive(self, timeout: float | None = None) -> Request | None:
         time.sleep(timeout or 0)
         return None
-
-
-def main() -> None:
-    """Run the agent; the image's init starts `python -m tcptutor.agent.guest CLOCK`."""
-    clock = sys.argv[1]
-    subprocess.run(["modprobe", "-qa", *_MODULES], check=False)
-    _allow_algorithms()
-    port = _open_port()
-    ring = guest_machine.open_ring()
-    if ring is None:
-        raise SystemExit("no shared memory: the guest cannot answer")
-    channel = _GuestChannel(port, ring, guest_machine.find_pause())
-    _make_writable()
-    shells.make_cgroup()
-    agent = Agent(channel, "guest", clock, names=HostNames(), reseed=guest_machine.reseed)
-    environment = agent.start()
-    trial = Experiment(
-        name="start",
-        path=NetworkPath(rate=2e7, delay=0.005, loss=0.001),
-        hosts=Hosts(algorithm="reno"),
-        flows=Flows(duration=1.0, warmup=0.0, udp_streams=1),
-    )
-    runner.run(agent.network, trial, _SilentChannel(port, ring.write), 39000)
-    _zero_free_memory()
-    _give_memory_to_tcp()
-    agent.channel.send(Ready(protocol.VERSION, environment))
-    agent.serve()
 
 
 if __name__ == "__main__":

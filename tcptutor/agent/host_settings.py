@@ -48,15 +48,6 @@ def sysctl(host: Host, name: str, value: str | None = None) -> str:
         ) from error
 
 
-@contextmanager
-def _ioctl(interface: Interface) -> Iterator[Callable[[int, bytes], bytes]]:
-    """Yield a function that makes an ioctl on `interface` and returns struct ifreq (linux/if.h)."""
-    # One socket and ioctls instead of netlink: on an emulated processor that halves the start of a run.
-    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        name = interface.name.encode()
-        yield lambda request, value: fcntl.ioctl(sock, request, struct.pack("16s24s", name, value))
-
-
 def offloads(interface: Interface, on: bool | None = None) -> dict[str, bool]:
     """Return the segmentation offloads of `interface`, after switching all of them if `on` is given."""
     with _ioctl(interface) as ioctl:
@@ -93,6 +84,15 @@ def mtu(interface: Interface) -> int:
 def is_up(interface: Interface) -> bool:
     with _ioctl(interface) as ioctl:
         return bool(struct.unpack_from("h", ioctl(_SIOCGIFFLAGS, b""), 16)[0] & _IFF_UP)
+
+
+@contextmanager
+def _ioctl(interface: Interface) -> Iterator[Callable[[int, bytes], bytes]]:
+    """Yield a function that makes an ioctl on `interface` and returns struct ifreq (linux/if.h)."""
+    # One socket and ioctls instead of netlink: on an emulated processor that halves the start of a run.
+    with network_of(interface.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        name = interface.name.encode()
+        yield lambda request, value: fcntl.ioctl(sock, request, struct.pack("16s24s", name, value))
 
 
 class Firewall:

@@ -21,6 +21,8 @@ from tcptutor.base.errors import LabError
 
 HOSTS = Path("/etc/hosts")
 _MS_BIND = 4096
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 with no_distutils():
@@ -32,75 +34,6 @@ with no_distutils():
 _LINK_LOCAL_REPORTS = Path("/proc/sys/net/ipv4/igmp_link_local_mcast_reports")
 """Whether a bridge announces groups without members. The hosts' filters would drop these packets and count them as
 dropped by a rule."""
-
-
-class _Pairs(Topo):  # type: ignore[misc]
-    def build(self, pairs: int = 1) -> None:
-        s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
-        if pairs > 1:
-            self.addLink(s1, s2, port1=1, port2=1)
-        for pair in range(pairs):
-            sender, receiver = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
-            self.addHost(sender, ip=f"10.0.0.{2 * pair + 1}/8")
-            self.addHost(receiver, ip=f"10.0.0.{2 * pair + 2}/8")
-            port = 1 if pairs == 1 else pair + 2
-            self.addLink(sender, s1, port1=0, port2=port)
-            self.addLink(receiver, s2, port1=0, port2=2 if pairs == 1 else port)
-        if pairs == 1:
-            self.addLink(s1, s2, port1=2, port2=1)
-
-
-_CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _setns(fd: int) -> None:
-    # os.setns exists from Python 3.12 on; we support 3.11.
-    if _libc.setns(fd, _CLONE_NEWNET):
-        code = ctypes.get_errno()
-        raise LabError(f"cannot enter a lab host's network namespace: {os.strerror(code)}")
-
-
-@contextmanager
-def network_of(pid: int | None) -> Iterator[None]:
-    """Switch this thread to the network namespace of process `pid` for the length of the block; None stays.
-
-    A socket keeps the namespace in which it was opened.
-    """
-    if pid is None:
-        yield
-        return
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _setns(target)
-        finally:
-            os.close(target)
-        try:
-            yield
-        finally:
-            _setns(home)
-    finally:
-        os.close(home)
-
-
-@dataclass(frozen=True)
-class Interface:
-    """End of a link: its name and a process in its namespace (None: the agent's own)."""
-
-    name: str
-    pid: int | None
-
-
-@dataclass(frozen=True)
-class Host:
-    """Lab host: its name, address, first process and interface."""
-
-    name: str
-    address: str
-    pid: int
-    interface: Interface
 
 
 class Network:
@@ -211,6 +144,24 @@ class Network:
         return self._net.get(host.name).popen(list(command), **options)
 
 
+@dataclass(frozen=True)
+class Host:
+    """Lab host: its name, address, first process and interface."""
+
+    name: str
+    address: str
+    pid: int
+    interface: Interface
+
+
+@dataclass(frozen=True)
+class Interface:
+    """End of a link: its name and a process in its namespace (None: the agent's own)."""
+
+    name: str
+    pid: int | None
+
+
 class HostNames:
     """The lab's /etc/hosts. Create it before the network: a host keeps the mounts that exist when it starts."""
 
@@ -244,3 +195,50 @@ class HostNames:
         with self._file.open("r+" if self._file.exists() else "w") as file:
             file.write("".join([self._before.rstrip("\n"), "\n", *rows]))
             file.truncate()
+
+
+@contextmanager
+def network_of(pid: int | None) -> Iterator[None]:
+    """Switch this thread to the network namespace of process `pid` for the length of the block; None stays.
+
+    A socket keeps the namespace in which it was opened.
+    """
+    if pid is None:
+        yield
+        return
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(target)
+        finally:
+            os.close(target)
+        try:
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(home)
+
+
+def _setns(fd: int) -> None:
+    # os.setns exists from Python 3.12 on; we support 3.11.
+    if _libc.setns(fd, _CLONE_NEWNET):
+        code = ctypes.get_errno()
+        raise LabError(f"cannot enter a lab host's network namespace: {os.strerror(code)}")
+
+
+class _Pairs(Topo):  # type: ignore[misc]
+    def build(self, pairs: int = 1) -> None:
+        s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
+        if pairs > 1:
+            self.addLink(s1, s2, port1=1, port2=1)
+        for pair in range(pairs):
+            sender, receiver = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
+            self.addHost(sender, ip=f"10.0.0.{2 * pair + 1}/8")
+            self.addHost(receiver, ip=f"10.0.0.{2 * pair + 2}/8")
+            port = 1 if pairs == 1 else pair + 2
+            self.addLink(sender, s1, port1=0, port2=port)
+            self.addLink(receiver, s2, port1=0, port2=2 if pairs == 1 else port)
+        if pairs == 1:
+            self.addLink(s1, s2, port1=2, port2=1)

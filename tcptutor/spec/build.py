@@ -19,13 +19,6 @@ SCALES = ("bench", "paper")
 """Values for this machine, and values printed in the source."""
 
 
-def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
-    """Return the BDP in bytes, at least 64 full frames: the bursts of slow start on short paths."""
-    return min(
-        max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high)
-    )
-
-
 def build(
     name: str,
     table: Mapping[str, Any],
@@ -120,3 +113,10 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
         "reverse_queue", _default_queue(path.get("reverse_rate"), path.get("delay", 0.0), hosts.mtu)
     )
     return Path(**path), hosts, Flows(**values["flows"]), values[""]
+
+
+def _default_queue(rate: float | None, delay: float, mtu: int) -> int:
+    """Return the BDP in bytes, at least 64 full frames: the bursts of slow start on short paths."""
+    return min(
+        max(round(bdp(rate, delay) or 0), 64 * (mtu + ETHERNET_HEADER)), round(PARAMETERS["queue"].high)
+    )

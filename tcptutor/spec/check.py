@@ -148,11 +148,6 @@ def _check_printable(name: str, value: str, most: int = _MAX_NAME) -> None:
         raise ParameterError(f"{name}: must be at most {most} printable characters")
 
 
-def _max_bucket(rate: float, seconds: float) -> int:
-    """Return the largest useful bucket, bytes: a larger bucket lets all traffic of `seconds` pass at once."""
-    return math.floor(rate / 8 * min(seconds, _BUCKET_SECONDS))
-
-
 def _check_contradictions(experiment: Experiment) -> None:
     """Raise ParameterError for two parameters that contradict each other."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
@@ -256,3 +251,8 @@ def _check_contradictions(experiment: Experiment) -> None:
     for wrong, message in rules:
         if wrong:
             raise ParameterError(message)
+
+
+def _max_bucket(rate: float, seconds: float) -> int:
+    """Return the largest useful bucket, bytes: a larger bucket lets all traffic of `seconds` pass at once."""
+    return math.floor(rate / 8 * min(seconds, _BUCKET_SECONDS))

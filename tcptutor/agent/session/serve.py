@@ -50,17 +50,6 @@ _FINAL_READS = 64
 _PRIORITY = -10
 
 
-@contextlib.contextmanager
-def _raised_priority() -> Iterator[None]:
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, 0)
-
-
 class SessionServer:
     """Server of a session on a network. Owns the terminals and the observers."""
 
@@ -266,3 +255,14 @@ class SessionServer:
         except LabError as error:
             # The user deleted a part that the run needed; the next run may be fine.
             self._channel.send(Failed(str(error), "run"))
+
+
+@contextlib.contextmanager
+def _raised_priority() -> Iterator[None]:
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
