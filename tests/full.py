@@ -323,6 +323,9 @@ FULL_ONLY = {
     "tests/validation/test_validation.py::test_the_kept_simulations_come_out_again": FullOnly(
         "a minute of arithmetic without chance; each law and algorithm once", ("* 0.01 0.0301",)
     ),
+    "tests/validation/test_validation.py::test_the_page_says_what_the_results_say": FullOnly(
+        "computes every number of the page again, eight seconds; `python -m tests.validation report` writes it"
+    ),
 }  # fmt: skip
 """By the test's name, without its parameters."""
 
