@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 
 from tcptutor.course import load
 from tcptutor.course.model import Course
@@ -39,6 +42,25 @@ def _parsed_styles() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Stylesheet, "_parse_rules", parsed_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_composed() -> Iterator[None]:
+    """Render what changed without cutting it into a frame: an app without a terminal throws its frames away."""
+    composed = Compositor.render_update
+
+    def rendered(self: Compositor, full: bool = False, screen_stack: Any = None, **how: Any) -> Any:
+        if full:  # a screenshot
+            return composed(self, full, screen_stack, **how)
+        visible_screen_stack.set(screen_stack or [])
+        if changed := self._dirty_regions.copy():
+            self._dirty_regions.clear()
+            list(self._get_renders(Region.from_union(changed).intersection(self.size.region)))
+        return None
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Compositor, "render_update", rendered)
         yield
 
 
