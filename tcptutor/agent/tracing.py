@@ -27,11 +27,11 @@ _LINE = re.compile(
     rb"\s(\d+\.\d+): tcp_probe: .*?src=[\[:\]af.]*([\d.]+)\]?:(\d+) .*?snd_nxt=(?:0x)?([0-9a-f]+)"
     rb" snd_una=(?:0x)?([0-9a-f]+) snd_cwnd=(\d+) ssthresh=(\d+) snd_wnd=(\d+) srtt=(\d+)"
 )
-_RESENT = re.compile(rb"\s(\d+\.\d+): resent_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
+_RETRANSMIT = re.compile(rb"\s(\d+\.\d+): retransmit_\w+: .*?saddr=(\d+) sport=(\d+) seq=(\d+) end=(\d+)")
 _TIME = re.compile(rb"\s(\d+\.\d+): ")
 _LINES = 2048
 """Bytes at the end of a read that contain the last line's time."""
-_RESENT_EVENT = (
+_RETRANSMIT_EVENT = (
     "tcp.tcp_retransmit_skb state=$state:s32 saddr=$saddr:u32 sport=$sport:u16"
     " seq=+40($skbaddr):u32 end=+44($skbaddr):u32"
 )
@@ -41,7 +41,7 @@ _ESTABLISHED = 1
 TRACEFS = Path("/sys/kernel/tracing")
 _PREFIX = "tcptutor-"
 _GROUP = "tcptutor"
-_EVENT = "resent_"
+_EVENT = "retransmit_"
 _TRIES = 5
 
 
@@ -75,7 +75,7 @@ class Tracing:
     def _trace_retransmissions(self, instance: TraceInstance, first: int, last: int) -> None:
         """Trace the ports `first` to `last`; without effect in a kernel without CONFIG_PROBE_EVENTS."""
         with contextlib.suppress(OSError):
-            instance.define(_RESENT_EVENT)
+            instance.define(_RETRANSMIT_EVENT)
             condition = f"state == {_ESTABLISHED} && sport >= {first} && sport <= {last}"
             instance.write(f"events/{instance.event}/filter", condition)
             instance.write(f"events/{instance.event}/enable", "1")
@@ -89,7 +89,7 @@ class Tracing:
                 flow = self._flows.get((match[2].decode(), int(match[3])))
                 if flow is not None:
                     acks.append(self._ack(flow, began, match))
-            elif match := _RESENT.search(line):
+            elif match := _RETRANSMIT.search(line):
                 source = socket.inet_ntoa(struct.pack("=I", int(match[2])))
                 flow = self._flows.get((source, int(match[3])))
                 if flow is not None:

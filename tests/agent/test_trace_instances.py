@@ -61,7 +61,7 @@ pytestmark = [pytest.mark.host, pytest.mark.alone, pytest.mark.usefixtures("trac
 def ours() -> set[str]:
     """The instances and events of this program that the kernel has."""
     instances = {path.name for path in (TRACEFS / "instances").glob("tcptutor-*")}
-    return instances | {path.name for path in TRACEFS.glob("events/tcptutor/resent_*")}
+    return instances | {path.name for path in TRACEFS.glob("events/tcptutor/retransmit_*")}
 
 
 def _tokens() -> set[str]:

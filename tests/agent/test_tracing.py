@@ -17,7 +17,7 @@ PROBE = (
     " rcv_wnd=64256 sock_cookie=1 skbaddr=0 skaddr=0\n"
 )
 RESENT = (
-    "  <idle>-0  [000] ..s3. {t}: resent_77: (tcp.tcp_retransmit_skb) state=1 saddr=16777226 sport=40000"
+    "  <idle>-0  [000] ..s3. {t}: retransmit_77: (tcp.tcp_retransmit_skb) state=1 saddr=16777226 sport=40000"
     " seq={seq} end={end}\n"
 )
 
