@@ -39,7 +39,7 @@ _FINAL_SILENCE_S = 5.0
 """Longest silence while waiting for the final events of a session, seconds."""
 
 
-class Terminal:
+class LabTerminal:
     """A shell on a lab host, as a byte stream in both directions."""
 
     def __init__(self, number: int, send: Callable[[Request], None]) -> None:
@@ -123,7 +123,7 @@ class Session:
     ) -> None:
         self.experiment, self.home = experiment, home
         self._send, self._receive = send, receive
-        self._terminals: dict[int, Terminal] = {}
+        self._terminals: dict[int, LabTerminal] = {}
         self._numbers = count(1)
         self._events: asyncio.Queue[Event | TutorError | None] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
@@ -180,13 +180,13 @@ class Session:
                 raise event
             yield event
 
-    def shell(self, host: str, rows: int = 24, columns: int = 80) -> Terminal:
+    def shell(self, host: str, rows: int = 24, columns: int = 80) -> LabTerminal:
         """Open a shell on `host`: h1, h2 ..., s1 or s2. Raises UsageError for an unknown host."""
         known = host_names(self.experiment.pairs)
         if host not in known:
             raise UsageError(f"there is no host {host!r}: use one of {', '.join(known)}")
         number = next(self._numbers)
-        terminal = self._terminals[number] = Terminal(number, self._send)
+        terminal = self._terminals[number] = LabTerminal(number, self._send)
         self._send(OpenTerminal(number, host, rows, columns))
         return terminal
 

@@ -18,7 +18,7 @@ from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.home_folder import MAX_BYTES
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.session import Terminal
+from tcptutor.backends.session import LabTerminal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
@@ -205,7 +205,7 @@ tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel});
   your traffic is saved as runs, and explained when you leave"""
 
 
-async def _connect(terminal: Terminal, opened: _OpenedPage | None) -> None:
+async def _connect(terminal: LabTerminal, opened: _OpenedPage | None) -> None:
     """Connect this terminal to the lab's until the shell ends."""
     loop = asyncio.get_running_loop()
     source = sys.stdin.fileno()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tcptutor.backends.session import Terminal
+    from tcptutor.backends.session import LabTerminal
     from tcptutor.ui.terminal.screen import TerminalScreen
 
 FLOOD, DRAWN_OF_IT = 32_768, 8192
@@ -42,7 +42,7 @@ class Shell:
     def __init__(
         self,
         host: str,
-        terminal: Terminal,
+        terminal: LabTerminal,
         lines: int,
         columns: int,
         moved: Callable[[Shell], object],

@@ -20,7 +20,7 @@ import pytest
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.recording import Recording
-from tcptutor.backends.session import Terminal
+from tcptutor.backends.session import LabTerminal
 from tcptutor.course.goals.board import GoalBoard
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.watch import GoalWatch
@@ -58,7 +58,7 @@ class WatchedHands:
     """A shell on s1 with a watch beside it, which sees the session from now on."""
 
     def __init__(
-        self, lab: Hands, shell: Terminal, *goals: AskedGoal, in_order: bool = False, broken: bool = False
+        self, lab: Hands, shell: LabTerminal, *goals: AskedGoal, in_order: bool = False, broken: bool = False
     ) -> None:
         self.lab, self.shell = lab, shell
         self.watch = GoalWatch(goals, in_order, broken)
@@ -100,7 +100,7 @@ class WatchedHands:
         return time.monotonic() - began
 
 
-async def make(case: NearCase, lab: Hands, shell: Terminal) -> list[Event]:
+async def make(case: NearCase, lab: Hands, shell: LabTerminal) -> list[Event]:
     """Make that slip and see it explained; what the session reported of it."""
     await clean(lab, shell)
     for line in case.given:
@@ -131,7 +131,7 @@ def said(board: GoalBoard) -> tuple[str, str]:
     return (near.kind, near.text) if near else ("", "")
 
 
-async def clean(lab: Hands, shell: Terminal) -> None:
+async def clean(lab: Hands, shell: LabTerminal) -> None:
     """The network as it was at first."""
     await lab.type(shell, f"{CLEAN}; echo over=$?", r"over=\d+")
     await lab.until(lambda: not lab.state().sysctls and not any(one.qdiscs for one in lab.state().interfaces))
@@ -143,7 +143,7 @@ async def settled(lab: Hands, told: int) -> None:
         await lab.until(lambda: lab.count(SessionState) > told, 0.6)
 
 
-async def prepare(lab: Hands) -> Terminal:
+async def prepare(lab: Hands) -> LabTerminal:
     """A shell on s1 that knows what the buffers were."""
     shell = lab.shell("s1")
     await lab.type(
@@ -214,7 +214,7 @@ async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, buil
 
 
 @asynccontextmanager
-async def _recording() -> AsyncIterator[tuple[Hands, Terminal]]:
+async def _recording() -> AsyncIterator[tuple[Hands, LabTerminal]]:
     backend = GuestBackend("real", Snapshots())
     try:
         async with hands(backend, build_experiment("test/experiment", {"parameters": {}})) as lab:

@@ -23,7 +23,7 @@ from tcptutor.backends.host import HostBackend
 from tcptutor.backends.recording import Recording
 from tcptutor.backends.replay import REQUESTED, ReplayBackend
 from tcptutor.backends.selection import Backend
-from tcptutor.backends.session import Session, Terminal
+from tcptutor.backends.session import LabTerminal, Session
 from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
 from tcptutor.run import Environment, Run
 from tcptutor.run.ended import Finished
@@ -45,7 +45,7 @@ class Hands:
     def __init__(self, session: Session, environment: Environment) -> None:
         self.session, self._environment = session, environment
         self.events: list[Event] = []
-        self._screens: dict[Terminal, str] = {}
+        self._screens: dict[LabTerminal, str] = {}
         self._news = asyncio.Condition()
         self.following = asyncio.create_task(self._follow())
 
@@ -63,12 +63,12 @@ class Hands:
     def count(self, kind: type) -> int:
         return sum(isinstance(event, kind) for event in self.events)
 
-    def shell(self, host: str = "h1") -> Terminal:
+    def shell(self, host: str = "h1") -> LabTerminal:
         terminal = self.session.shell(host, 24, 100)
         self._screens[terminal] = ""
         return terminal
 
-    async def type(self, terminal: Terminal, line: str, until: str, seconds: float = 30) -> str:
+    async def type(self, terminal: LabTerminal, line: str, until: str, seconds: float = 30) -> str:
         """Type a line, and give what was shown from then until a match of `until` in it."""
         terminal.write(line.encode() + b"\n")
         seen = ""

@@ -24,7 +24,7 @@ from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.recording import Recording
-from tcptutor.backends.session import Terminal
+from tcptutor.backends.session import LabTerminal
 from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
@@ -358,7 +358,7 @@ async def _by_hand(known: Known) -> Run:
         await backend.close()
 
 
-async def _drain(terminal: Terminal) -> None:
+async def _drain(terminal: LabTerminal) -> None:
     while await terminal.read():
         pass
 
