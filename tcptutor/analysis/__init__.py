@@ -4,33 +4,39 @@
 run from its samples, and `compared` joins the two.
 """
 
+from tcptutor.analysis.compared.difference import Judgement
 from tcptutor.analysis.compared.document import document
-from tcptutor.analysis.compared.explain import FlowVerdict, Verdict, explain
-from tcptutor.analysis.compared.feedback import feedback_text, prediction_feedback
+from tcptutor.analysis.compared.episodes import FairnessSecond, Second
+from tcptutor.analysis.compared.feedback import Mistake, feedback_text, known_mistakes, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
-from tcptutor.analysis.compared.report import Judgement, ModelComparison, Report, report, report_measured
-from tcptutor.analysis.compared.seconds import FairnessSecond, Second
+from tcptutor.analysis.compared.report import ModelComparison, Report, report
+from tcptutor.analysis.compared.verdict import FlowVerdict, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.capture import CaptureSize, capture_size
 from tcptutor.analysis.expected.expect import expect, expected_throughput
 from tcptutor.analysis.expected.meeting import SharedQueue, expect_queue
-from tcptutor.analysis.expected.mistakes import Mistake, known_mistakes
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
 from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.figures import FlowFigures
-from tcptutor.analysis.observed.flow import FlowPhase, PhaseName
+from tcptutor.analysis.observed.figures import FlowFigures, FlowPhase, PhaseName
 from tcptutor.analysis.observed.imported import counted_by_sender, is_imported, is_parameter_known, rate_doubt
-from tcptutor.analysis.observed.instant import FlowInstant, Instant, Instants, UdpInstant
+from tcptutor.analysis.observed.instant import (
+    FlowInstant,
+    Instant,
+    Instants,
+    Points,
+    RoundTrip,
+    Throughput,
+    UdpInstant,
+    round_trips,
+)
 from tcptutor.analysis.observed.measured import flow_results, is_path_known, measure, total_throughput
-from tcptutor.analysis.observed.rounds import RoundTrip, round_trips
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,
     sequence_of_acks,
     sequence_of_packets,
 )
-from tcptutor.analysis.observed.series import Points, Throughput
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import ThroughputModel
 
@@ -88,7 +94,6 @@ __all__ = [
     "prediction_feedback",
     "rate_doubt",
     "report",
-    "report_measured",
     "round_trips",
     "sequence_of_acks",
     "sequence_of_packets",

@@ -1,13 +1,14 @@
 """An experiment as the models see it: flows, round trips, losses, and the rate that the link leaves them.
 
 A `Case` covers one direction over a stretch of time in which nothing changes. Most experiments are one case;
-`stretches` makes several where the path or the flows change, or where flows go both ways. `case_of` computes every
+`stretch_cases` makes several where the path or the flows change, or where flows go both ways. `case_of` computes every
 value once, in the order of its lines.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.spec import Experiment, Path, default_burst
-from tcptutor.theory import sawtooth_utilisation, shared_utilisation
+from tcptutor.theory import LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
 """RTT of the emulated path without any configured delay, s."""
@@ -25,6 +26,7 @@ MIN_RTO = 0.2
 
 ENOUGH_LOSSES = 20
 """Loss events below which a run cannot be compared with a loss model."""
+
 _NEARLY_ALL = 0.999
 """Largest loss probability that the models accept."""
 
@@ -82,6 +84,7 @@ _FAIR = frozenset({"fq", "fq_codel", "cake"})
 """Queue disciplines that serve flows in turn."""
 
 _CODEL = frozenset({"codel", "fq_codel", "cake"})
+
 _CODEL_TARGET, _CODEL_INTERVAL = 0.005, 0.1
 """CoDel's target queueing delay and interval, s (RFC 8289, sections 4.2 and 4.3)."""
 
@@ -192,7 +195,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     paced_rate: float | None
     """Pacing rate per flow, by the application or by fq, bit/s of payload; None without pacing."""
 
-    # Texts of formulas
+    # Formulas
+    can_simulate: bool
+    """True if senders and path can be simulated."""
     count_prefix: str
     """Prefix such as "8 × " for a quantity per flow; empty for a single flow."""
     share_text: str
@@ -336,9 +341,61 @@ def case_of(
         ),
         fq_rate=fq_rate,
         paced_rate=min((one for one in (plan.pacing, fq_rate) if one is not None), default=None),
+        can_simulate=_can_simulate(path, qdisc, algorithms, bool(udp_rate) or is_cut),
         count_prefix=f"{count} × " if count > 1 else "",
         share_text=f"{segment}/{round(segment / ratio)}",
     )
+
+
+def stretch_cases(
+    experiment: Experiment,
+    mss: int | None = None,
+    rto: float | None = None,
+    on_virtual_clock: bool = False,
+) -> tuple[Case, ...]:
+    """Return the stretches of the measured time in order, forward first; empty without a TCP flow.
+
+    A stretch begins where the path changes or a flow starts. The time before the first flow is left out.
+    """
+    starts = sorted({experiment.start(flow) for flow in range(experiment.total_streams)})
+    if not starts:
+        return ()
+    last = experiment.seconds
+    first = min(max(experiment.flows.warmup, starts[0]), last)
+    moments = {*starts, *(change.at for change in experiment.path.changes)}
+    edges = [first, *sorted(moment for moment in moments if first < moment < last), last]
+    return tuple(
+        case_of(
+            experiment,
+            mss,
+            rto,
+            on_virtual_clock,
+            path=path_at(experiment, start),
+            flows=flows,
+            seconds=end - start,
+            is_reverse=backward,
+            is_cut=_is_cut(experiment, start),
+        )
+        for start, end in pairwise(edges)
+        for backward in (False, True)
+        if (flows := _active(experiment, start, backward))
+    )
+
+
+def _active(experiment: Experiment, moment: float, backward: bool) -> tuple[FlowCase, ...]:
+    """Return the flows of a direction that have started by `moment`, s."""
+    path = path_at(experiment, moment)
+    return tuple(
+        flow_case(experiment, flow, path)
+        for flow in range(experiment.total_streams)
+        if experiment.start(flow) <= max(moment, 0.0) + 1e-9 and experiment.reversed(flow) == backward
+    )
+
+
+def _is_cut(experiment: Experiment, moment: float) -> bool:
+    """Return whether the link is down at `moment`, s."""
+    cuts = [one for one in experiment.path.changes if one.name == "link" and one.at <= moment + 1e-9]
+    return bool(cuts) and not cuts[-1].value
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:
@@ -385,6 +442,19 @@ def _buffer(qdisc: str, rate: float, size: float, rtt: float, frame: int, flow_c
     if qdisc == "fq":
         return min(size, flow_count * _FQ_PACKETS * frame)
     return size
+
+
+def _can_simulate(path: Path, qdisc: str, algorithms: frozenset[str], is_disturbed: bool) -> bool:
+    """Return whether a simulation covers the path and all senders, without UDP or a cut."""
+    return (
+        bool(algorithms)
+        and not is_disturbed
+        and qdisc == "fifo"
+        and not path.loss_correlation
+        and path.jitter == 0
+        and path.reorder == 0
+        and (algorithms <= LIMITED or algorithms == {"bbr"})
+    )
 
 
 def _udp_rate(experiment: Experiment, mss: int) -> float:

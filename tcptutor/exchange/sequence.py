@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcptutor.analysis.observed.segments import sender_interface
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,
+    sender_interface,
     sequence_of_acks,
     sequence_of_packets,
 )

@@ -7,7 +7,7 @@ import socket
 
 import msgspec
 
-from tcptutor.analysis import measure, report_measured
+from tcptutor.analysis import measure, report
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import PARAMETERS, Experiment
@@ -92,7 +92,7 @@ def assign_cell(row: Row, cell: Cell) -> Row:
 def run_row(run: Run) -> Row:
     """Return the results of `run` without a cell. Raises LabError for a run without measurements."""
     measured = measure(run)
-    result = report_measured(measured)
+    result = report(run, measured)
     if result.is_empty:
         raise LabError(f"nothing was measured: {run.unmeasured_reason}")
     flows = measured.flows

@@ -185,7 +185,7 @@ def _insight(run: Run) -> Insight:
 
 def _compared(before: Run, after: Run) -> ComparedRuns:
     from tcptutor.analysis import what_if  # noqa: PLC0415
-    from tcptutor.analysis.compared import what_if_text as words  # noqa: PLC0415
+    from tcptutor.analysis.compared import what_if as words  # noqa: PLC0415
 
     comparison = what_if(before, after)
     return ComparedRuns(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tcptutor.analysis import Report
 from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
-from tcptutor.analysis.compared.sentence import REVERSE
+from tcptutor.analysis.compared.verdict import REVERSE
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run
 from tcptutor.spec import Experiment

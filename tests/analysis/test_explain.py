@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tcptutor.analysis import explain, measure, report
 from tcptutor.analysis.compared.clauses import CLAUSES, RULES, figures
 from tcptutor.analysis.compared.findings import conclude
-from tcptutor.analysis.observed.facts import facts_of_run, observe
+from tcptutor.analysis.observed.facts import observe
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable
 
@@ -398,7 +398,7 @@ def test_whatever_the_samples_say_there_is_a_verdict(
 
 def test_every_clause_can_be_said_of_any_run() -> None:
     run = run_of(experiment(), 9e6)
-    found = conclude(facts_of_run(observe(measure(run))))
+    found = conclude(observe(measure(run)).run)
     assert set(CLAUSES) == set(CAUSE_NAMES)
     assert {limited_by for limited_by, _ in RULES} == set(CAUSE_NAMES) - {"unexplained"}
     for clauses in CLAUSES.values():

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import capture_size, sequence_of_acks, sequence_of_packets
-from tcptutor.analysis.observed.segments import segment
+from tcptutor.analysis.observed.sequence import segment
 from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.exchange import export
 from tcptutor.exchange import sequence as plots

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import spec
-from tcptutor.analysis import expect, measure, report_measured
+from tcptutor.analysis import expect, measure, report
 from tcptutor.analysis.expected.prediction import Expectation
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base.errors import TutorError
@@ -45,7 +45,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mean_cwnd_segments: float
     mss: int
     rto_s: float | None
-    """As `report_measured` takes it from the samples."""
+    """As `report` takes it from the samples."""
     limited_by: str
     fidelity: str
 
@@ -57,7 +57,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def kept(one: drawn.Drawn, run: Run) -> Kept:
     measured = measure(run)
-    result = report_measured(measured)
+    result = report(measured.run, measured)
     flows = measured.flows
     timeouts = [each.mean("rto") for each in measured.intervals]
     return Kept(

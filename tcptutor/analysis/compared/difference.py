@@ -1,12 +1,13 @@
-"""Difference between a prediction and a run."""
+"""Difference between a prediction and a run, and the outcome of their comparison."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from tcptutor.analysis.case import Case
-from tcptutor.analysis.compared.explain import Verdict
+from tcptutor.analysis.compared.verdict import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.measured import Measured, between
@@ -18,6 +19,19 @@ _LEFT = 1 / 3
 
 _LATER = 1.05
 """Speedup from the first to the last quarter that shows a slow start-up."""
+
+MAX_TOLERANCE = 0.4
+"""Largest tolerance at which a model can explain a run; a wider tolerance spans rates of 1 to 2.3 and more."""
+
+Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped", "other-algorithm"]
+"""Outcome of a comparison with one model.
+
+- `explains`, `misses`: inside or outside the tolerance.
+- `undecided`: chance or a wide tolerance leaves it open.
+- `not-the-limit`: the model allows more, and a different cause was the limit.
+- `capped`: the link's rate replaces the formula's value.
+- `other-algorithm`: a model of an algorithm that these flows do not use.
+"""
 
 
 @dataclass(frozen=True)
@@ -97,3 +111,37 @@ class Difference:
         if self.ratio <= 0 or factor <= 0:
             return False
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
+
+
+def outcome(diff: Difference) -> Judgement:
+    """Return the outcome of a comparison; the only place that awards a tick."""
+    prediction = diff.prediction
+    if diff.is_capped:
+        return "capped"
+    if diff.is_other_algorithm:
+        return "other-algorithm"
+    limit = diff.verdict.limited_by
+    other = limit != "unexplained" and not diff.covers(limit)
+    if diff.ratio < 1 and other and not (diff.is_within_tolerance or diff.binds):
+        return "not-the-limit"
+    if prediction.tolerance > MAX_TOLERANCE or (diff.is_within_tolerance and not _speaks_for(diff)):
+        return "undecided"
+    return "explains" if diff.is_within_tolerance else "misses"
+
+
+def _speaks_for(diff: Difference) -> bool:
+    """Return whether a run within the tolerance confirms this prediction.
+
+    A run that the lab did not find valid never confirms a loss model. Chance affects all models of one limit alike,
+    so it cannot confirm a model that clearly differs from the binding one.
+    """
+    prediction, binding = diff.prediction, diff.expectation.binding
+    if prediction.limited_by == "random-loss" and diff.measured.run.fidelity.status != "valid":
+        return False
+    distance = abs(prediction.throughput_bps / binding.throughput_bps - 1)
+    return prediction.limited_by != binding.limited_by or distance <= _sure(binding)
+
+
+def _sure(prediction: Prediction) -> float:
+    """Return the tolerance without the part due to chance."""
+    return math.hypot(*(value for name, value in prediction.tolerance_from.items() if name != "losses"))

@@ -7,9 +7,9 @@ import math
 import msgspec
 from msgspec.structs import asdict
 
-from tcptutor.analysis.compared.explain import FlowVerdict
+from tcptutor.analysis.compared.episodes import FairnessSecond, Second
 from tcptutor.analysis.compared.report import Report, report
-from tcptutor.analysis.compared.seconds import FairnessSecond, Second
+from tcptutor.analysis.compared.verdict import FlowVerdict
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.imported import FROM_KERNEL, is_imported, is_parameter_known
 from tcptutor.run import Run, UdpResult

@@ -1,19 +1,37 @@
-"""Episodes: periods in which one cause limited most of the traffic.
+"""Causes over time: of each second, the episodes they form, and the cause that a sentence reports.
 
-A sentence about a run consists of episodes, each supported by the samples of its own time.
+The rules for an entire run also judge a second, using the losses that hold its window down. To prevent flicker, a
+single second of a network cause (loss, bottleneck, reordering, growth) between two seconds of the same cause takes
+that cause. Unless one cause takes nearly all the time, a sentence describes its longest episode: "from 2 to 6 s ...".
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
-from tcptutor.analysis.compared.seconds import Second
+import msgspec
+from msgspec.structs import replace
+
+from tcptutor.analysis.compared.clauses import cause, clause
+from tcptutor.analysis.compared.findings import Findings, conclude
+from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.facts import Facts
 from tcptutor.base.causes import LimitedBy
-from tcptutor.spec import Experiment
+from tcptutor.spec import Change, Experiment
+from tcptutor.theory import jain_index
+
+FAIR = 0.9
+"""Jain's index from which shares count as equal."""
+
+_AROUND = 1
+"""Seconds averaged on each side, so that sawteeth out of phase do not look unfair."""
+
+_SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing", "unexplained"})
 
 _ORDER: tuple[LimitedBy, ...] = (
     "application", "timeout", "pacing", "bottleneck", "receive-window", "send-buffer", "reordering", "random-loss",
@@ -26,6 +44,129 @@ _SLACK = 0.05
 
 _TELLING = 0.5
 """Least length of an episode in a sentence, s."""
+
+MOST_TURNS = 3
+"""Largest number of successive causes in a sentence."""
+
+_WHOLE: frozenset[LimitedBy] = frozenset({"application", "timeout"})
+"""Causes judged by their total time, because they may not fill any single second."""
+
+_ENOUGH = 0.2
+"""Least share of the time for a cause that is not the overall cause."""
+
+_NEARLY_ALL = 0.8
+"""Share of the time from which a cause may describe all of it."""
+
+_AS_GOOD = 0.8
+"""Share of the longest cause's time from which the cause after a change of the path replaces it."""
+
+Between = Callable[[float, float], Facts | None]
+"""Function from start and end, s, to facts; None without measurements."""
+
+
+_LEAST_AFTER = 0.5
+"""Least time after a change of the path for a sentence about that time, s."""
+
+
+class Second(msgspec.Struct, frozen=True, kw_only=True):
+    """Limiting cause of a flow in a second, with the evidence."""
+
+    start: float
+    end: float
+    """End, a second later, or less at the edges of a flow or of the measured time."""
+    limited_by: LimitedBy
+    evidence: Evidence
+    """Evidence of this flow; the utilization covers all flows."""
+    cwnd_segments: float
+    """Mean cwnd."""
+
+
+class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
+    """Fairness of the flows in a second."""
+
+    t: float
+    """End of the second, s."""
+    jain_index: float
+    """1 for equal shares, 1/n if one of n flows gets everything."""
+    shares: dict[int, float]
+    """Share of the aggregate throughput, by flow number."""
+
+
+class JudgedSecond(NamedTuple):
+    """Second of a flow with the findings behind its verdict."""
+
+    second: Second
+    findings: Findings
+
+
+def judge_seconds(seconds: Mapping[int, Sequence[Facts]]) -> dict[int, tuple[JudgedSecond, ...]]:
+    """Return the limiting cause of each flow per second, warm-up included; empty for too few samples."""
+    judged = {}
+    for flow, facts in seconds.items():
+        findings = [conclude(each) for each in facts]
+        found = [
+            Second(
+                start=each.start,
+                end=each.end,
+                limited_by=cause(conclusions),
+                evidence=each.evidence,
+                cwnd_segments=each.cwnd_segments,
+            )
+            for each, conclusions in zip(facts, findings, strict=True)
+        ]
+        judged[flow] = tuple(map(JudgedSecond, _steady(found), findings))
+    return judged
+
+
+def _steady(found: Sequence[Second]) -> list[Second]:
+    """Return the seconds with single outliers among network causes smoothed."""
+    steady = list(found)
+    for at in range(1, len(steady) - 1):
+        before, now, after = (each.limited_by for each in steady[at - 1 : at + 2])
+        if before == after != now and {before, now} <= _SOFT:
+            steady[at] = replace(steady[at], limited_by=before)
+    return steady
+
+
+def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[tuple[FairnessSecond, ...], float | None]:
+    """Return the fairness of each second with at least two flows, and the time from which shares stay equal, s."""
+    by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    ends: dict[int, float] = defaultdict(float)
+    for flow, flow_seconds in flows.items():
+        for second in flow_seconds:
+            key = int(second.start)
+            by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
+            ends[key] = max(ends[key], second.end)
+    found = []
+    for key, bits_by_flow in sorted(by_second.items()):
+        total = sum(bits_by_flow.values())
+        if len(bits_by_flow) >= 2 and total > 0:
+            shares = {flow: bits / total for flow, bits in sorted(bits_by_flow.items())}
+            found.append(
+                FairnessSecond(t=ends[key], jain_index=jain_index(bits_by_flow.values()), shares=shares)
+            )
+    return tuple(found), _convergence_time(found)
+
+
+def _convergence_time(found: Sequence[FairnessSecond]) -> float | None:
+    """Return the end of the first second from which shares stay equal; None if they never do.
+
+    Shares are means over three seconds. Flows with different RTTs or limits may never converge, and a joining flow
+    makes the shares unequal again.
+    """
+    since: float | None = None
+    for at, second in enumerate(found):
+        near = [
+            other
+            for other in found[max(0, at - _AROUND) : at + _AROUND + 1]
+            if other.shares.keys() == second.shares.keys()
+        ]
+        shares = [sum(other.shares[flow] for other in near) for flow in second.shares]
+        if jain_index(shares) < FAIR:
+            since = None
+        elif since is None:
+            since = second.t
+    return since
 
 
 @dataclass(frozen=True)
@@ -95,6 +236,16 @@ def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
     return {name: seconds[name] / total for name in ranked}
 
 
+def shares_of_flow(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
+    """Return each cause's share of the measured time; of all time for a flow that ended in the warm-up."""
+    least = 0.0 if experiment.flows.bytes is not None else 0.05
+    for since in (experiment.flows.warmup, 0.0):
+        lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]
+        if result := shares((name, length) for name, length in lengths if length > least):
+            return result
+    return {}
+
+
 def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) -> dict[LimitedBy, float]:
     """Return each cause's share over several flows, weighted by their bytes.
 
@@ -114,3 +265,116 @@ def _most(found: Sequence[Second]) -> LimitedBy:
     carried = [8 * each.evidence.throughput_bps * (each.end - each.start) for each in found]
     weights = carried if any(carried) else [1.0] * len(found)
     return next(iter(shares((each.limited_by, weight) for each, weight in zip(found, weights, strict=True))))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Time between the first change of the path in the measured time and the next."""
+
+    change: Change
+    start: float
+    end: float
+
+
+def after_change(experiment: Experiment) -> Scope | None:
+    """Return the time after the first change; None without a change, after a cut, or if too short."""
+    changes = changes_while_measured(experiment)
+    if not changes or (changes[0].name == "link" and not changes[0].value):
+        return None
+    first = changes[0]
+    end = next((one.at for one in changes if one.at > first.at), experiment.seconds)
+    return Scope(first, first.at, end) if end - first.at >= _LEAST_AFTER else None
+
+
+def shares_after_change(experiment: Experiment, turns: Sequence[Episode]) -> dict[LimitedBy, float]:
+    scope = after_change(experiment)
+    inner = clip_episodes(turns, scope.start, scope.end) if scope else []
+    return shares((one.limited_by, one.seconds) for one in inner)
+
+
+def changes_while_measured(experiment: Experiment) -> list[Change]:
+    return [one for one in experiment.path.changes if experiment.flows.warmup < one.at < experiment.seconds]
+
+
+def main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
+    return next(iter(shares((one.limited_by, one.seconds) for one in turns)), None)
+
+
+@dataclass(frozen=True)
+class ShownLimit:
+    """Cause supported by the samples of a time span."""
+
+    limited_by: LimitedBy
+    reason: str
+    """Sentence; empty if the evidence does not support any."""
+    findings: Findings
+    """Findings of the time span that the reason describes."""
+    episode: Episode | None = None
+    """Time span of the reason; None for all the time."""
+
+
+def find_limit(
+    facts: Facts, shares: Mapping[LimitedBy, float], turns: Sequence[Episode], between: Between
+) -> ShownLimit:
+    """Return the cause of the most time that the evidence supports; `unexplained` without any.
+
+    Timeouts and an idle application count by their total time.
+
+    Args:
+        facts: Facts over all the time.
+        shares: Share of the time of each cause, the first candidate first.
+        turns: Episodes in order of time.
+        between: Function that returns the facts of a time span.
+    """
+    whole = conclude(facts)
+    overall = cause(whole)
+    ranked = [name for name, share in shares.items() if share >= _ENOUGH or name == overall]
+    names = [overall, *ranked] if overall in _WHOLE or not ranked else [*ranked, overall]
+    if names[0] == "timeout" and overall == "random-loss":
+        # With few timeouts, they are part of the cost of the losses.
+        names.insert(0, overall)
+    story = 2 <= len(notable_episodes(turns)) <= MOST_TURNS
+    for name in names:
+        tries = [_over_all(name, whole), _over(longest(turns, name), between)]
+        if story and name not in _WHOLE and shares.get(name, 1.0) < _NEARLY_ALL:
+            tries.reverse()
+        if (limit := next(filter(None, tries), None)) is not None:
+            return limit
+    return ShownLimit("unexplained", "", whole)
+
+
+def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
+    """Return the limit if a clause of its cause holds over all the time."""
+    text = clause(name, whole)
+    return ShownLimit(name, text, whole) if text else None
+
+
+def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
+    """Return the limit if a clause of its cause holds over its longest episode."""
+    if episode is None:
+        return None
+    times = f"from {_moment(episode.start)} to {_moment(episode.end)} s"
+    facts = between(episode.start, episode.end)
+    if facts is None:
+        return None
+    findings = conclude(facts)
+    text = clause(episode.limited_by, findings)
+    if not text:
+        return None
+    return ShownLimit(episode.limited_by, f"{times} {text}", findings, episode)
+
+
+def favor_after(
+    shares: Mapping[LimitedBy, float], after: Mapping[LimitedBy, float]
+) -> dict[LimitedBy, float]:
+    """Return `shares` with the leading cause after a change of the path in front, if it took nearly as much."""
+    top = max(shares.values(), default=0.0)
+    favored = next((name for name in after if shares.get(name, 0.0) >= _AS_GOOD * top), None)
+    if favored is None or favored != next(iter(after)):
+        return dict(shares)
+    return {favored: shares[favored], **{name: share for name, share in shares.items() if name != favored}}
+
+
+def _moment(t: float) -> str:
+    """Return a time in seconds with at most two decimals."""
+    return f"{round(t, 2):g}"

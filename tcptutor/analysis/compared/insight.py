@@ -12,11 +12,12 @@ from operator import attrgetter
 import msgspec
 
 from tcptutor.analysis.compared.clauses import clause
-from tcptutor.analysis.compared.seconds import JudgedSecond, judge_seconds
-from tcptutor.analysis.observed.facts import observe
-from tcptutor.analysis.observed.flow import FlowPhase, PhaseName, Trace, phases
+from tcptutor.analysis.compared.episodes import JudgedSecond, judge_seconds
+from tcptutor.analysis.observed.facts import facts_of_seconds
+from tcptutor.analysis.observed.figures import FlowPhase, PhaseName, phases
+from tcptutor.analysis.observed.flow import Trace
 from tcptutor.analysis.observed.measured import measure
-from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range
+from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range, observe_path
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.run import Run
@@ -76,9 +77,9 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
 def insight(run: Run) -> Insight:
     """Return the explanations for the current state of `run`. Never raises."""
     measured = measure(run)
-    observed = observe(measured)
-    judged = judge_seconds(observed)
-    experiment, path = run.experiment, observed.path
+    path = observe_path(measured)
+    judged = judge_seconds(facts_of_seconds(measured, path))
+    experiment = run.experiment
     return Insight(
         until=run.sampled_until,
         limits={flow: tuple(_limits(seconds, path.events[flow])) for flow, seconds in judged.items()},

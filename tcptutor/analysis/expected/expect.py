@@ -1,31 +1,45 @@
-"""Expectation: the predictions of all applicable models, starting with the binding prediction."""
+"""Expectation: the predictions of all applicable models, starting with the binding prediction.
+
+Its note is the most important fact for the student, in a sentence.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
-from tcptutor.analysis.case import Case, case_of
-from tcptutor.analysis.expected.blind import widen_tolerances
-from tcptutor.analysis.expected.loss import loss_candidates
-from tcptutor.analysis.expected.lossless import limit_candidates
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of, stretch_cases
+from tcptutor.analysis.expected.impairments import blind_spots, reordering_candidate, widen_tolerances
+from tcptutor.analysis.expected.loss import MOST_LOSS, loss_candidates
+from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN, limit_candidates
 from tcptutor.analysis.expected.meeting import meeting_candidate
-from tcptutor.analysis.expected.notes import note
-from tcptutor.analysis.expected.prediction import Candidate, Expectation
-from tcptutor.analysis.expected.reordering import reordering_candidate
-from tcptutor.analysis.expected.sharing import amount_candidate, own_limits, shares
-from tcptutor.analysis.expected.stretches import Stretch, by_throughput, merge, stretch_cases
+from tcptutor.analysis.expected.prediction import (
+    LEAST_RATE,
+    Candidate,
+    Expectation,
+    Stretch,
+    merge,
+)
+from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates, own_limits
 from tcptutor.analysis.expected.udp_expectation import udp_candidate
-from tcptutor.analysis.expected.window import mean_window, startup_share
-from tcptutor.spec import Experiment
-from tcptutor.theory.models import ThroughputModel
+from tcptutor.analysis.expected.window import errors_with_start, mean_window
+from tcptutor.base import units
+from tcptutor.spec import PARAMETERS, Experiment
+from tcptutor.theory import BBR_LOSS_HELD
+from tcptutor.theory.models import MODELLED, ThroughputModel
 
 _ROUGH = frozenset({ThroughputModel.WINDOW, ThroughputModel.RELATED})
 """Models that give only an upper bound next to a well-known limit."""
 
-_LEAST = 1.0
-"""Rate of a path that lets nothing through, bit/s; above 0 so that ratios exist."""
+WARE_ERROR = 0.3
+"""Largest shortfall of a BBR flow's link share against Ware's model in this lab.
+
+In runs of 30 to 110 s with 20 Mbit/s and 40 ms, CUBIC got 0.14, 0.43 to 0.50, 0.54 to 0.60 and 0.67 to 0.70 of the
+link at 1, 2, 4 and 8 BDP; the model leaves it 0.03, 0.24, 0.39 and 0.46. In the paper BBR measures the RTT while the
+others' full share of the queue is present; here that queue has already drained.
+"""
 
 
 def expect(
@@ -56,9 +70,10 @@ def expect(
         # A short transfer may end before the losses reach their mean; its duration includes them.
         stretch = (stretch.without_losses() if finishing.is_expected else stretch).with_candidate(finishing)
     case, binding, near = stretch.case, stretch.binding, stretch.near
+    flows = mean_rates(stretches, binding)
     link = case.tcp_capacity if is_single else None
     others = [
-        replace(one, errors=_settling(case, one)).prediction(link)
+        replace(one, errors=errors_with_start(case, one)).prediction(link)
         for one in stretch.candidates
         if one is not binding and math.isfinite(one.throughput)
     ]
@@ -71,7 +86,7 @@ def expect(
         loss_events=math.fsum(one.case.loss_events(one.binding.throughput) for one in stretches),
         note=note(case, [one.case for one in stretches], binding, near, completion),
         near=tuple(one.model for one in near),
-        flows=_flows(stretches, binding),
+        flows=flows,
         completion_s=completion,
     )
 
@@ -85,8 +100,10 @@ def stretch_of(case: Case) -> Stretch:
     """Return the candidates of a case."""
     candidates = [*limit_candidates(case), *loss_candidates(case)]
     if case.is_cut:
-        cut = Candidate(ThroughputModel.LINK, "link", _LEAST, "the link is cut", {"model": 0.0}, "bottleneck")
-        stopped = [replace(one, throughput=_LEAST, per_flow=(), is_expected=False) for one in candidates]
+        cut = Candidate(
+            ThroughputModel.LINK, "link", LEAST_RATE, "the link is cut", {"model": 0.0}, "bottleneck"
+        )
+        stopped = [replace(one, throughput=LEAST_RATE, per_flow=(), is_expected=False) for one in candidates]
         candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
     if (combined := meeting_candidate(case, [one for one in candidates if one.is_expected])) is not None:
         candidates.append(combined)
@@ -94,11 +111,11 @@ def stretch_of(case: Case) -> Stretch:
         candidates.append(reordering)
     candidates = widen_tolerances(case, candidates)
     best = [one for one in candidates if one.is_expected]
+    stretch = Stretch.of(case, candidates)
     believed = [one for one in best if math.isfinite(one.throughput)]
-    stretch = Stretch(case, tuple(candidates), by_throughput(believed))
     limits = own_limits(case, best)
     total = math.fsum(limits)
-    lowest = min((one.throughput for one in believed), default=math.inf)
+    lowest = stretch.believed[0].throughput if believed else math.inf
     if len(case.kinds) == 1 or total >= 0.999 * lowest:
         return stretch
     # No single model limits all flows: each flow has its own limit.
@@ -113,38 +130,12 @@ def stretch_of(case: Case) -> Stretch:
     )
 
 
-def _flows(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
-    """Return each flow's mean over its lifetime, bit/s."""
-    if binding.model is ThroughputModel.COMPLETION:
-        return binding.per_flow
-    bits: dict[int, float] = {}
-    seconds: dict[int, float] = {}
-    for one in stretches:
-        case, rates = one.case, (_LEAST,) * one.case.flow_count
-        if not case.is_cut:
-            rates = shares(
-                case, [each for each in one.candidates if each.is_expected], one.binding.throughput
-            )
-        if not rates:
-            return ()
-        for flow, rate in zip(case.flows, rates, strict=True):
-            bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
-            seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
-    return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
-
-
-def _settling(case: Case, one: Candidate) -> dict[str, float]:
-    """Return the candidate's errors, plus the bias of the start; losses end slow start early."""
-    share = 0.0 if one.is_lossy or one.model.has_start else startup_share(case, one.throughput)
-    return {**one.errors, "slow start": share} if share > 0 else dict(one.errors)
-
-
 def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:
     """Return the binding candidate's errors, widened if a less certain limit may be the lower one.
 
     Less certain limits are a nearby window in full segments, and the rough law of an algorithm.
     """
-    errors = _settling(case, binding)
+    errors = errors_with_start(case, binding)
     rough = [one for one in believed if one.model in _ROUGH and one is not binding]
     lowest = min((one.throughput * (1 - one.tolerance) for one in rough), default=math.inf)
     below = 1 - lowest / binding.throughput if binding.throughput > 0 else 0.0
@@ -162,3 +153,114 @@ def _nothing(experiment: Experiment) -> Expectation:
         loss_events=0.0,
         note="" if datagrams else "no TCP flow: the models have nothing to say",
     )
+
+
+def note(
+    case: Case,
+    stretches: Sequence[Case],
+    binding: Candidate,
+    near: Sequence[Candidate],
+    completion: float | None,
+) -> str:
+    """Return the most important note; empty without any."""
+    notes = chain(
+        _of_time(case, stretches, binding, completion),
+        _blind(stretches, binding),
+        _unmodelled(stretches, binding),
+        _losses(stretches, binding) if binding.is_lossy else (),
+        _of_limits(case, binding, near),
+        _of_path(case),
+        _shares(case, binding),
+    )
+    return next(notes, "")
+
+
+def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    """Yield the effects that the binding model leaves out, if they widened its tolerance."""
+    for case in stretches:
+        for spot in blind_spots(case, binding):
+            if binding.errors.get(spot.name, 0.0) > 0:
+                yield spot.text
+
+
+def _of_time(
+    case: Case, stretches: Sequence[Case], binding: Candidate, completion: float | None
+) -> Iterator[str]:
+    if binding.model is ThroughputModel.KERNEL_BUFFER and binding.errors["model"] >= KERNEL_BUFFER_ERROR:
+        yield "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
+    seconds = case.experiment.seconds
+    if completion is not None and completion + min(flow.start for flow in case.flows) > seconds:
+        size = units.size(case.experiment.flows.bytes or 0)
+        yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
+    if down := math.fsum(one.seconds for one in stretches if one.is_cut and not one.is_reverse):
+        cut, last = units.seconds(down), stretches[-1].is_cut
+        until = "to the end" if last else "and the sender notices its return up to as long after it"
+        yield f"the link is cut for {cut}, {until}"
+    if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
+        yield "the path changes while it runs: expected is the mean over the time, no constant"
+
+
+def _unmodelled(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    """Yield notes on algorithms without a model for the experiment's loss."""
+    unknown = sorted({name for case in stretches for name in case.algorithms} - MODELLED)
+    if unknown and binding.is_lossy:
+        yield f"no model of {unknown[0]} under loss here: compared with Reno's"
+    if any("bbr" in case.algorithms and case.loss > BBR_LOSS_HELD for case in stretches):
+        yield f"no model of BBR above {units.percent(BBR_LOSS_HELD)} loss: its estimate of the rate falls"
+
+
+def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    seconds = math.fsum(case.seconds for case in stretches if case.loss_rate)
+    losses = math.fsum(case.loss_events(binding.throughput) for case in stretches)
+    if losses < ENOUGH_LOSSES and seconds > 0:
+        duration = stretches[0].experiment.flows.duration
+        needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
+        few = f"too few losses ({math.floor(losses)} expected)"
+        if needed > PARAMETERS["duration"].high:
+            yield f"{few}, and no run is long enough for more: take more streams or a shorter delay"
+        else:
+            yield f"{few}: run for {needed} s"
+    if max(case.loss_rate for case in stretches) > MOST_LOSS:
+        yield f"no model holds above {units.percent(MOST_LOSS)} loss: timeouts that double take most of the time"
+
+
+def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
+    if binding.limited_by == "bottleneck" and binding.errors.get("bursts", 0.0) >= UNKNOWN:
+        yield f"a queue of {units.size(case.queue)} drops repairs again and again, which no model here counts"
+    if binding.limited_by == "bottleneck" and case.bursts_overflow and not case.can_simulate:
+        yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
+    if binding.model is ThroughputModel.MEETING and not binding.is_lossy and case.loss_rate <= 0:
+        size = "" if case.buffer_ratio is None else f" of {case.buffer_ratio:.2g} BDP"
+        yield f"the queue{size} is too short to keep the link full after each loss"
+    elif binding.model is ThroughputModel.MEETING:
+        yield "two limits meet here: together they leave less than either alone"
+    if not near:
+        return
+    where = f"{near[0].label} ({units.rate(near[0].throughput)}) is near"
+    if len(near) > 1:
+        where = f"{near[0].label} and {near[1].label} are near"
+    # Random losses blur the border between two regimes; without them the lower limit simply holds.
+    if binding.is_lossy or any(one.is_lossy for one in near):
+        yield f"{where}: expect a little less than either alone"
+    yield f"{where}: a little more and it is the limit"
+
+
+def _of_path(case: Case) -> Iterator[str]:
+    """Yield notes on netem's losses."""
+    path = case.path
+    if path.loss and path.loss_correlation:
+        yield "netem's correlated losses are rarer than their rate says: expect more"
+
+
+def _shares(case: Case, binding: Candidate) -> Iterator[str]:
+    """Yield a note on how different flows share a full link, if a formula exists."""
+    if binding.limited_by != "bottleneck" or len(case.algorithms) < 2 or case.is_fair:
+        return
+    fraction = bbr_fraction(case)
+    if fraction is None:
+        yield "how these algorithms share the link has no closed form: see the expected windows"
+    elif case.buffer_ratio is None or case.buffer_ratio < 1:
+        yield f"BBR gets {units.percent(fraction, 2)} (Ware et al. 2019): below 1 BDP it leaves others little"
+    else:
+        share, less = units.percent(fraction, 2), units.percent(WARE_ERROR, 2)
+        yield f"BBR gets {share} (Ware et al. 2019, whose model is for long runs: here up to {less} of the link less)"

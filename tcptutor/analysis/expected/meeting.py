@@ -12,10 +12,10 @@ from dataclasses import replace
 import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis.case import MIN_RTO, Case
+from tcptutor.analysis.case import MIN_RTO, Case, stretch_cases
 from tcptutor.analysis.expected.loss import law_error, spread_of
+from tcptutor.analysis.expected.lossless import bursts_error
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
@@ -26,22 +26,6 @@ LEAST_REDUCTION = 0.02
 
 MEETING_ERROR = 0.05
 """Error in addition to the senders' laws, from generated experiments (tests/validation/meeting.py)."""
-
-_BURSTS_ERROR, _BURST = 0.48, 3
-"""Error at a queue of `_BURST` frames, which drops part of the retransmission bursts."""
-
-_LOCKED, _LOCKED_SHARE = 4.5, 1 / 10
-"""Queue in frames, and as a share of the BDP, below which retransmissions may be lost repeatedly.
-
-Reno on 20 Mbit/s and 40 ms, 66 segments, reached 0.05 of the sawtooth's rate with 2 frames, 0.15 with 3, 0.19 with 4
-and 0.81 with 4.6; CUBIC on 10 Mbit/s and 30 ms, 25 segments, reached all of it with 4.
-"""
-
-_LONG = 12
-"""BDP over queue from which bursts exceed those behind `_BURSTS_ERROR`.
-
-CUBIC on 50 Mbit/s and 60 ms reached 0.73 with 6.6 frames.
-"""
 
 _NAMES = {"reno": "Reno", "cubic": "CUBIC", "htcp": "H-TCP", "highspeed": "HighSpeed", "bbr": "BBR"}
 
@@ -58,7 +42,7 @@ _PARTS: dict[LimitedBy, str] = {
 def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | None:
     """Return the rate under all limits of `case`; None if unknown or not below the least of them."""
     bounds = [one for one in believed if math.isfinite(one.throughput)]
-    if not bounds or not can_simulate(case):
+    if not bounds or not case.can_simulate:
         return None
     lowest = min(bounds, key=lambda one: one.throughput)
     lossy = [one for one in bounds if one.is_lossy]
@@ -85,35 +69,6 @@ def meeting_candidate(case: Case, believed: Sequence[Candidate]) -> Candidate | 
 def _never_runs_dry(case: Case) -> bool:
     """Return whether the queue holds a BDP of the longest RTT, so that a halved window still fills the link."""
     return case.rate is not None and 8 * case.buffer >= case.rate * max(flow.rtt for flow in case.flows)
-
-
-def can_simulate(case: Case) -> bool:
-    """Return whether senders and path of `case` can be simulated."""
-    path = case.path
-    return (
-        bool(case.flows)
-        and not case.is_cut
-        and case.qdisc == "fifo"
-        and not case.udp_rate
-        and not path.loss_correlation
-        and path.jitter == 0
-        and path.reorder == 0
-        and (case.algorithms <= theory.LIMITED or case.algorithm == "bbr")
-    )
-
-
-def bursts_error(case: Case) -> float:
-    """Return the relative error from retransmission bursts at a short queue; longer queues drop fewer.
-
-    Random losses keep most windows small enough to avoid such bursts.
-    """
-    frames, product = case.queue / case.frame, (case.bdp or 0.0) / case.frame
-    if frames < _LOCKED and frames < _LOCKED_SHARE * product:
-        return 1.0
-    error = min(
-        1.0, _BURSTS_ERROR * math.pow(_BURST / frames, 1.5) * math.sqrt(max(1.0, product / frames / _LONG))
-    )
-    return error / 2 if case.loss_rate > 0 else error
 
 
 def _phase(case: Case, total: float) -> float:
@@ -234,7 +189,7 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
     if (
         case.tcp_capacity is None
         or case.bursts_overflow
-        or not can_simulate(case)
+        or not case.can_simulate
         or not case.algorithms <= theory.LIMITED
     ):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tcptutor import theory
 from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
-from tcptutor.analysis.expected.prediction import Candidate
+from tcptutor.analysis.expected.prediction import LEAST_RATE, Candidate, Stretch
 from tcptutor.base import units
 from tcptutor.theory.models import ThroughputModel
 from tcptutor.theory.transfers import Transfer, TransferTime, transfer_time
@@ -35,6 +35,26 @@ _LOSS_BASED = frozenset({"reno", "cubic"})
 
 _BY_CHANCE = 1.0
 """Exponent under RED: random drops give all flows the same loss rate."""
+
+
+def mean_rates(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
+    """Return each flow's mean over its lifetime, bit/s."""
+    if binding.model is ThroughputModel.COMPLETION:
+        return binding.per_flow
+    bits: dict[int, float] = {}
+    seconds: dict[int, float] = {}
+    for one in stretches:
+        case, rates = one.case, (LEAST_RATE,) * one.case.flow_count
+        if not case.is_cut:
+            rates = shares(
+                case, [each for each in one.candidates if each.is_expected], one.binding.throughput
+            )
+        if not rates:
+            return ()
+        for flow, rate in zip(case.flows, rates, strict=True):
+            bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
+            seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
+    return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
 
 
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:

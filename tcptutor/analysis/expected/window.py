@@ -46,6 +46,12 @@ def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float 
     return (1 - (1 - mean) / case.flow_count) * (product + held) / (case.mss * case.flow_count)
 
 
+def errors_with_start(case: Case, one: Candidate) -> dict[str, float]:
+    """Return the candidate's errors, plus the bias of the start; losses end slow start early."""
+    share = 0.0 if one.is_lossy or one.model.has_start else startup_share(case, one.throughput)
+    return {**one.errors, "slow start": share} if share > 0 else dict(one.errors)
+
+
 def startup_share(case: Case, throughput: float) -> float:
     """Return the largest share of the measured mean that a flow's start-up costs.
 

@@ -10,15 +10,24 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 import msgspec
 
 from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
+from tcptutor.analysis.observed.figures import FlowPhase, phases
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
 from tcptutor.analysis.observed.measured import Measured, between, intervals_between, restrict_to_direction
-from tcptutor.analysis.observed.path import LossKind, ObservedPath, held_by, most_frequent, observe_path
-from tcptutor.spec import Experiment
+from tcptutor.analysis.observed.path import (
+    Direction,
+    LossEvent,
+    LossKind,
+    ObservedPath,
+    observe_path,
+)
+from tcptutor.spec import Experiment, Path
+from tcptutor.theory.models import LOSS_BLIND
 
 _LEAST = 0.2
 """Least length of a second, s; a shorter remainder joins its neighbor."""
@@ -28,6 +37,18 @@ _LEAST_TRANSFER = 0.03
 
 _SLACK = 1e-3
 """Tolerance for the time of a sample, s."""
+
+
+_TOOTH = 0.75
+"""Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
+
+
+_RECOVERING = 0.5
+"""Share of the time in recovery from which the loss that started it holds the window down."""
+
+
+_MORE = 1.05
+"""Growth of the path's capacity after which an earlier overflow no longer counts."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,21 +76,59 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """Path of a measured run, and the facts of each flow's seconds."""
+    """Path of a measured run, with the facts of each second, of each flow, and of all flows."""
 
     measured: Measured
     path: ObservedPath
     seconds: Mapping[int, Sequence[Facts]]
     """Seconds of each flow, warm-up included; empty for a flow with too few samples."""
+    flows: Mapping[int, Facts]
+    """Measured time of each flow with seconds."""
+    run: Facts | None
+    """Measured time of all flows; None without measurements."""
+    is_reverse: bool | None
+    """Direction with more data if flows go both ways; None if all flows go one way."""
+    main: Facts | None
+    """Measured time of the flows in the direction with more data; `run` if all flows go one way."""
+    phases: Mapping[int, tuple[FlowPhase, ...]]
+    """Phases of each flow over the entire run."""
 
 
 def observe(measured: Measured) -> Observed:
-    """Return the path and the seconds of a measured run. Never raises."""
-    path = observe_path(measured.run, measured.traces)
-    return Observed(measured=measured, path=path, seconds=_seconds(measured, path))
+    """Return the path and all facts of a measured run. Never raises."""
+    path = observe_path(measured)
+    seconds = facts_of_seconds(measured, path)
+    experiment = measured.run.experiment
+    parts = {each.flow: each for each in measured.intervals}
+    whole = facts_of_run(measured, path)
+    is_reverse = _heavier_way(experiment, measured.carried)
+    return Observed(
+        measured=measured,
+        path=path,
+        seconds=seconds,
+        flows={
+            trace.flow: facts_of_flow(measured, path, parts.get(trace.flow) or Interval(trace, 0, len(trace)))
+            for trace in measured.traces
+            if seconds[trace.flow]
+        },
+        run=whole,
+        is_reverse=is_reverse,
+        main=whole if is_reverse is None else facts_of_run(measured, path, is_reverse) or whole,
+        phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
+    )
 
 
-def _seconds(measured: Measured, path: ObservedPath) -> dict[int, list[Facts]]:
+def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
+    """Return whether the reverse direction carried more bytes; None if all flows go one way."""
+    bytes_by_direction = {False: 0.0, True: 0.0}
+    for flow, size in carried.items():
+        bytes_by_direction[experiment.reversed(flow)] += size
+    both = {experiment.reversed(flow) for flow in carried} == set(bytes_by_direction)
+    return bytes_by_direction[True] > bytes_by_direction[False] if both else None
+
+
+def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[Facts]]:
+    """Return the facts of each flow's seconds, cut at full seconds and where the path changes."""
     experiment = measured.run.experiment
     fixed = experiment.flows.bytes is not None
     ends, least = measured.spans if fixed else {}, _LEAST_TRANSFER if fixed else _LEAST
@@ -103,8 +162,8 @@ def _seconds(measured: Measured, path: ObservedPath) -> dict[int, list[Facts]]:
                     start=each.start,
                     end=each.until,
                     case=cases[period],
+                    losses=_holding_loss(path, each.trace, figures),
                     evidence=evidence_of_flow(figures, path, together, opposite),
-                    losses=held_by(path, each.trace, figures),
                     flows=flows,
                     events=_events(path, [each]),
                     cwnd_segments=figures.cwnd,
@@ -113,6 +172,89 @@ def _seconds(measured: Measured, path: ObservedPath) -> dict[int, list[Facts]]:
             )
         found[flow] = flow_seconds
     return found
+
+
+def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> LossKind | None:
+    """Return the kind of loss that holds a flow's window down in an interval; None while it grows.
+
+    The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
+    recovery counts as the loss that started it.
+    """
+    experiment, last = path.run.experiment, trace.column("t")[-1]
+    events = _current_events(experiment, path.events[part.flow], part.start + _SLACK)
+    link = path.links[experiment.reversed(part.flow)]
+    if experiment.algorithm(part.flow) in LOSS_BLIND:
+        return _losses_ignored(part, link)
+    before = [event for event in events if event.t <= part.start]
+    if before and part.recovering >= _RECOVERING:
+        return before[-1].kind
+    first = events[0] if events and part.start < events[0].t <= part.until else None
+    if first and first.kind == "bottleneck" and link.stays_full(first.t, part.until):
+        return None
+    measured = last if experiment.flows.bytes is not None else experiment.flows.duration
+    return _last_loss(events, part, last, _TOOTH * measured)
+
+
+def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
+    """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
+    if not part.resent:
+        return None
+    if link.drops(part.start, part.until):
+        return "bottleneck"
+    return "random-loss" if link.has_random_loss(part.start) else None
+
+
+def _last_loss(
+    events: Sequence[LossEvent], part: IntervalFigures, last: float, longest: float
+) -> LossKind | None:
+    """Return the kind of loss that holds cwnd down in an interval; None while cwnd grows freely.
+
+    A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
+    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
+    grows freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
+
+    Args:
+        events: The flow's loss events in order of time.
+        part: Figures of the flow in the interval.
+        last: End of the flow, s.
+        longest: Longest tooth whose overflow still counts as the limit, s.
+    """
+    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (part.start, part.until))
+    if inside := [event.kind for event in events[first:after]]:
+        return _most_frequent(inside)
+    if first == 0:
+        return None
+    before = events[first - 1]
+    following = events[after].t if after < len(events) else last
+    if before.kind == "bottleneck" and following - before.t > longest:
+        return None
+    if part.cwnd < before.cwnd:
+        return before.kind
+    if after < len(events):
+        return events[after].kind
+    spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
+    return before.kind if last - before.t < 2 * spacing else None
+
+
+def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
+    """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
+    if not experiment.path.changes:
+        return list(events)
+    now = path_at(experiment, t)
+    return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
+
+
+def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
+    """Return whether the path stopped the random loss or the reordering, or has room for more."""
+    if event.kind == "random-loss":
+        return then.loss > 0 and now.loss == 0
+    if event.kind == "reordering":
+        return then.jitter + then.reorder > 0 and now.jitter + now.reorder == 0
+    return _room(now) > _MORE * _room(then)
+
+
+def _room(path: Path) -> float:
+    return (path.rate or 0.0) * path.delay / 8 + path.queue
 
 
 def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> list[Interval]:
@@ -151,9 +293,8 @@ def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
     return len({each.flow for each in intervals}), bits / span
 
 
-def facts_of_flow(observed: Observed, interval: Interval) -> Facts:
+def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) -> Facts:
     """Return the facts of a flow over `interval`."""
-    measured, path = observed.measured, observed.path
     experiment = measured.run.experiment
     start, end = interval.start, interval.until
     rates: dict[bool, list[float]] = {False: [], True: []}
@@ -182,33 +323,28 @@ def facts_of_flow(observed: Observed, interval: Interval) -> Facts:
 def facts_of_flow_between(observed: Observed, flow: int, start: float, end: float) -> Facts | None:
     """Return the facts of a flow from `start` to `end`, s; None without measurements."""
     intervals = [each for each in intervals_between(observed.measured, start, end) if each.flow == flow]
-    return facts_of_flow(observed, intervals[0]) if intervals else None
+    return facts_of_flow(observed.measured, observed.path, intervals[0]) if intervals else None
 
 
-def facts_of_run(observed: Observed, backward: bool | None = None) -> Facts | None:
-    """Return the facts of all flows, or of a direction, over the measured time; None without measurements."""
-    return _facts_of_flows(observed, observed.measured, backward)
-
-
-def facts_of_run_between(
-    observed: Observed, start: float, end: float, backward: bool | None = None
-) -> Facts | None:
-    """Return the facts of all flows, or of a direction, from `start` to `end`, s; None without measurements."""
-    return _facts_of_flows(observed, between(observed.measured, start, end), backward)
+def facts_of_main_between(observed: Observed, start: float, end: float) -> Facts | None:
+    """Return the facts of the flows of `Observed.main` from `start` to `end`, s; None without measurements."""
+    part = between(observed.measured, start, end)
+    return facts_of_run(part, observed.path, observed.is_reverse)
 
 
 def evidence_of_part(measured: Measured) -> Evidence | None:
     """Return the evidence of all flows in `measured`, the whole or a part of a run; None without measurements."""
-    return evidence_of_flows(measured, _figures(measured), observe_path(measured.run, ()))
+    return evidence_of_flows(measured, _figures(measured), observe_path(measured))
 
 
-def _facts_of_flows(observed: Observed, measured: Measured, backward: bool | None) -> Facts | None:
-    path, experiment, opposite = observed.path, measured.run.experiment, 0.0
+def facts_of_run(whole: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
+    """Return the facts of all flows in `whole`, or of those in a direction; None without measurements."""
+    measured, experiment, opposite = whole, whole.run.experiment, 0.0
     if backward is not None:
-        measured = restrict_to_direction(measured, backward)
+        measured = restrict_to_direction(whole, backward)
         opposite = math.fsum(
             each.throughput
-            for each in intervals_between(observed.measured, *measured.span)
+            for each in intervals_between(whole, *measured.span)
             if experiment.reversed(each.flow) != backward
         )
     parts = _figures(measured)
@@ -279,4 +415,9 @@ def _losses(experiment: Experiment, events: Counter[LossKind | None], evidence: 
     """Return the cause of most losses; without loss events, the loss set by the importer."""
     if evidence.loss_events is None and evidence.retransmits and experiment.path.loss > 0:
         return "random-loss"
-    return most_frequent(list(events.elements()))
+    return _most_frequent(list(events.elements()))
+
+
+def _most_frequent(kinds: Sequence[LossKind | None]) -> LossKind | None:
+    """Return the most frequent kind, ties by name; None if most causes are unknown."""
+    return max(sorted(set(kinds), key=str), key=kinds.count, default=None)

@@ -1,4 +1,4 @@
-"""Per-flow figures of a run: throughput, share of the aggregate, and steadiness."""
+"""Figures of each flow: throughput, share of the aggregate, and steadiness; and its phases of congestion control."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.analysis.observed.flow import ARRIVED, Interval
+from tcptutor.analysis.observed.flow import ARRIVED, CWR, LOSS, Interval, Trace
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.run import FlowResult, sum_or_none
+from tcptutor.run import SSTHRESH_INFINITE, FlowResult, sum_or_none
 from tcptutor.theory import coefficient_of_variation, jain_index
 
 _STEP = 1.0
@@ -19,6 +19,11 @@ _STEP = 1.0
 
 _ENOUGH_STEPS = 4
 """Least number of rates for a coefficient of variation."""
+
+_HYSTART = frozenset({"cubic"})
+"""Algorithms with HyStart in Linux."""
+
+PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
 
 
 class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,4 +129,59 @@ def _rates(interval: Interval) -> list[float]:
     return [
         8 * max(0.0, arrived[last] - arrived[first]) / (times[last] - times[first])
         for first, last in pairwise(steps)
+    ]
+
+
+class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
+    """Period of a congestion control phase; times in seconds since the traffic began."""
+
+    start: float
+    end: float
+    """Equal to `start` for a HyStart exit, which is a point in time."""
+    name: PhaseName
+
+
+def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
+    """Return the phases in order of time, without gaps; empty without kernel state or two samples.
+
+    Recovery covers the kernel's states CWR and recovery. Timeout is its loss state; timeouts that end between two
+    samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in
+    congestion avoidance. A HyStart exit has equal start and end.
+
+    BBR has no such ssthresh, and tcp_info does not report its mode. Linux sets ssthresh at the end of STARTUP, so slow
+    start means STARTUP, and congestion avoidance covers drain and probing.
+    """
+    if len(trace) < 2 or not trace.has_kernel_state:
+        return ()
+    times = trace.column("t")
+    names = _phase_names(trace, algorithm == "bbr")
+    exits = set(trace.hystart_exits) if algorithm in _HYSTART else set()
+    found: list[FlowPhase] = []
+    start = times[0]
+    for at in range(1, len(names)):
+        if names[at] != names[at - 1]:
+            found.append(FlowPhase(start=start, end=times[at], name=names[at - 1]))
+            start = times[at]
+        if at in exits:
+            found.append(FlowPhase(start=times[at], end=times[at], name="hystart-exit"))
+    found.append(FlowPhase(start=start, end=times[-1], name=names[-1]))
+    # The last sample alone would be a phase of zero length.
+    return tuple(phase for phase in found if phase.end > phase.start or phase.name == "hystart-exit")
+
+
+def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
+    finite = 0 if bbr else SSTHRESH_INFINITE
+    cwnds, thresholds, states, timeouts = (
+        trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")
+    )
+    columns = zip(cwnds, thresholds, states, timeouts, (timeouts[0], *timeouts), strict=False)
+    return [
+        "timeout"
+        if state >= LOSS or count > before
+        else "recovery"
+        if state >= CWR
+        else "slow-start"
+        if ssthresh >= SSTHRESH_INFINITE or cwnd < ssthresh < finite
+        else "congestion-avoidance"
+        for cwnd, ssthresh, state, count, before in columns
     ]

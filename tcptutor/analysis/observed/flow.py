@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from tcptutor.analysis.observed.imported import is_imported, unknown_figures
+from tcptutor.analysis.observed.imported import is_imported
 from tcptutor.run import (
     CA_STATES,
-    SSTHRESH_INFINITE,
     Cuts,
     Run,
     SampleTable,
@@ -34,23 +33,11 @@ OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 ARRIVED = "arrived"
 """Name of a derived column, `run.arrived_bytes`."""
 
+_FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
+"""Results of a flow that an imported file may leave out."""
+
 _STALL = 0.15
 """Seconds without an acknowledged byte that exceed a round trip; Linux's least timeout is 0.2 s."""
-
-_HYSTART = frozenset({"cubic"})
-"""Algorithms with HyStart in Linux."""
-
-PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
-
-
-class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
-    """Period of a congestion control phase; times in seconds since the traffic began."""
-
-    start: float
-    end: float
-    """Equal to `start` for a HyStart exit, which is a point in time."""
-    name: PhaseName
-
 
 _ROOM = 0.9
 """Share of the window in flight below which the window has room for more."""
@@ -437,59 +424,22 @@ def traces(run: Run) -> list[Trace]:
     acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
     if size is not None:
         rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
-    unknown = unknown_figures(run)
+    unknown = _unknown_figures(run)
     none: frozenset[str] | None = frozenset() if is_imported(run) else None
     return [
         Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
     ]
 
 
+def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
+    """Return for each flow the names of the results that the file leaves out."""
+    if not is_imported(run):
+        return {}
+    return {
+        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
+    }
+
+
 def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
     done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
     return rows[: max(2, done + 1)]
-
-
-def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
-    """Return the phases in order of time, without gaps; empty without kernel state or two samples.
-
-    Recovery covers the kernel's states CWR and recovery. Timeout is its loss state; timeouts that end between two
-    samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in
-    congestion avoidance. A HyStart exit has equal start and end.
-
-    BBR has no such ssthresh, and tcp_info does not report its mode. Linux sets ssthresh at the end of STARTUP, so slow
-    start means STARTUP, and congestion avoidance covers drain and probing.
-    """
-    if len(trace) < 2 or not trace.has_kernel_state:
-        return ()
-    times = trace.column("t")
-    names = _phase_names(trace, algorithm == "bbr")
-    exits = set(trace.hystart_exits) if algorithm in _HYSTART else set()
-    found: list[FlowPhase] = []
-    start = times[0]
-    for at in range(1, len(names)):
-        if names[at] != names[at - 1]:
-            found.append(FlowPhase(start=start, end=times[at], name=names[at - 1]))
-            start = times[at]
-        if at in exits:
-            found.append(FlowPhase(start=times[at], end=times[at], name="hystart-exit"))
-    found.append(FlowPhase(start=start, end=times[-1], name=names[-1]))
-    # The last sample alone would be a phase of zero length.
-    return tuple(phase for phase in found if phase.end > phase.start or phase.name == "hystart-exit")
-
-
-def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
-    finite = 0 if bbr else SSTHRESH_INFINITE
-    cwnds, thresholds, states, timeouts = (
-        trace.column(name) for name in ("cwnd", "ssthresh", "ca_state", "total_rto")
-    )
-    columns = zip(cwnds, thresholds, states, timeouts, (timeouts[0], *timeouts), strict=False)
-    return [
-        "timeout"
-        if state >= LOSS or count > before
-        else "recovery"
-        if state >= CWR
-        else "slow-start"
-        if ssthresh >= SSTHRESH_INFINITE or cwnd < ssthresh < finite
-        else "congestion-avoidance"
-        for cwnd, ssthresh, state, count, before in columns
-    ]

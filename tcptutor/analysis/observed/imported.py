@@ -1,4 +1,4 @@
-"""Imported runs: missing figures, and whether the path is known."""
+"""Imported runs: known parameters, and whether the path is known."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from tcptutor.base import units
 from tcptutor.base.headers import WIRE_FRAMING
 from tcptutor.run import FlowResult, Run, UdpResult
-
-_FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
 
 _CREDIT = 1.05
 """Overshoot of the link rate that a short test may show, from credit saved by the shaper."""
@@ -56,15 +54,6 @@ FROM_KERNEL = frozenset(
 def is_parameter_known(run: Run, parameter: str) -> bool:
     """Return whether a parameter is known; in imports only the file and the importer set parameters."""
     return not is_imported(run) or parameter in _OF_FLOWS or parameter in run.supplied
-
-
-def unknown_figures(run: Run) -> dict[int, frozenset[str]]:
-    """Return for each flow the names of the results that the file leaves out."""
-    if not is_imported(run):
-        return {}
-    return {
-        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
-    }
 
 
 def path_doubt(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""State of a run at one instant: each flow, the queue, and the aggregate.
+"""State of a run over time: at one instant, in the round trips around it, and its throughput in steps.
 
 Nothing is interpolated. A state comes from the latest sample at or before the instant, a rate from the samples
 around it. Unknown figures are None.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,13 +18,19 @@ from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import ARRIVED, Trace, traces
 from tcptutor.analysis.observed.path import Direction
-from tcptutor.run import SSTHRESH_INFINITE, TABLES, AckTable, Run, Table, UdpSample
+from tcptutor.run import SSTHRESH_INFINITE, TABLES, AckTable, Run, Sample, Table, UdpSample
 
 _STALE = 2.0
 """Mean sample spacings after which a sample is too old to use."""
 
 _LEAST = 0.02
 """Least validity of a sample, s, however dense the others; the lab spaces samples as evenly as it can."""
+
+MAX_ROUND_TRIPS = 400
+"""Round trips counted in each direction."""
+
+Points = list[tuple[float, float]]
+"""Pairs of (end of the step in seconds, bit/s in that step)."""
 
 
 class FlowInstant(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,3 +238,114 @@ def _around(times: Sequence[float], at: int, start: float, end: float) -> tuple[
         first = min(at, max(0, len(times) - 2))
         last = min(first + 1, len(times) - 1)
     return first, last
+
+
+class RoundTrip(msgspec.Struct, frozen=True, kw_only=True):
+    """Round trip of a flow, as long as the smoothed RTT of the latest sample at its start."""
+
+    number: int
+    """0 for the round trip that begins at the reference instant, negative before it."""
+    start: float
+    end: float
+    samples: int
+    """Samples after its start and up to its end; 0 if the round trip has no data of its own."""
+    cwnd_segments: int
+    """cwnd at its start."""
+    acked_segments: float | None
+    """Segments that arrived between the latest samples at its start and end; None if these are the same sample."""
+    retransmits: int | None
+    """Retransmissions between the same samples; None if these are the same."""
+
+
+def round_trips(trace: Trace, zero: float, start: float, end: float) -> tuple[RoundTrip, ...]:
+    """Return the round trips that overlap `start` to `end`, numbered from `zero`; empty if no RTT is known."""
+    times, rtts = trace.column("t"), trace.column("rtt")
+
+    def rtt_at(t: float) -> float:
+        at = max(0, bisect_right(times, t) - 1)
+        return float(rtts[at])
+
+    edges = [zero]
+    while (
+        edges[-1] < min(end, times[-1]) and len(edges) <= MAX_ROUND_TRIPS and (rtt := rtt_at(edges[-1])) > 0
+    ):
+        edges.append(edges[-1] + rtt)
+    before = 0
+    # Backwards, use the RTT sampled at the end: it describes the round trip that has just ended.
+    while edges[0] > max(start, times[0]) and before < MAX_ROUND_TRIPS and (rtt := rtt_at(edges[0])) > 0:
+        edges.insert(0, edges[0] - rtt)
+        before += 1
+    return tuple(
+        _round_trip(trace, number - before, since, until)
+        for number, (since, until) in enumerate(pairwise(edges))
+        if until > start and since < end
+    )
+
+
+def _round_trip(trace: Trace, number: int, start: float, end: float) -> RoundTrip:
+    times = trace.column("t")
+    first, last = (max(0, bisect_right(times, t) - 1) for t in (start, end))
+    arrived, resent, mss = (trace.column(name) for name in (ARRIVED, "retransmits", "mss"))
+    known = last > first
+    return RoundTrip(
+        number=number,
+        start=start,
+        end=end,
+        samples=last - first,
+        cwnd_segments=trace.column("cwnd")[first],
+        acked_segments=max(0, arrived[last] - arrived[first]) / max(1, mss[last]) if known else None,
+        retransmits=max(0, resent[last] - resent[first]) if known else None,
+    )
+
+
+class Throughput:
+    """Aggregate and per-flow throughput in steps of `step` seconds.
+
+    Add the samples in order of time; each costs the same regardless of the run's length. Bytes between two samples are
+    spread evenly over the steps they span, so an off-beat sample causes no jump in the aggregate.
+    """
+
+    def __init__(self, step: float = 0.5) -> None:
+        self.step = step
+        self._last: dict[int, Sample] = {}
+        self._bytes: dict[int, list[float]] = {}
+        self._total: list[float] = []
+        self._latest = 0.0
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        """Add the next samples."""
+        for sample in samples:
+            before = self._last.get(sample.flow)
+            if before is None or sample.t > before.t:
+                self._last[sample.flow] = sample
+                self._latest = max(self._latest, sample.t)
+            if before is not None and sample.t > before.t:
+                self._spread(sample.flow, before.t, sample.t, max(0, sample.bytes_acked - before.bytes_acked))
+
+    def _spread(self, flow: int, start: float, end: float, acked: float) -> None:
+        """Add `acked` bytes to the steps between `start` and `end`."""
+        steps = self._bytes.setdefault(flow, [])
+        for index in range(int(start / self.step), int(end / self.step) + 1):
+            overlap = min(end, (index + 1) * self.step) - max(start, index * self.step)
+            for column in (steps, self._total):
+                column.extend([0.0] * (index + 1 - len(column)))
+                column[index] += acked * max(0.0, overlap) / (end - start)
+
+    @property
+    def points(self) -> Points:
+        """Aggregate of all flows for each finished step."""
+        return self._points(self._total)
+
+    def flow_points(self, flow: int) -> Points:
+        """Return the points of a flow; empty before its second sample."""
+        return self._points(self._bytes.get(flow, []))
+
+    @property
+    def flows(self) -> tuple[int, ...]:
+        """Numbers of the sampled flows in order."""
+        return tuple(sorted(self._last))
+
+    def _points(self, column: list[float]) -> Points:
+        # The slack covers a last sample at 0.99999 of its step.
+        over = int(self._latest / self.step + 0.01)
+        return [((n + 1) * self.step, 8 * acked / self.step) for n, acked in enumerate(column[:over])]

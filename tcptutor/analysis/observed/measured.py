@@ -49,6 +49,8 @@ class Measured:
     """Start of the first flow and end of the last in the measured time, s; without samples the planned times."""
     udp: tuple[UdpResult, ...]
     """UDP flows over the measured time of the run, even if `flows` covers a part of it."""
+    carried: Mapping[int, float]
+    """Payload received in each flow's measured time, bytes, by number."""
     throughput: float
     """Aggregate payload, bit/s: all bytes from the first flow's start to the last flow's end.
 
@@ -63,24 +65,27 @@ class Measured:
     """Loss events per segment sent; None if either is unknown."""
     retransmits: int | None
     """Retransmissions of all flows; None if unknown for any flow."""
+    path_doubt: str
+    """Reason why the models cannot be applied to the run, as a sentence; empty if they can."""
 
 
 def measure(run: Run) -> Measured:
     """Return each flow over the measured time, from the lab's results or the samples of an interrupted run."""
-    found = traces(run)
+    doubt, found = path_doubt(run), traces(run)
     warmup = run.experiment.flows.warmup
     times = [_measured_time(run, trace) for trace in found]
     # A counter difference needs two samples far enough from each other; a transfer may be shorter.
     least = _least_seconds(run)
     enough = [one for one in times if one.seconds >= least and one.until > warmup]
-    return _measured(run, run.flows or [_result(run, one) for one in enough], enough, found, udp_results(run))
+    results = run.flows or [_result(run, one) for one in enough]
+    return _measured(run, results, enough, found, udp_results(run), doubt)
 
 
 def between(measured: Measured, start: float, end: float) -> Measured:
     """Return the part of `measured` from `start` to `end`, s, with the flows active then."""
     intervals = intervals_between(measured, start, end)
     results = [_result(measured.run, each) for each in intervals]
-    return _measured(measured.run, results, intervals, measured.traces, measured.udp)
+    return _measured(measured.run, results, intervals, measured.traces, measured.udp, measured.path_doubt)
 
 
 def intervals_between(measured: Measured, start: float, end: float) -> list[Interval]:
@@ -104,6 +109,7 @@ def restrict_to_direction(measured: Measured, backward: bool) -> Measured:
         [each for each in measured.intervals if is_reversed(each.flow) == backward],
         [each for each in measured.traces if is_reversed(each.flow) == backward],
         measured.udp,
+        measured.path_doubt,
     )
 
 
@@ -113,6 +119,7 @@ def _measured(
     intervals: Sequence[Interval],
     all_traces: Sequence[Trace],
     udp: tuple[UdpResult, ...],
+    doubt: str,
 ) -> Measured:
     spans = {each.flow: (each.start, each.until) for each in intervals}
     starts, ends = zip(*spans.values(), strict=True) if spans else ((), ())
@@ -120,6 +127,7 @@ def _measured(
         min(starts, default=run.experiment.flows.warmup),
         max(ends, default=run.experiment.seconds),
     )
+    carried = {each.flow: each.growth(ARRIVED) for each in intervals}
     losses, segments = (
         sum_or_none(flow.losses for flow in flows),
         sum_or_none(flow.segments for flow in flows),
@@ -135,18 +143,20 @@ def _measured(
         spans=spans,
         span=span,
         udp=udp,
-        throughput=_throughput(run, flows, intervals, spans, span, udp),
+        carried=carried,
+        throughput=_throughput(run, flows, carried, spans, span, udp),
         losses=losses,
         mark_cuts=sum(flow.mark_cuts for flow in flows),
         loss_rate=loss_rate,
         retransmits=sum_or_none(flow.retransmits for flow in flows),
+        path_doubt=doubt,
     )
 
 
 def _throughput(
     run: Run,
     flows: Sequence[FlowResult],
-    intervals: Sequence[Interval],
+    carried: Mapping[int, float],
     spans: Mapping[int, tuple[float, float]],
     span: tuple[float, float],
     udp: Sequence[UdpResult],
@@ -166,7 +176,7 @@ def _throughput(
     is_simultaneous = all(first - start <= slack and end - last <= slack for first, last in spans.values())
     if (is_simultaneous and not is_fixed_size) or end <= start:
         return sum_of_means
-    return 8 * math.fsum(each.growth(ARRIVED) for each in intervals) / (end - start)
+    return 8 * math.fsum(carried.values()) / (end - start)
 
 
 def flow_results(run: Run) -> tuple[FlowResult, ...]:

@@ -122,7 +122,7 @@ def first_loss(part: RunPart) -> float:
 
 def slow_start_end(part: RunPart) -> float:
     """Return when slow start (BBR: STARTUP) ended, s since the traffic began, averaged over the flows."""
-    from tcptutor.analysis.observed.flow import phases  # noqa: PLC0415
+    from tcptutor.analysis.observed.figures import phases  # noqa: PLC0415
 
     ends = []
     for trace in part.traces:

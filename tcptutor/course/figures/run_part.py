@@ -33,9 +33,9 @@ class MeasuredRun:
 
     @cached_property
     def report(self) -> Report:
-        from tcptutor.analysis import report_measured  # noqa: PLC0415
+        from tcptutor.analysis import report  # noqa: PLC0415
 
-        return report_measured(self.measured)
+        return report(self.run, self.measured)
 
 
 class RunPart:

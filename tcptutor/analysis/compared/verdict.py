@@ -1,0 +1,284 @@
+"""Verdict: why the flows of a run were no faster, per second, per flow, and overall, with the sentence that says so.
+
+Facts come from the samples, a rule picks the cause, and a clause puts it into words. The cause of most of the time
+is the limit. The sentence names the limit, changes over time, differences among flows, and the link's utilization.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN, UNEXPLAINED
+from tcptutor.analysis.compared.episodes import (
+    MOST_TURNS,
+    Between,
+    Episode,
+    FairnessSecond,
+    Second,
+    ShownLimit,
+    after_change,
+    changes_while_measured,
+    clip_episodes,
+    episodes,
+    fairness,
+    favor_after,
+    find_limit,
+    judge_seconds,
+    main_cause,
+    notable_episodes,
+    shares,
+    shares_after_change,
+    shares_of_flow,
+    shares_of_flows,
+)
+from tcptutor.analysis.compared.udp_losses import udp_clause, udp_limit, udp_losses, udp_sentence
+from tcptutor.analysis.observed.evidence import Evidence
+from tcptutor.analysis.observed.facts import (
+    Facts,
+    Observed,
+    facts_of_flow_between,
+    facts_of_main_between,
+    observe,
+)
+from tcptutor.analysis.observed.figures import FlowPhase
+from tcptutor.analysis.observed.measured import measure
+from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
+from tcptutor.run import FlowResult, Run
+from tcptutor.spec import Change, Experiment
+
+LONGEST = 110
+"""Most characters in a sentence; the least important parts are dropped."""
+
+REVERSE = "in the reverse direction "
+"""Prefix of a sentence about reverse flows in a run with flows both ways."""
+
+_SHORT_TURN = 0.1
+"""Share of the time below which a turn is too short to list the turns."""
+
+_NOTHING = 0.01
+"""Share of a fair part below which a flow starves."""
+
+
+class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Limiting cause of a flow."""
+
+    flow: int
+    limited_by: LimitedBy
+    """Cause over the measured time."""
+    sentence: str
+    shares: dict[LimitedBy, float]
+    """Share of the measured time per cause, the largest first."""
+    seconds: tuple[Second, ...]
+    """Seconds of the entire run, including warm-up."""
+    phases: tuple[FlowPhase, ...]
+    """Phases of the entire run."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Limiting cause of a run's flows, with the evidence."""
+
+    limited_by: LimitedBy
+    sentence: str
+    """Sentence for the student, about 100 characters at most."""
+    evidence: Evidence | None
+    """Figures behind the sentence; None without measurements."""
+    flows: tuple[FlowVerdict, ...] = ()
+    """Verdict on each flow; empty without samples."""
+    fairness: tuple[FairnessSecond, ...] = ()
+    """Fairness per second; empty for a single flow."""
+    converged_s: float | None = None
+    """Time from which the flows had equal shares to the end (Jain's index of 0.9 or more); None if never."""
+
+
+def explain(run: Run) -> Verdict:
+    """Return the limiting cause of `run` by the kernel's time accounting. Never raises."""
+    return judge(observe(measure(run)))
+
+
+def judge(observed: Observed) -> Verdict:
+    """Return the limiting cause of an observed run."""
+    measured, found = observed.measured, observed.run
+    run, experiment = measured.run, measured.run.experiment
+    by_second = {
+        flow: [each.second for each in judged] for flow, judged in judge_seconds(observed.seconds).items()
+    }
+    fairness_seconds, converged = fairness(by_second)
+    flows = [_flow_verdict(observed, flow, by_second[flow]) for flow in observed.flows]
+    datagrams = udp_losses(measured)
+    if found is None and datagrams is not None and not experiment.total_streams:
+        return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
+    if found is None:
+        sentence = "nothing was measured" if run.complete else "cut short before anything could be measured"
+        return Verdict(
+            limited_by="unexplained",
+            sentence=sentence,
+            evidence=None,
+            flows=tuple(flows),
+            fairness=fairness_seconds,
+        )
+    limited_by, sentence = _of_run(observed, observed.main or found, flows)
+    if datagrams is not None and len(longer := sentence + udp_clause(datagrams)) <= LONGEST:
+        sentence = longer
+    return Verdict(
+        limited_by=limited_by,
+        sentence=sentence,
+        evidence=found.evidence,
+        flows=tuple(flows),
+        fairness=fairness_seconds,
+        converged_s=converged,
+    )
+
+
+def _flow_verdict(observed: Observed, flow: int, flow_seconds: Sequence[Second]) -> FlowVerdict:
+    experiment = observed.measured.run.experiment
+    between = partial(facts_of_flow_between, observed, flow)
+    share_by_cause, turns = shares_of_flow(experiment, flow_seconds), episodes([flow_seconds], experiment)
+    ranked = favor_after(share_by_cause, shares_after_change(experiment, turns))
+    limit = find_limit(observed.flows[flow], ranked, turns, between)
+    return FlowVerdict(
+        flow=flow,
+        limited_by=limit.limited_by,
+        sentence=limit.reason or observed.path.doubt or UNEXPLAINED,
+        shares=share_by_cause,
+        seconds=tuple(flow_seconds),
+        phases=observed.phases[flow],
+    )
+
+
+def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> tuple[LimitedBy, str]:
+    """Return the cause over all flows, and its sentence."""
+    measured, experiment = observed.measured, observed.measured.run.experiment
+    limits, start, carried = {each.flow: each.limited_by for each in flows}, "", measured.carried
+    if observed.is_reverse is not None:
+        # With flows both ways, describe the direction with more data: link and queue differ.
+        flows = [flow for flow in flows if experiment.reversed(flow.flow) == observed.is_reverse]
+        start = REVERSE if observed.is_reverse else ""
+    between = partial(facts_of_main_between, observed)
+    share_by_cause = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
+    turns = episodes([flow.seconds for flow in flows], experiment)
+    ranked = favor_after(share_by_cause, shares_after_change(experiment, turns))
+    limit = find_limit(facts, ranked, turns, between)
+    if not limit.reason and observed.path.doubt:
+        return limit.limited_by, observed.path.doubt
+    if after := _sentence_after_change(experiment, between, turns, start):
+        return limit.limited_by, after
+    if not limit.reason:
+        limit = replace(limit, reason=UNEXPLAINED)
+    cut = next(
+        (one for one in changes_while_measured(experiment) if one.name == "link" and not one.value), None
+    )
+    start += cut_text(experiment, cut) if cut else ""
+    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, limits, measured.flows)]
+    return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
+
+
+def _sentence_after_change(
+    experiment: Experiment, between: Between, turns: Sequence[Episode], direction: str
+) -> str:
+    """Return the sentence on the time after a change of the path; empty if it has no clear cause."""
+    scope = after_change(experiment)
+    part = between(scope.start, scope.end) if scope else None
+    if scope is None or part is None:
+        return ""
+    inner = clip_episodes(turns, scope.start, scope.end)
+    share_by_cause = shares((one.limited_by, one.seconds) for one in inner)
+    limit, start = (
+        find_limit(part, share_by_cause, inner, between),
+        direction + change_text(scope.change),
+    )
+    if not limit.reason or len(start + limit.reason) > LONGEST:
+        return ""
+    before = main_cause(clip_episodes(turns, experiment.flows.warmup, scope.start))
+    earlier = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
+    return compose(start, limit, [earlier], is_part=True)
+
+
+def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
+    """Return `start`, the limit's reason, and as many of `extras` as fit, the utilization last.
+
+    Args:
+        start: Text before the reason, such as a change of the path; may be empty.
+        limit: The run's limit.
+        extras: Further clauses in order, each with its separator; may be empty.
+        is_part: True if the limit describes part of the measured time.
+    """
+    link = (LINK_USED_THEN if is_part else LINK_USED).text_for(limit.findings)
+    text = f"{start}{limit.reason}" if len(f"{start}{limit.reason}") <= LONGEST else limit.reason
+    for extra in (*extras, link):
+        if len(text) + len(extra) <= LONGEST:
+            text += extra
+    return text
+
+
+def turns_text(turns: Sequence[Episode], reported: Episode | None) -> str:
+    """Return the causes in turn, or those before and after the episode `reported` that the reason describes.
+
+    An example is " (first slow growth, 4 s, then the bottleneck, 6 s)". Empty for one cause, too many, or an
+    unexplained one.
+    """
+    long = notable_episodes(turns)
+    total = sum(turn.seconds for turn in long)
+    if not 2 <= len(long) <= MOST_TURNS or any(turn.seconds < _SHORT_TURN * total for turn in long):
+        return ""
+    if any(turn.limited_by == "unexplained" for turn in long):
+        return ""
+    if reported is None:
+        return f" (first {', then '.join(map(_turn, long))})"
+    before = [_turn(turn) for turn in long if turn.end <= reported.start]
+    after = [_turn(turn) for turn in long if turn.start >= reported.end]
+    texts = ([f"first {', then '.join(before)}"] if before else []) + (
+        [f"then {', then '.join(after)}"] if after else []
+    )
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _turn(turn: Episode) -> str:
+    length = turn.seconds
+    return f"{CAUSE_NAMES[turn.limited_by]}, {length:.0f} s" if length >= 1 else CAUSE_NAMES[turn.limited_by]
+
+
+def flows_text(limited_by: LimitedBy, limits: Mapping[int, LimitedBy], results: Sequence[FlowResult]) -> str:
+    """Return the starving flows, or flows whose limit differs: "; flow 2: the receiver's window".
+
+    `limits` are the causes by number of flow.
+    """
+    fair = sum(flow.throughput_bps for flow in results) / max(1, len(results))
+    starving = sum(flow.throughput_bps < _NOTHING * fair for flow in results)
+    if starving:
+        amount = (
+            "nothing"
+            if not any(0 < result.throughput_bps < _NOTHING * fair for result in results)
+            else "next to nothing"
+        )
+        return f"; {starving} of {len(results)} flows got {amount}"
+    different = {flow: limit for flow, limit in limits.items() if limit != limited_by}
+    if not different or len(limits) < 2:
+        return ""
+    common, number = Counter(different.values()).most_common(1)[0]
+    subject = f"flow {next(iter(different)) + 1}" if number == 1 else f"{number} of {len(limits)} flows"
+    return f"; {subject}: {CAUSE_NAMES[common]}"
+
+
+def change_text(change: Change) -> str:
+    """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
+    if change.name == "link":
+        return f"at {units.seconds(change.at)} the link came up: "
+    write = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
+    return f"at {units.seconds(change.at)} the {change.name} became {write(change.value)}: "
+
+
+def cut_text(experiment: Experiment, cut: Change) -> str:
+    """Return the duration of a cut: "the link was cut from 2 to 3 s; "."""
+    later = (
+        change.at
+        for change in experiment.path.changes
+        if change.name == "link" and change.value and change.at > cut.at
+    )
+    until = min(next(later, experiment.seconds), experiment.seconds)
+    return f"the link was cut from {cut.at:.3g} to {until:.3g} s; "
