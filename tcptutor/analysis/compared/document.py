@@ -11,7 +11,8 @@ from tcptutor.analysis.compared.episodes import FairnessSecond, Second
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.compared.verdict import FlowVerdict
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.imported import FROM_KERNEL, is_imported, is_parameter_known
+from tcptutor.analysis.observed.flow import is_imported
+from tcptutor.analysis.observed.measured import FROM_KERNEL, is_parameter_known
 from tcptutor.run import Run, UdpResult
 
 _SECOND = (

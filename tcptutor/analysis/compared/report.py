@@ -21,8 +21,7 @@ from tcptutor.analysis.observed.figures import (
     direction_figures,
     figures,
 )
-from tcptutor.analysis.observed.imported import is_parameter_known
-from tcptutor.analysis.observed.measured import Measured, measure
+from tcptutor.analysis.observed.measured import Measured, is_parameter_known, measure
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index

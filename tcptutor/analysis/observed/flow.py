@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.analysis.observed.imported import is_imported
 from tcptutor.run import (
     CA_STATES,
     Cuts,
@@ -429,6 +428,11 @@ def traces(run: Run) -> list[Trace]:
     return [
         Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
     ]
+
+
+def is_imported(run: Run) -> bool:
+    """Return whether a different program measured `run`, without the kernel's time accounting."""
+    return run.environment.backend == "imported"
 
 
 def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:

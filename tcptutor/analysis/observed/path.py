@@ -15,8 +15,7 @@ from typing import Literal
 import msgspec
 
 from tcptutor.analysis.case import FULL, payload_ratio
-from tcptutor.analysis.observed.flow import Trace
-from tcptutor.analysis.observed.imported import is_imported
+from tcptutor.analysis.observed.flow import Trace, is_imported
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
