@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.analysis import ModelComparison, report, total_throughput
+from tcptutor.analysis import ModelComparison, ThroughputModel, report, total_throughput
 from tcptutor.analysis.case import case_of
 from tcptutor.analysis.compared.reasons import RULES
 from tcptutor.run import Run, SampleTable, UdpResult, load
@@ -293,3 +293,9 @@ def test_a_limit_that_was_expected_is_named_by_its_cause_and_not_by_its_model() 
         experiment(algorithm="illinois", loss="0.1 %", duration="60 s"), LINK, rtt=0.07, **losing(3)
     )
     assert report(full).note == "random loss was expected to be the limit, but that was the bottleneck"
+
+
+def test_a_loss_that_begins_in_the_warm_up_leaves_no_model_without_an_answer() -> None:
+    run = run_of(experiment(algorithm="cubic", changes="1 s loss=1 %", warmup="2 s"), 30e6, **losing(1))
+    models = {each.prediction.model for each in report(run).comparisons}
+    assert ThroughputModel.CUBIC_PERIODIC in models

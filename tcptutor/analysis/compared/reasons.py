@@ -221,7 +221,7 @@ def loss_constant(diff: Difference) -> str:
 
 def cubic_random(diff: Difference) -> str:
     """Check the spacing of losses, which RFC 9438 assumes to be even, and the rounding of small windows."""
-    if diff.model is not ThroughputModel.CUBIC_PERIODIC:
+    if diff.model is not ThroughputModel.CUBIC_PERIODIC or not diff.case.loss_rate:
         return ""
     path = (diff.case.loss_rate, diff.case.rtt)
     factor = theory.cubic_random_window(*path) / theory.cubic_window(*path)
