@@ -313,6 +313,14 @@ def test_replacing_the_samples_leaves_the_run_alone() -> None:
     assert run == kept
 
 
+def test_a_loss_that_was_undone_is_left_out() -> None:
+    run = run_of(experiment(loss="1 %"), 8e6, **losing(2), dsack_dups=lambda t: int(t > 4))
+    plain = run_of(experiment(loss="1 %"), 8e6, **losing(2))
+    found, every = ([loss.t for loss in insight(each).losses[0]] for each in (run, plain))
+    assert len(found) == len(every) - 1
+    assert set(found) < set(every)
+
+
 def test_a_steady_flow_is_a_level_line() -> None:
     run = run_of(experiment(duration="4 s", warmup="0"), 10e6)
     throughput = Throughput()

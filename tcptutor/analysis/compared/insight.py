@@ -118,9 +118,9 @@ def _between_losses(events: Sequence[LossEvent], start: float, end: float, cwnd:
 def _losses(trace: Trace, events: Sequence[LossEvent], link: Direction) -> Iterator[Loss]:
     times, cwnds = trace.column("t"), trace.column("cwnd")
     marks = set(trace.cuts.marks)
-    found = sorted({*trace.cuts.losses, *marks})
-    for number, (at, event) in enumerate(zip(found, events, strict=True)):
-        end = found[number + 1] if number + 1 < len(found) else len(times)
+    for number, event in enumerate(events):
+        at = event.at
+        end = events[number + 1].at if number + 1 < len(events) else len(times)
         low = at
         while low + 1 < end and cwnds[low + 1] <= cwnds[low]:
             low += 1

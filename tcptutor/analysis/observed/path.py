@@ -171,6 +171,8 @@ def observe_path(measured: Measured) -> ObservedPath:
 class LossEvent:
     """Response of a sender to a loss or a mark."""
 
+    at: int
+    """Index of its sample in the flow's trace."""
     t: float
     kind: LossKind | None
     """None if the cause is unknown."""
@@ -220,7 +222,7 @@ def loss_events(run: Run, trace: Trace, link: Direction) -> list[LossEvent]:
         return None if link.has_samples or not is_shaped else "bottleneck"
 
     found = {
-        at: LossEvent(times[at], kind(at), cwnds[at - 1])
+        at: LossEvent(at, times[at], kind(at), cwnds[at - 1])
         for at in sorted({*trace.cuts.losses, *trace.cuts.marks})
     }
     spurious = (
