@@ -1,7 +1,8 @@
 """Analysis of a run: model predictions, measured figures, and the verdict on the limiting cause.
 
-`case` holds the facts that both sides use. `expected` predicts an experiment from the models, `observed` measures a
-run from its samples, and `compared` joins the two.
+`report` calls the passes in order, each with plain results: `observed.measured.measure` and `observed.facts.observe`
+read the samples, `expected.expect.expect` predicts the experiment from the models, `compared.verdict.judge` concludes.
+`case` holds the values of an experiment that both sides use.
 """
 
 from tcptutor.analysis.compared.difference import Judgement

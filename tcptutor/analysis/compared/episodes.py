@@ -63,7 +63,6 @@ _AS_GOOD = 0.8
 Between = Callable[[float, float], Facts | None]
 """Function from start and end, s, to facts; None without measurements."""
 
-
 _LEAST_AFTER = 0.5
 """Least time after a change of the path for a sentence about that time, s."""
 

@@ -101,7 +101,6 @@ _AUTOTUNED = 6 << 20
 _FIRST_RECEIVE_BUFFER = 131072
 """Initial receive buffer of the lab's hosts, bytes."""
 
-
 _BURSTS_ERROR, _BURST = 0.48, 3
 """Error at a queue of `_BURST` frames, which drops part of the retransmission bursts."""
 

@@ -38,14 +38,11 @@ _LEAST_TRANSFER = 0.03
 _SLACK = 1e-3
 """Tolerance for the time of a sample, s."""
 
-
 _TOOTH = 0.75
 """Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
 
-
 _RECOVERING = 0.5
 """Share of the time in recovery from which the loss that started it holds the window down."""
-
 
 _MORE = 1.05
 """Growth of the path's capacity after which an earlier overflow no longer counts."""
