@@ -10,11 +10,17 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.places import has_matplotlib, matplotlib_command
 
 Point = tuple[float, float]
 Ticks = Sequence[tuple[float, str]]
 
+SUFFIXES = (".svg", ".pdf", ".png")
+"""Formats of pictures for paper."""
 COLORS = (6, 3, 2, 5, 4, 1, 12)
 """Colors of series, from the terminal's own palette so that they suit its background."""
 RED, GRAY = 1, 8
@@ -281,6 +287,14 @@ def _signal(
         sign = plotext.marker(marker or "braille", pixel=color)
         signal = figure.signal(list(across), list(up), marker=sign)
         figure.draw(signal.lines(is_connected))
+
+
+def check_target(target: Path) -> None:
+    """Check the name of a picture for paper. Raises UsageError for its suffix, TutorError without matplotlib."""
+    if target.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
+    if not has_matplotlib():
+        raise TutorError(f"a plot needs matplotlib: run {matplotlib_command()}")
 
 
 def round_numbers(low: float, high: float, number: int) -> list[float]:

@@ -106,7 +106,7 @@ def check(**given: Any) -> None:
     The network is open in the app, or in `tcptutor shell MODULE/PAGE`. For a page with a challenge, show what
     your runs reached.
     """
-    from tcptutor.commands.check import check_goals  # noqa: PLC0415
+    from tcptutor.commands.goals import check_goals  # noqa: PLC0415
 
     end(check_goals, **given)
 
@@ -175,7 +175,7 @@ def lab() -> None:
 @JSON
 def lab_show(**given: Any) -> None:
     """Show the parts of the lab; with a RUN, the parts of its lab and the differences."""
-    from tcptutor.commands.lab import show_lab  # noqa: PLC0415
+    from tcptutor.commands.machine import show_lab  # noqa: PLC0415
 
     end(show_lab, **given)
 
@@ -185,7 +185,7 @@ def lab_show(**given: Any) -> None:
 @REPLACE
 def lab_pack(**given: Any) -> None:
     """Write the guest of this machine to FILE, for `tcptutor setup --from FILE` on machines without a network."""
-    from tcptutor.commands.lab import pack_lab  # noqa: PLC0415
+    from tcptutor.commands.machine import pack_lab  # noqa: PLC0415
 
     end(pack_lab, **given)
 
@@ -199,7 +199,7 @@ def lab_pack(**given: Any) -> None:
 @click.option("--lab", "like", metavar="RUN", help="Rebuild the lab of a run, or of a fingerprint.")
 def setup(**given: Any) -> None:
     """Install what is missing and build the guest. Can be repeated at any time."""
-    from tcptutor.commands.setup import set_up  # noqa: PLC0415
+    from tcptutor.commands.machine import set_up  # noqa: PLC0415
 
     end(set_up, **given)
 
@@ -225,7 +225,7 @@ def model(**given: Any) -> None:
 @JSON
 def doctor(as_json: bool) -> None:
     """Check this machine and print a remedy for each problem."""
-    from tcptutor.commands.doctor import report_machine  # noqa: PLC0415
+    from tcptutor.commands.machine import report_machine  # noqa: PLC0415
 
     end(report_machine, as_json)
 
@@ -320,7 +320,7 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     The queue and single ACKs go to separate CSV files, and the packets of each interface to separate pcapng
     files.
     """
-    from tcptutor.commands.export import export_runs  # noqa: PLC0415
+    from tcptutor.commands.convert import export_runs  # noqa: PLC0415
 
     end(export_runs, kind="pcapng" if pcap else kind, **given)
 
@@ -381,6 +381,6 @@ def plot(**given: Any) -> None:
 @JSON
 def import_(**given: Any) -> None:
     """Convert iperf3 -J (or --json-stream) output or a flent data file to a run file, and print its path."""
-    from tcptutor.commands.import_ import import_file  # noqa: PLC0415
+    from tcptutor.commands.convert import import_file  # noqa: PLC0415
 
     end(import_file, **given)

@@ -26,8 +26,7 @@ from tcptutor.run import Run
 from tcptutor.runs.conduct import finish
 from tcptutor.spec import Experiment
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.points import Point, point
-from tcptutor.sweep.row import Row, cell_row
+from tcptutor.sweep.results import Point, Row, cell_row, point
 
 
 def run_seeds(

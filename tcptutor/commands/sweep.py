@@ -30,11 +30,9 @@ from tcptutor.fleet.cluster import Cluster
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
 from tcptutor.sweep import figure
-from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Axis, Cell, cells, parameter_name, read_axes
-from tcptutor.sweep.points import Point, points
-from tcptutor.sweep.results_file import SUFFIX, Store, SweepTable, define, load
-from tcptutor.sweep.row import Outcome, Row, assign_cell, cell_failure, cell_row, run_row
+from tcptutor.sweep.results import Outcome, Point, Row, assign_cell, cell_failure, cell_row, points, run_row
+from tcptutor.sweep.results_file import SUFFIX, Definition, Store, SweepTable, define, load
 
 
 class SweepRequest(msgspec.Struct, frozen=True, kw_only=True):

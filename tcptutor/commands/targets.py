@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcptutor.base.chart import Chart
+from tcptutor.base.chart import SUFFIXES, Chart, check_target
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import print_chart, print_files
-from tcptutor.exchange.plot import SUFFIXES, check_target, save_chart
 
 TERMINAL = Path("-")
 """Value of --plot without a file name."""
@@ -62,6 +61,8 @@ def draw_plot(plot: Path, chart: Chart) -> None:
     if plot == TERMINAL:
         print_chart(chart)
     else:
+        from tcptutor.exchange.plot import save_chart  # noqa: PLC0415  # a chart in the terminal needs less
+
         save_chart(chart, plot)
         print_files([plot], as_json=False)
 

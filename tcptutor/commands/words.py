@@ -6,7 +6,7 @@ import math
 
 from tcptutor.base import units
 from tcptutor.base.confidence import Summary
-from tcptutor.sweep.points import Point
+from tcptutor.sweep.results import Point
 
 
 def duration(seconds: float) -> str:

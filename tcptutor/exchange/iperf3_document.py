@@ -76,7 +76,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     error: str = ""
     server_output_json: Document | None = None
     only_sums: bool = False
-    """True if a program removed the streams (see `iperf3_sums`)."""
+    """True if a program removed the streams (see `iperf3_variants`)."""
 
     @property
     def at_server(self) -> bool:

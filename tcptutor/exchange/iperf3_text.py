@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tcptutor.exchange import perfsonar
-from tcptutor.exchange.iperf3_sums import with_streams
+from tcptutor.exchange.iperf3_variants import find_perfsonar_result, perfsonar_to_iperf3, with_streams
 
 _START = re.compile(r'"start"\s*:\s*(?=\{)')
 _BEGIN = re.compile(r'\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")')
@@ -103,8 +102,8 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
                     yield stream
                     stream = {}
                 yield value
-            case dict() if result := perfsonar.find_result(value):
-                yield perfsonar.to_iperf3(result)
+            case dict() if result := find_perfsonar_result(value):
+                yield perfsonar_to_iperf3(result)
             case dict():
                 yield from islice(_tests_within(value), _MOST_WITHIN)
     if stream:
@@ -121,8 +120,8 @@ def _tests_within(value: Any, depth: int = _DEEPEST) -> Iterator[dict[str, Any]]
     for each in inner if depth else ():
         if isinstance(each, dict) and _has_measured(each):
             yield each
-        elif isinstance(each, dict) and (result := perfsonar.find_result(each)):
-            yield perfsonar.to_iperf3(result)
+        elif isinstance(each, dict) and (result := find_perfsonar_result(each)):
+            yield perfsonar_to_iperf3(result)
         else:
             yield from _tests_within(each, depth - 1)
 

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor.analysis import explain
 from tcptutor.base import chart, files
-from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries
-from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.base.places import matplotlib_command
+from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries, check_target
 from tcptutor.exchange.curves import FEW, Curve
 from tcptutor.exchange.run_chart import (
     OVERSHOOT,
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
-"""Formats, with the metadata that would differ by day or machine."""
+_METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
+"""Metadata of each format that would differ by day or machine."""
 
 # Okabe and Ito's palette, distinguishable with any color vision; yellow is too faint for a line.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -101,23 +99,13 @@ def plot_style() -> AbstractContextManager[None]:
     return mpl.rc_context(style)
 
 
-def check_target(target: Path) -> None:
-    """Raise UsageError for a suffix that no plot has, and TutorError without matplotlib."""
-    if target.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
-    try:
-        import matplotlib  # noqa: F401, PLC0415
-    except ImportError:
-        raise TutorError(f"a plot needs matplotlib: run {matplotlib_command()}") from None
-
-
 def save(figure: Figure, target: Path, elsewhere: str = "give another place with -o") -> None:
     """Write the figure atomically; the same figure gives the same bytes. Raises TutorError."""
     kind = target.suffix.lower()
     with files.atomic(target, elsewhere) as temporary, warnings.catch_warnings():
         # Ignore warnings about clipped texts and missing glyphs: the figure is drawn nevertheless.
         warnings.simplefilter("ignore", UserWarning)
-        figure.savefig(temporary, format=kind[1:], dpi=150, metadata=SUFFIXES[kind])
+        figure.savefig(temporary, format=kind[1:], dpi=150, metadata=_METADATA[kind])
 
 
 def save_chart(drawn: Chart, target: Path) -> None:

@@ -15,9 +15,19 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_packets,
 )
 from tcptutor.base import units
-from tcptutor.base.chart import COLORS, GRAY, LEVEL, RED, Chart, ChartAxis, ChartPanel, ChartSeries
+from tcptutor.base.chart import (
+    COLORS,
+    GRAY,
+    LEVEL,
+    RED,
+    Chart,
+    ChartAxis,
+    ChartPanel,
+    ChartSeries,
+    check_target,
+)
 from tcptutor.base.errors import TutorError, UnitError, UsageError
-from tcptutor.exchange.plot import check_target, plot_style, save
+from tcptutor.exchange.plot import plot_style, save
 from tcptutor.run import Run
 from tcptutor.runs import packets
 

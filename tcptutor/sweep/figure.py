@@ -11,13 +11,23 @@ from pathlib import Path
 
 from tcptutor import spec
 from tcptutor.base import units
-from tcptutor.base.chart import COLORS, GRAY, MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries
+from tcptutor.base.chart import (
+    COLORS,
+    GRAY,
+    MARKERS,
+    SUSPECT,
+    Chart,
+    ChartAxis,
+    ChartPanel,
+    ChartSeries,
+    check_target,
+)
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import TutorError, UnitError, UsageError, near, unknown
-from tcptutor.exchange.plot import check_target, save_chart
+from tcptutor.exchange.plot import save_chart
 from tcptutor.sweep import grid
 from tcptutor.sweep.grid import SEED, parameter_name
-from tcptutor.sweep.points import QUANTITIES, Point, points
+from tcptutor.sweep.results import QUANTITIES, Point, points
 from tcptutor.sweep.results_file import SweepTable
 
 USUAL = "throughput"

@@ -12,7 +12,7 @@ import pytest
 from tcptutor import course
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, near
-from tcptutor.commands.list.parameter import example, explained
+from tcptutor.commands.list import example, explained
 from tcptutor.course.experiments import Catalogue
 from tcptutor.spec import PARAMETERS
 from tests.command import here

@@ -7,7 +7,7 @@ import pytest
 from tcptutor.authoring.page_claims import page_claims
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
-from tcptutor.commands.claims import ClaimCheck
+from tcptutor.commands.lint import ClaimCheck
 from tcptutor.course.page_selection import pages
 from tcptutor.fleet.run_cache import RunCache
 

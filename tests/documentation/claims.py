@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.base import places
-from tcptutor.commands.claims import ClaimResult, ClaimRuns
+from tcptutor.commands.lint import ClaimResult, ClaimRuns
 from tcptutor.course.page_selection import pages
 from tcptutor.fleet.run_cache import RunCache
 

@@ -17,8 +17,9 @@ import pytest
 
 from tcptutor.analysis import document, report
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange import export, import_runs, perfsonar, plot
+from tcptutor.exchange import export, import_runs, plot
 from tcptutor.exchange.curves import QUANTITIES
+from tcptutor.exchange.iperf3_variants import find_perfsonar_result
 from tcptutor.run import Run
 
 from .places import FILES, import_run
@@ -425,7 +426,7 @@ def test_a_plot_of_totals_says_what_is_missing(tmp_path: Path, protocol: str, ad
 def test_perfsonar_s_count_at_the_receiver_is_the_throughput(tmp_path: Path) -> None:
     """pScheduler 5 tells it of the whole; its API keeps the result inside the run."""
     result = json.loads((FILES / "perfsonar-throughput-result.json").read_text())
-    result = perfsonar.find_result(result)
+    result = find_perfsonar_result(result)
     assert result is not None
     result["summary"]["streams"] = result["summary"]["streams"][:1]
     for interval in result["intervals"]:

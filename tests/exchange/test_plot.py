@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 import re
 import subprocess
@@ -194,14 +193,7 @@ def test_a_place_that_cannot_be_written_is_told(run: Run) -> None:
 def test_without_matplotlib_one_line_says_what_to_install(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(TutorError, match=re.escape(f"-m pip install '{MATPLOTLIB}'")):
         plots.plot([run], tmp_path / "x.svg")
 

@@ -8,10 +8,9 @@ from functools import partial
 from tcptutor.base import places
 from tcptutor.course.experiments import Catalogue
 from tcptutor.sweep import grid
-from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.results_file import SweepTable, define
-from tcptutor.sweep.row import Row, RowPrediction
+from tcptutor.sweep.results import Row, RowPrediction
+from tcptutor.sweep.results_file import Definition, SweepTable, define
 
 NAME = "parallel-streams/random-loss"
 SHORT = ["--set", "duration=1s", "--set", "warmup=0s", "--set", "rate=5Mbit/s"]

@@ -10,8 +10,7 @@ import pytest
 from tcptutor.base.errors import LabError
 from tcptutor.commands.words import not_valid
 from tcptutor.run import SampleTable, load
-from tcptutor.sweep.points import point
-from tcptutor.sweep.row import Row, run_row
+from tcptutor.sweep.results import Row, point, run_row
 
 FOUR = Path(__file__).parents[1] / "analysis" / "runs" / "four-lossy-streams.tcprun"
 

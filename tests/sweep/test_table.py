@@ -13,8 +13,8 @@ import pytest
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.commands.sweep import lines
+from tcptutor.sweep.results import CellFailure
 from tcptutor.sweep.results_file import Store, load
-from tcptutor.sweep.row import CellFailure
 from tests.sweep.made import cells_of, definition_of, row_of, table_of
 
 AXIS = "loss=0.1%,1%,2%"

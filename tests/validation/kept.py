@@ -13,10 +13,9 @@ import msgspec
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.sweep import results_file
-from tcptutor.sweep.definition import Definition
 from tcptutor.sweep.grid import Cell
-from tcptutor.sweep.results_file import Store
-from tcptutor.sweep.row import Row, cell_row
+from tcptutor.sweep.results import Row, cell_row
+from tcptutor.sweep.results_file import Definition, Store
 from tests.validation.plan import Study, studies
 
 RESULTS = Path(__file__).parent / "results"

@@ -13,8 +13,8 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.words import count, duration
 from tcptutor.fleet import pool
 from tcptutor.sweep.grid import Cell
+from tcptutor.sweep.results import cell_failure
 from tcptutor.sweep.results_file import Store
-from tcptutor.sweep.row import cell_failure
 from tests.validation import kept, plan
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tcptutor.base.columns import table
 from tcptutor.base.errors import ParameterError, UsageError, unknown
-from tcptutor.commands.model import curve, read, trajectory, write
+from tcptutor.commands.model import curve, notation, trajectory
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.commands.targets import check_plot, draw_plot
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
@@ -27,7 +27,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool, plot: Path 
         print_json({"models": _listing()}) if as_json else print_lines(_list())
         return 0
     known = _full_name(name)
-    settings = read.pairs(words)
+    settings = notation.pairs(words)
     if known == trajectory.NAME:
         return trajectory.run(settings, as_json, plot)
     model = MODELS[known]
@@ -45,14 +45,14 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool, plot: Path 
     if not settings:
         print_json(_described(model)) if as_json else print_lines(_explanation(model))
         return 0
-    values = read.values(model.name, model.parameters, settings)
+    values = notation.values(model.name, model.parameters, settings)
     result = _computed(model, values)
     if as_json:
         print_json(
             {
                 "model": model.name,
                 "parameters": values,
-                "result": {"value": result, "unit": write.UNITS.get(model.unit, model.unit)},
+                "result": {"value": result, "unit": notation.UNITS.get(model.unit, model.unit)},
                 "formula": model.formula,
                 "source": model.source,
             }
@@ -88,12 +88,12 @@ def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[
 def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | list[float]) -> list[str]:
     numbers = result if isinstance(result, list) else [result]
     rows = [
-        (parameter.name, write.argument(values[parameter.name], parameter.quantity.kind))
+        (parameter.name, notation.argument(values[parameter.name], parameter.quantity.kind))
         for parameter in model.parameters
         if values[parameter.name] is not None
     ]
     return [
-        f"{model.name}: {', '.join(write.result(number, model.unit) for number in numbers)}",
+        f"{model.name}: {', '.join(notation.result(number, model.unit) for number in numbers)}",
         *table([*rows, ("formula", model.formula), ("source", model.source)], fold=True),
     ]
 
@@ -104,8 +104,8 @@ def _explanation(model: PublishedModel) -> list[str]:
         ("source", model.source),
         ("gives", _GIVES.get(model.unit, model.unit)),
     ]
-    example = write.usage(model.name, model.parameters)
-    return [f"{model.name}: {model.gives}", *write.explanation(about, model.parameters, example)]
+    example = notation.usage(model.name, model.parameters)
+    return [f"{model.name}: {model.gives}", *notation.explanation(about, model.parameters, example)]
 
 
 def _list() -> list[str]:
@@ -113,13 +113,13 @@ def _list() -> list[str]:
     widths = (max(map(len, MODELS)), 21)
     lines = []
     for title, models in GROUPS.items():
-        rows = [(each.name, write.signature(each.parameters), each.gives) for each in models]
+        rows = [(each.name, notation.signature(each.parameters), each.gives) for each in models]
         lines += [title, *table(rows, widths, fold=True)]
     lines += ["A window over time"]
     lines += table(
-        [(trajectory.NAME, write.signature(trajectory.PARAMETERS), trajectory.GIVES)], widths, fold=True
+        [(trajectory.NAME, notation.signature(trajectory.PARAMETERS), trajectory.GIVES)], widths, fold=True
     )
-    example = write.usage("mathis", MODELS["mathis"].parameters)
+    example = notation.usage("mathis", MODELS["mathis"].parameters)
     return [
         *lines,
         "",
@@ -136,8 +136,8 @@ def _described(model: PublishedModel) -> dict[str, Any]:
     return {
         "model": model.name,
         "gives": model.gives,
-        "unit": write.UNITS.get(model.unit, model.unit),
-        "parameters": [write.description(parameter) for parameter in model.parameters],
+        "unit": notation.UNITS.get(model.unit, model.unit),
+        "parameters": [notation.description(parameter) for parameter in model.parameters],
         "formula": model.formula,
         "source": model.source,
     }

@@ -12,7 +12,7 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.columns import table
 from tcptutor.base.errors import ParameterError, UnitError
-from tcptutor.commands.model import read, write
+from tcptutor.commands.model import notation
 from tcptutor.theory.catalogue import Argument, PublishedModel
 
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/\s*(x?)([0-9]+))?")
@@ -55,13 +55,15 @@ def curve(model: PublishedModel, settings: Mapping[str, str], name: str, points:
     """
     argument = next((each for each in model.parameters if each.name == name), None)
     if argument is None or argument.quantity.kind not in _KINDS:
-        read.values(model.name, model.parameters, settings)  # an unknown name, or a value of the wrong kind
+        notation.values(
+            model.name, model.parameters, settings
+        )  # an unknown name, or a value of the wrong kind
         raise ParameterError(f"{name}: a range needs an argument that is a number")
     match = _RANGE.fullmatch(settings[name].strip())
     if match is None:
         raise ParameterError(f"{name}: {units.quoted(settings[name])} is not a range: {_EXAMPLE}")
     low, high = _ends(name, match[1].strip(), match[2].strip(), argument)
-    others = read.values(model.name, model.parameters, {**settings, name: match[1].strip()})
+    others = notation.values(model.name, model.parameters, {**settings, name: match[1].strip()})
     number = int(match[4]) if match[4] and len(match[4]) < 5 else points or _ROWS
     if not 2 <= number <= _MOST_POINTS or len(match[4] or "") > 4:
         raise ParameterError(f"{name}: a range has 2 to {_MOST_POINTS} values")
@@ -82,7 +84,7 @@ def _ends(name: str, low: str, high: str, argument: Argument) -> tuple[float, fl
     try:
         (_, low_unit), (_, high_unit) = units.split(low), units.split(high)
         ends = [
-            read.value(text, argument.quantity.kind)
+            notation.value(text, argument.quantity.kind)
             for text in (low if low_unit else low + high_unit, high if high_unit else high + low_unit)
         ]
     except UnitError as error:
@@ -105,7 +107,7 @@ def lines(curve: ModelCurve) -> list[str]:
     kind, unit = curve.argument.quantity.kind, curve.model.unit
     rows = [(curve.argument.name, curve.model.gives)]
     for value, result in zip(curve.values, curve.results, strict=True):
-        numbers = [write.result(each, unit) if math.isfinite(each) else units.UNKNOWN for each in result]
+        numbers = [notation.result(each, unit) if math.isfinite(each) else units.UNKNOWN for each in result]
         rows.append((units.rounded(value, kind), ", ".join(numbers)))
     about = [("formula", curve.model.formula), ("source", curve.model.source)]
     return [_title(curve), *table(rows), "", *table(about, fold=True)]
@@ -122,7 +124,7 @@ def document(curve: ModelCurve) -> dict[str, Any]:
         "model": curve.model.name,
         "parameters": {**curve.others, curve.argument.name: curve.values},
         "over": curve.argument.name,
-        "result": {"value": results, "unit": write.UNITS.get(curve.model.unit, curve.model.unit)},
+        "result": {"value": results, "unit": notation.UNITS.get(curve.model.unit, curve.model.unit)},
         "formula": curve.model.formula,
         "source": curve.model.source,
     }
@@ -176,7 +178,7 @@ def _unit(model: PublishedModel) -> str:
 def _title(curve: ModelCurve) -> str:
     kinds = {each.name: each.quantity.kind for each in curve.model.parameters}
     given = [
-        f"{name}={write.argument(value, kinds[name])}"
+        f"{name}={notation.argument(value, kinds[name])}"
         for name, value in curve.others.items()
         if value is not None
     ]

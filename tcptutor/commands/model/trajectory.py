@@ -11,7 +11,7 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.columns import WIDTH, table
 from tcptutor.base.errors import ParameterError, UnitError
-from tcptutor.commands.model import read, write
+from tcptutor.commands.model import notation
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.commands.targets import draw_plot
 from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
@@ -56,17 +56,17 @@ PARAMETERS = (
 
 def description() -> dict[str, Any]:
     """Describe the model for --json."""
-    parameters = [write.description(parameter) for parameter in PARAMETERS]
+    parameters = [notation.description(parameter) for parameter in PARAMETERS]
     return {"model": NAME, "gives": GIVES, "unit": "series", "parameters": parameters} | dict(_ABOUT[:2])
 
 
 def run(settings: Mapping[str, str], as_json: bool, plot: Path | None = None) -> int:
     """Explain or compute the model and return the exit code. Raises ParameterError."""
     if not settings and plot is None:
-        lines = [f"{NAME}: {GIVES}", *write.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
+        lines = [f"{NAME}: {GIVES}", *notation.explanation(_ABOUT, PARAMETERS, _EXAMPLE)]
         print_json(description()) if as_json else print_lines(lines)
         return 0
-    values = read.values(NAME, PARAMETERS, settings)
+    values = notation.values(NAME, PARAMETERS, settings)
     values["queue"] = _queue(values)
     flows = _play(values)
     if plot is not None:
@@ -191,7 +191,7 @@ def _seconds(moment: float) -> str:
 def _title(values: Mapping[str, Any], flows: Sequence[Trajectory]) -> str:
     given = {**values, "flows": len(flows)}
     kinds = {parameter.name: parameter.quantity.kind for parameter in PARAMETERS}
-    parts = [f"{name} {write.argument(each, kinds[name])}" for name, each in given.items() if each]
+    parts = [f"{name} {notation.argument(each, kinds[name])}" for name, each in given.items() if each]
     return textwrap.fill(f"{NAME}: {', '.join(parts)}", WIDTH, subsequent_indent="  ")
 
 

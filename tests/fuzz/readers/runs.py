@@ -28,7 +28,7 @@ from tcptutor.run.ended import Finished
 from tcptutor.run.files import text_lines
 from tcptutor.runs import packets, parts
 from tcptutor.runs.part_text import PartHead
-from tcptutor.sweep import row
+from tcptutor.sweep.results import run_row
 from tcptutor.wire import protocol
 from tests.exchange.test_packets import pieces
 from tests.fuzz.reader import Reader
@@ -103,7 +103,7 @@ def use(run: Run, file: Path) -> None:
         export.as_csv(table)
     export.as_json(run, str(file))
     with contextlib.suppress(TutorError):
-        row.run_row(run)
+        run_row(run)
     for quantity in (curves.cwnd, curves.rtt, curves.throughput, curves.retransmissions, curves.acknowledged):
         for overlaid in (True, False):
             quantity(run, overlaid)

@@ -1,4 +1,4 @@
-"""`tcptutor lab`: show the parts of this machine's lab, and pack it into a file."""
+"""`tcptutor lab`, `setup` and `doctor`: the lab of this machine, its installation and its diagnosis."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
+import msgspec
+
 from tcptutor.backends.guest import sizes, snapshots
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.machine import Mode
@@ -15,9 +17,13 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabUnavailable, TutorError, UsageError
-from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.output import Tone, print_json, print_lines, toned, warn, width
 from tcptutor.commands.targets import check_targets
 from tcptutor.exchange import open_run, saved_runs
+from tcptutor.install.doctor import diagnose
+from tcptutor.install.findings import Finding
+from tcptutor.install.setup import run_setup
+from tcptutor.install.setup_plan import TargetLab
 from tcptutor.run import Environment, lab_parts, load
 
 _MAX_VALUE = 100
@@ -152,3 +158,47 @@ def _lines(parts: Mapping[str, str], everything: bool) -> list[str]:
 def _short_digest(value: str) -> str:
     digest = value if len(value) == 64 and " " not in value else hashlib.sha256(value.encode()).hexdigest()
     return f"{digest[:_DIGEST_LENGTH]}..."
+
+
+def set_up(assume_yes: bool, again: bool, source: str | None, like: str | None) -> int:
+    """Set up this machine and return the exit code. Raises TutorError when setup cannot continue.
+
+    Args:
+        assume_yes: Skip confirmations.
+        again: Rebuild an existing guest.
+        source: A packed lab.
+        like: A run, or a lab's fingerprint.
+    """
+    if source is not None and like is not None:
+        raise UsageError("--from and --lab both choose the lab: use only one of them")
+    target = TargetLab(Path(source) if source else None, find_lab(like) if like else {})
+    return run_setup(lambda line: print_lines([line]), warn, assume_yes, again, target)
+
+
+_TONES: dict[str, Tone] = {"ok": "good", "warn": "doubt", "fail": "bad"}
+_NO_LAB = 3
+
+
+def report_machine(as_json: bool) -> int:
+    """Print the diagnosis and return the exit code: 0 when the course can run here, otherwise 3."""
+    diagnosis = diagnose()
+    if as_json:
+        backends = {"host": diagnosis.host, "guest": diagnosis.guest}
+        findings = msgspec.to_builtins(diagnosis.findings)
+        print_json({"findings": findings, "backends": backends, "ok": diagnosis.ok})
+    else:
+        names = max(len(finding.name) for finding in diagnosis.findings)
+        for finding in diagnosis.findings:
+            print_lines(_finding_lines(finding, names))
+    return 0 if diagnosis.ok else _NO_LAB
+
+
+def _finding_lines(finding: Finding, names: int) -> list[str]:
+    """Format a finding, folded to the terminal except for its remedy, which is meant to be copied."""
+    room = width()
+    status = toned(finding.status, _TONES[finding.status])
+    row = (status, finding.name, finding.text)
+    lines = table([row], (4, names), indent=0, fold=room is not None, width=room or 0)
+    if finding.remedy:
+        lines += table([("", "", f"to do: {finding.remedy}")], (4, names), indent=0)
+    return lines
