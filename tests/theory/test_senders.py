@@ -12,6 +12,7 @@ from tcptutor import theory
 from tcptutor.theory.highspeed import step
 from tcptutor.theory.renewal import Age
 from tcptutor.theory.renewal import mean_window as mean_of_chain
+from tcptutor.theory.senders import RELATED, related_rate
 from tests.each import each
 from tests.validation import kernel
 from tests.validation.simulated import KEPT
@@ -25,6 +26,7 @@ Grow = Callable[[float, float], float]
 
 Epoch = Callable[[float, float], Grow]
 """The growth after a loss, from the windows before and after it."""
+_RTT, _LOSS, _RTO = 0.05, 1e-3, 0.25
 
 
 def mean_window(loss: float, rtt: float, beta: float, epoch: Epoch, events: int) -> float:
@@ -156,3 +158,35 @@ def test_a_round_trip_of_repair_takes_from_a_small_window() -> None:
     played = kernel.throughput("reno", 1448, 0.05, 1e-2, events=1500) * 0.05 / 8 / 1448
     assert 0.9 * theory.MATHIS_RANDOM < chain * 0.1 < 0.97 * theory.MATHIS_RANDOM
     assert played == pytest.approx(chain, rel=0.03)
+
+
+def related(algorithm: str, loss: float = _LOSS) -> float:
+    return related_rate(algorithm, _RTT, loss, _RTO)
+
+
+def test_senders_that_halve_and_add_one_have_renos_rate() -> None:
+    reno = theory.limited_rates([theory.LimitedFlow(algorithm="reno", rtt=_RTT, loss=_LOSS, rto=_RTO)])[0]
+    for name in ("vegas", "lp", "nv", "cdg", "dctcp"):
+        assert related(name) == pytest.approx(reno, rel=0.03)
+
+
+@pytest.mark.parametrize(("algorithm", "left"), [("veno", 4 / 5), ("yeah", 7 / 8), ("westwood", 7 / 8)])
+def test_a_sender_that_keeps_more_is_faster_as_aimd_says(algorithm: str, left: float) -> None:
+    faster = theory.aimd_window(_LOSS, 1, left) / theory.reno_window(_LOSS)
+    assert related(algorithm) / related("vegas") == pytest.approx(faster, rel=0.08)
+
+
+def test_hybla_makes_up_for_a_long_round_trip() -> None:
+    near, far = (related_rate("hybla", rtt, _LOSS, 0.3) for rtt in (0.025, 0.1))
+    assert near == pytest.approx(far, rel=0.15)
+
+
+@pytest.mark.parametrize("algorithm", RELATED)
+def test_more_loss_leaves_less(algorithm: str) -> None:
+    assert related(algorithm, 1e-4) > related(algorithm) > related(algorithm, 1e-2) > 0
+
+
+def test_bic_searches_for_the_window_of_the_last_loss_faster_than_scalable_grows() -> None:
+    assert 1 < related("bic") / related("scalable") < 2.5
+    # Up to 14 segments it is Reno.
+    assert related("bic", 0.05) == pytest.approx(related("vegas", 0.05), rel=0.25)

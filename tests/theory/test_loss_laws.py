@@ -1,4 +1,4 @@
-"""DCTCP's window, found again by playing RFC 8257 against both ways to mark."""
+"""Laws that no published table has: DCTCP's window by playing RFC 8257, and the time of small writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import random
 import pytest
 
 from tcptutor import theory
+from tcptutor.base.errors import ParameterError
+from tcptutor.theory.limits import write_limited
 
 GAIN = 1 / 16
 """g of RFC 8257, section 4.2."""
@@ -54,3 +56,16 @@ def test_the_two_ways_are_far_from_each_other_and_from_reno() -> None:
 
 def test_a_smaller_cut_after_a_mark_gives_a_larger_window() -> None:
     assert theory.ecn_window(0.01, theory.ABE_BETA) == pytest.approx((1.8 / 0.4 / 0.01) ** 0.5)
+
+
+def test_a_processor_divides_its_time_between_writes_and_segments() -> None:
+    rate = write_limited(12, 1448, 5e-6, 20e-6)
+    writes, segments = rate / 8 / 12, rate / 8 / 1448
+    assert writes * 5e-6 + segments * 20e-6 == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", ["length", "mss", "write", "segment"])
+def test_outside_the_domain_it_says_so(wrong: str) -> None:
+    given = {"length": 12.0, "mss": 1448.0, "write": 5e-6, "segment": 2e-5} | {wrong: -1.0}
+    with pytest.raises(ParameterError, match=wrong):
+        write_limited(**given)

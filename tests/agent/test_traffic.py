@@ -1,4 +1,4 @@
-"""Groups of flows: each flow has a port of its own, whatever its group, and UDP meets an empty queue."""
+"""Groups of flows: each has a port of its own, and all connect before the path loses anything."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from tcptutor.agent import traffic
+from tcptutor.agent import shaping, traffic
 from tcptutor.agent.flow_group import Group
+from tcptutor.agent.network import Interface
 from tcptutor.agent.streams import FlowProcess
 from tcptutor.spec import Experiment
+from tcptutor.wire import plan
+from tcptutor.wire.plan import Chain
 from tests.conftest import Build
 
 
@@ -58,3 +61,52 @@ def test_tcp_and_udp_have_all_their_flows_at_one_time(build: Build) -> None:
     assert traffic.waits(many, groups(many)) == pytest.approx([8 * 0.02, 8 * 0.02, 0.0])
     alone = build(streams="9", delay="20 ms", directions="forward, reverse")
     assert traffic.waits(alone, groups(alone)) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, False),
+        ({"loss": "10 %"}, False),
+        ({"loss": "75 %"}, True),
+        ({"loss": "40 %", "reverse_loss": "40 %"}, True),
+        ({"udp_streams": "1"}, False),
+        ({"udp_streams": "1", "loss": "1 %"}, True),
+        ({"udp_streams": "1", "reverse_loss": "1 %"}, True),
+        ({"udp_streams": "1", "loss": "1 %", "loss_by": "firewall"}, True),
+    ],
+)
+def test_who_connects_on_a_path_that_loses_nothing(
+    build: Build, asked: dict[str, str], expected: bool
+) -> None:
+    assert traffic.connects_without_loss(build(**asked)) is expected
+
+
+def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = build(rate="10 Mbit/s", delay="20 ms", loss="10 %", loss_burst="3", duplicate="1 %").path
+    lossy, other = Interface("s1-eth2", None), Interface("s2-eth2", None)
+    wanted = {lossy: plan.chain(path, 1500, 7), other: plan.chain(plan.access_link(path, 0), 1500, 7, True)}
+    held: list[tuple[Interface, Chain]] = []
+    said: list[str] = []
+
+    class Hosts:
+        def suspend_loss(self) -> None:
+            said.append("suspend")
+
+        def resume_loss(self) -> None:
+            said.append("resume")
+
+    def change(interface: Interface, chain: Chain) -> None:
+        held.append((interface, chain))
+
+    monkeypatch.setattr(shaping, "change", change)
+    hosts: Any = Hosts()
+    with traffic.without_loss(hosts, wanted):
+        ((where, without),) = held
+        assert where == lossy
+        assert said == ["suspend"]
+        asked = wanted[lossy][0].settings
+        assert without[0].settings == asked | {"loss": 0.0, "burst": 1.0, "loss_correlation": 0.0}
+        assert without[1:] == wanted[lossy][1:]
+    assert held[1:] == [(lossy, wanted[lossy])]
+    assert said == ["suspend", "resume"]
