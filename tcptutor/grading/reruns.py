@@ -88,7 +88,7 @@ class _Plan(NamedTuple):
 
 
 class Reruns:
-    """Repeats the parse_choice runs of all hand-ins: `plan`, `run`, `compare`. No experiment runs twice."""
+    """Repeats the chosen runs of all hand-ins: `plan`, `run`, `compare`. No experiment runs twice."""
 
     def __init__(self, choice: Choice, course: Course, jobs: int | None, cluster: str | None = None) -> None:
         """Choose the course's experiments and the place to run them.

@@ -261,7 +261,7 @@ def ratio_counts(row: PredictionRow) -> list[int]:
 
 
 def ratio_bars(row: PredictionRow) -> str:
-    """Render the ratio_counts of `ratio_counts` as a row of bars."""
+    """Render the counts of `ratio_counts` as a row of bars."""
     found = ratio_counts(row)
     most = max(found, default=0)
     return "".join(_STEPS[math.ceil(8 * each / most)] * 2 for each in found) if most else ""

@@ -240,7 +240,7 @@ def _decode(report: bytes) -> CommandEnded | None:
 
 
 def make_cgroup() -> None:
-    """Create the shells' cgroup in the guest, and make_cgroup the agent the last process to be killed for memory."""
+    """Create the shells' cgroup in the guest, and make the agent the last process to be killed for memory."""
     _OOM.write_text("-1000")
     (_ROOT / "cgroup.subtree_control").write_text("+pids +memory")
     _SHELLS.mkdir()

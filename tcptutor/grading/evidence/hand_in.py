@@ -209,7 +209,7 @@ def write_hand_in(
         manifest: Its description.
         events: Every event of the journal.
         runs: Id and file of each run.
-        on_written: Called with the id of each run after it is on_written.
+        on_written: Called with the id of each run after it is written.
 
     Raises:
         TutorError: The file cannot be on_written, or a run file cannot be read.
