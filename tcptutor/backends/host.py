@@ -146,7 +146,7 @@ class HostBackend:
         session = Session(experiment, self._send, lambda: self._event(None), home)
         try:
             home.make()
-            self._send(OpenSession(experiment, home=str(home.folder), copies_home=False, trap=trap))
+            self._send(OpenSession(experiment, home=str(home.folder), trap=trap))
             await session.begin()
             yield session
         finally:

@@ -62,9 +62,7 @@ class OpenSession(msgspec.Struct, frozen=True, tag="session"):
     experiment: Experiment
     sample_hz: float = 100.0
     home: str = ""
-    """Home folder on the lab hosts; empty for the guest's own."""
-    copies_home: bool = True
-    """Whether HomeFile messages copy the folder into the lab and back."""
+    """Home folder on the lab hosts; empty for the guest's own, which HomeFile messages copy into the lab and back."""
     trap: str = ""
     """Fault to set up in advance, a key of `agent.traps.TRAPS`; empty for none."""
     version: int = VERSION

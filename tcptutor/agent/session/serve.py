@@ -144,7 +144,7 @@ class SessionServer:
         if self._run is not None:
             self._finish(complete=False)
         self._close_terminals()  # a shell writes its history when it exits
-        if self._request.copies_home:
+        if not self._request.home:
             for piece in home_files.pieces(self._home):
                 self._channel.send(piece)
         self._channel.send(Failed(overrun) if overrun else SessionEnded())
@@ -197,7 +197,7 @@ class SessionServer:
                     self._channel.send(TerminalOutput(number, f"{error}\r\n".encode()))
                     self._channel.send(TerminalOutput(number, b""))
             case HomeFile() as piece:
-                if self._request.copies_home:
+                if not self._request.home:
                     home_files.write_piece(self._home, piece)
             case TerminalInput(terminal=number, data=data) if number in self._terminals:
                 self._terminals[number].write(data)
