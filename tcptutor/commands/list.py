@@ -255,7 +255,7 @@ def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[s
     ]
     if known.kind == "changes":
         rows[1] = ("written as", "a list, separated by semicolons")
-    elif known.many:
+    elif known.is_list:
         rows[1] = ("written as", f"a list, separated by commas, of {rows[1][1]}")
     room = width()
     lines = table(rows, (10,), fold=room is not None, width=room or 0)

@@ -105,7 +105,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             yield "choices", "give choices, or low and high"
         elif not self.choices and not (self.low and self.high):
             yield "low" if self.high else "high", "is missing: a knob has two bounds"
-        elif not self.choices and (known is None or known.many or known.kind == "name"):
+        elif not self.choices and (known is None or known.is_list or known.kind == "name"):
             yield "choices", f"{self.name} has no bounds: give choices"
         else:
             yield from self._value_problems(start)

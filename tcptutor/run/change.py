@@ -132,7 +132,7 @@ def _candidates(
     if name == LINK:
         yield "down" if now == "up" else "up"
     known = PARAMETERS.get(name)
-    if known is None or known.many:
+    if known is None or known.is_list:
         return
     if known.choices or known.kind == "name":
         yield from (each for each in known.choices or algorithms if each != now)

@@ -45,8 +45,8 @@ def build(
         )
     layers = (_parameters(table, "parameters"), _paper_values(name, table, scale), overrides or {})
     text = {**layers[0], **layers[1], **layers[2], **_no_warmup(layers)}
-    path, hosts, flows, own = _parts(text)
-    pairs = own.get("pairs", table.get("pairs", 1))
+    path, hosts, flows, others = _parts(text)
+    pairs = others.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
         raise ParameterError(f"pairs: {quoted(pairs)} is out of bounds: 1 to 4")
     seed = table.get("seed", 1) if seed is None else seed
@@ -79,10 +79,10 @@ def _no_warmup(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _parameters(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    own = table.get(key, {})
-    if not isinstance(own, Mapping):
+    values = table.get(key, {})
+    if not isinstance(values, Mapping):
         raise ParameterError(f"{key!r} must be a table")
-    return own
+    return values
 
 
 def _paper_values(name: str, table: Mapping[str, Any], scale: str) -> Mapping[str, Any]:

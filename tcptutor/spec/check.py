@@ -60,24 +60,26 @@ def check(experiment: Experiment) -> None:
     `build` checks its results already; call it for experiments from elsewhere.
     """
     check_plausible(experiment)
-    for known in PARAMETERS.values():
+    for parameter in PARAMETERS.values():
         # The reverse path has a queue only if it has a rate.
-        if known.name != "reverse_queue" or experiment.path.reverse_rate is not None:
-            for value in _values(known, experiment):
-                _check_bounds(known, value)
+        if parameter.name != "reverse_queue" or experiment.path.reverse_rate is not None:
+            for value in _values(parameter, experiment):
+                _check_bounds(parameter, value)
     for change in experiment.path.changes:
         if change.name != "link":
             _check_bounds(PARAMETERS[change.name], change.value)
     _check_contradictions(experiment)
 
 
-def _check_bounds(known: Parameter, value: Any) -> None:
-    if known.choices:
+def _check_bounds(parameter: Parameter, value: Any) -> None:
+    if parameter.choices:
         word = value if isinstance(value, str) else "on" if value else "off"
-        if word not in known.choices:
-            raise ParameterError(f"{known.name}: {word!r} is not one of {', '.join(known.choices)}")
-    elif known.kind not in ("name", "changes") and not known.low <= value <= known.high:
-        raise ParameterError(f"{known.name}: {known.text_of(value)} is out of bounds: {known.bounds}")
+        if word not in parameter.choices:
+            raise ParameterError(f"{parameter.name}: {word!r} is not one of {', '.join(parameter.choices)}")
+    elif parameter.kind not in ("name", "changes") and not parameter.low <= value <= parameter.high:
+        raise ParameterError(
+            f"{parameter.name}: {parameter.text_of(value)} is out of bounds: {parameter.bounds}"
+        )
 
 
 def check_plausible(experiment: Experiment) -> None:
@@ -85,12 +87,12 @@ def check_plausible(experiment: Experiment) -> None:
 
     Wider than `check`: a path set up by hand or measured elsewhere may be out of the lab's bounds.
     """
-    for known in PARAMETERS.values():
-        for value in _values(known, experiment):
+    for parameter in PARAMETERS.values():
+        for value in _values(parameter, experiment):
             if isinstance(value, str):
-                _check_printable(known.name, value)
-            elif known.kind != "changes" and not isinstance(value, bool):
-                _check_range(known.name, value, known.kind)
+                _check_printable(parameter.name, value)
+            elif parameter.kind != "changes" and not isinstance(value, bool):
+                _check_range(parameter.name, value, parameter.kind)
     for change in experiment.path.changes:
         if change.name not in CHANGEABLE:
             raise ParameterError(f"changes: {change.name[:40]!r} cannot change during a run")
@@ -123,12 +125,12 @@ def _check_frame(experiment: Experiment) -> None:
     _check_range("framing", experiment.framing, "count")
 
 
-def _values(known: Parameter, experiment: Experiment) -> Iterator[Any]:
-    """Yield the values of `known` in `experiment`: each entry of a list, no value for None."""
-    value = known.of(experiment)
-    if known.many:
+def _values(parameter: Parameter, experiment: Experiment) -> Iterator[Any]:
+    """Yield the values of `parameter` in `experiment`: each entry of a list, no value for None."""
+    value = parameter.of(experiment)
+    if parameter.is_list:
         if len(value) > _MAX_ENTRIES:
-            raise ParameterError(f"{known.name}: {len(value)} values, at most {_MAX_ENTRIES} allowed")
+            raise ParameterError(f"{parameter.name}: {len(value)} values, at most {_MAX_ENTRIES} allowed")
         yield from value
     elif value is not None:
         yield value

@@ -23,7 +23,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 0.0
     optional: bool = False
     """Whether "none" is a value (no shaper, no limit)."""
-    many: bool = False
+    is_list: bool = False
     """Whether it is a comma-separated list: an entry per pair, or per flow with a single pair."""
     choices: tuple[str, ...] = ()
     help: str
@@ -40,7 +40,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         else:
             low, high = (units.write(bound, self.kind) for bound in (self.low, self.high))
             text = f"{low} to {high}"
-        if self.many and self.kind != "changes":
+        if self.is_list and self.kind != "changes":
             text += ", several with commas"
         return text + (", or none" if self.optional else "")
 
@@ -52,7 +52,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         """Format a value in base units as the user writes it."""
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
-        if self.many:
+        if self.is_list:
             return ", ".join(self.text_of(each) for each in value) or "none"
         return "none" if value is None else self.text_of(value)
 
@@ -65,15 +65,15 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 def _bounded(
     name: str, part: str, kind: units.Kind, low: float, high: float, help: str, *,
-    optional: bool = False, many: bool = False,
+    optional: bool = False, is_list: bool = False,
 ) -> Parameter:  # fmt: skip
     return Parameter(
-        name=name, part=part, kind=kind, low=low, high=high, help=help, optional=optional, many=many
+        name=name, part=part, kind=kind, low=low, high=high, help=help, optional=optional, is_list=is_list
     )
 
 
-def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, many: bool = False) -> Parameter:
-    return Parameter(name=name, part=part, kind="name", choices=choices, help=help, many=many)
+def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, is_list: bool = False) -> Parameter:
+    return Parameter(name=name, part=part, kind="name", choices=choices, help=help, is_list=is_list)
 
 
 _SWITCH = ("off", "on")
@@ -108,17 +108,17 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("reverse_delay", "path", "time", 0, 2, "delay added to the reverse path"),
         _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the reverse path is lost"),
         _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the reverse path, in bytes or BDP"),
-        _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", many=True),
-        Parameter(name="changes", part="path", kind="changes", many=True, help="changes of the path during the run"),
+        _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", is_list=True),
+        Parameter(name="changes", part="path", kind="changes", is_list=True, help="changes of the path during the run"),
         Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
-        Parameter(name="algorithms", part="hosts", kind="name", many=True,
+        Parameter(name="algorithms", part="hosts", kind="name", is_list=True,
             help="congestion control of each pair or flow"),
         _bounded("pairs", "", "count", 1, 4, "host pairs that send at the same time"),
         _bounded("streams", "flows", "count", 0, 64, "parallel TCP flows of each host pair"),
         _bounded("duration", "flows", "time", 1, 3600, "measured time, after the warm-up"),
         _bounded("warmup", "flows", "time", 0, 600, "time at the start left out of the means"),
-        _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", many=True),
-        _choice("directions", "flows", ("forward", "reverse"), "direction of each pair's or flow's data", many=True),
+        _bounded("starts", "flows", "time", 0, 3600, "when each pair or flow begins", is_list=True),
+        _choice("directions", "flows", ("forward", "reverse"), "direction of each pair's or flow's data", is_list=True),
         _bounded("window", "hosts", "window", 4096, 64 << 20, "receiver's window, in bytes or BDP", optional=True),
         _bounded("send_buffer", "hosts", "window", 4608, 64 << 20, "sender's buffer, in bytes or BDP", optional=True),
         _bounded("buffer", "flows", "window", 4096, 16 << 20,
@@ -134,7 +134,7 @@ PARAMETERS: dict[str, Parameter] = {
             "largest rate of each flow, set by fq on the sender", optional=True),
         _choice("acks", "flows", _SWITCH, "also trace every flow at every ACK"),
         _choice("capture", "flows", _SWITCH, "capture packets for Wireshark"),
-        _choice("capture_at", "flows", _INTERFACES, "interfaces to capture at; none: all hosts", many=True),
+        _choice("capture_at", "flows", _INTERFACES, "interfaces to capture at; none: all hosts", is_list=True),
         _bounded("snaplen", "flows", "count", 54, 9014, "bytes captured of each packet; 94 covers its headers"),
         _bounded("capture_size", "flows", "size", 1 << 20, 1 << 28, "memory for captured packets"),
         _bounded("udp_streams", "flows", "count", 0, 64, "UDP flows of each host pair"),
@@ -215,41 +215,45 @@ def read(name: str, text: str | float | bool | list[Any], bdp: float | None = No
     Raises:
         ParameterError: The message names the parameter, the reason and the bounds.
     """
-    known = parameter(name)
+    definition = parameter(name)
     if isinstance(text, bool):
         text = "on" if text else "off"
-    if known.kind == "changes":
+    if definition.kind == "changes":
         return _read_changes(name, text, bdp)
-    if known.many:
+    if definition.is_list:
         parts = text if isinstance(text, list) else str(text).split(",")
         if str(text).strip().lower() in ("none", ""):
             return ()
-        return tuple(_read_one(known, str(part).strip(), bdp) for part in parts)
+        return tuple(_read_one(definition, str(part).strip(), bdp) for part in parts)
     if isinstance(text, list):
-        raise ParameterError(f"{name}: one value, not a list: {known.bounds}")
-    return _read_one(known, str(text).strip(), bdp)
+        raise ParameterError(f"{name}: one value, not a list: {definition.bounds}")
+    return _read_one(definition, str(text).strip(), bdp)
 
 
-def _read_one(known: Parameter, text: str, bdp: float | None) -> Any:
-    name = known.name
-    if known.optional and text.lower() == "none":
+def _read_one(definition: Parameter, text: str, bdp: float | None) -> Any:
+    name = definition.name
+    if definition.optional and text.lower() == "none":
         return None
-    if known.choices:
-        if text not in known.choices:
-            meant = f": {near(text, known.choices)}".rstrip(": ")
-            raise ParameterError(f"{name}: {quoted(text)} is not one of {', '.join(known.choices)}{meant}")
-        return text == "on" if known.choices == _SWITCH else text
-    if known.kind == "name":
+    if definition.choices:
+        if text not in definition.choices:
+            meant = f": {near(text, definition.choices)}".rstrip(": ")
+            raise ParameterError(
+                f"{name}: {quoted(text)} is not one of {', '.join(definition.choices)}{meant}"
+            )
+        return text == "on" if definition.choices == _SWITCH else text
+    if definition.kind == "name":
         if text not in ALGORITHMS:
             raise ParameterError(f"{name}: {unknown('congestion control', text, ALGORITHMS)}")
         return text
     try:
-        value = units.parse_size(text, bdp) if known.kind == "window" else units.parse(text, known.kind)
+        value = (
+            units.parse_size(text, bdp) if definition.kind == "window" else units.parse(text, definition.kind)
+        )
     except UnitError as error:
         raise ParameterError(f"{name}: {error}") from None
-    if not known.low <= value <= known.high:
-        raise ParameterError(f"{name}: {quoted(text)} is out of bounds: {known.bounds}")
-    return round(value) if known.kind in ("count", "window", "size") else value
+    if not definition.low <= value <= definition.high:
+        raise ParameterError(f"{name}: {quoted(text)} is out of bounds: {definition.bounds}")
+    return round(value) if definition.kind in ("count", "window", "size") else value
 
 
 def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]:
@@ -292,10 +296,10 @@ def settings(experiment: Experiment) -> dict[str, str]:
     """Return the values of `experiment` that differ from the defaults, by parameter, as the user writes them."""
     defaults = Experiment(name="")
     shown = {}
-    for name, known in PARAMETERS.items():
-        value = known.of(experiment)
-        if name == "algorithm" or value != known.of(defaults):
-            shown[name] = known.text(value)
+    for name, definition in PARAMETERS.items():
+        value = definition.of(experiment)
+        if name == "algorithm" or value != definition.of(defaults):
+            shown[name] = definition.text(value)
     if experiment.path.reverse_rate is None:
         shown.pop("reverse_queue", None)  # derived from other parameters, and unused
     return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls

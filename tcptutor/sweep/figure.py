@@ -226,7 +226,7 @@ def _color_key(others: tuple[tuple[str, str], ...], group: str | None) -> object
 
 def _is_number(name: str) -> bool:
     known = spec.PARAMETERS.get(name)
-    return known is None or (known.kind not in ("name", "changes") and not known.many)
+    return known is None or (known.kind not in ("name", "changes") and not known.is_list)
 
 
 def is_geometric(values: Sequence[float]) -> bool:

@@ -70,7 +70,7 @@ def read_axis(text: str) -> Axis:
     if ".." in values:
         texts = _range(text, values, kind)
     else:
-        own_commas = name in spec.PARAMETERS and spec.PARAMETERS[name].many
+        own_commas = name in spec.PARAMETERS and spec.PARAMETERS[name].is_list
         separator = "|" if "|" in values or own_commas else ","
         texts = tuple(value.strip() for value in values.split(separator))
     if "" in texts:
@@ -137,7 +137,7 @@ def _axis_unit(name: str) -> str:
     if sysctl_name(name) and name not in spec.PARAMETERS:
         return _WHOLE
     known = spec.parameter(name)
-    return "" if known.many or known.kind in ("name", "changes") else known.kind
+    return "" if known.is_list or known.kind in ("name", "changes") else known.kind
 
 
 def _parse_value(name: str, value: str) -> object:

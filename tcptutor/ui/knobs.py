@@ -59,7 +59,7 @@ _CLOSE = 1e-9
 
 def can_turn(known: Parameter) -> bool:
     """Return True if the parameter has steps. Lists and changes over time have to be typed."""
-    return not known.many and known.kind != "changes"
+    return not known.is_list and known.kind != "changes"
 
 
 def turn_value(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:

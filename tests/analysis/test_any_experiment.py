@@ -32,7 +32,7 @@ def _values(known: Parameter) -> st.SearchStrategy[str]:
         whole = known.kind in ("count", "size", "window")
         numbers = st.sampled_from(ends) | st.floats(low, high)
         each = numbers.map(lambda value: known.text_of(float(round(value)) if whole else value))
-    if known.many:
+    if known.is_list:
         return st.lists(each, min_size=1, max_size=3).map(",".join)
     return each
 

@@ -131,7 +131,7 @@ def test_every_value_within_its_bounds_is_taken_as_written(
     written = units.parse_size(text) if parameter.kind == "window" else units.parse(text, parameter.kind)
     if parameter.low <= written <= parameter.high:  # rounding for the text may leave the bounds
         given = spec.read(parameter.name, text)
-        assert (given[0] if parameter.many else given) == pytest.approx(written, rel=1e-5, abs=1)
+        assert (given[0] if parameter.is_list else given) == pytest.approx(written, rel=1e-5, abs=1)
 
 
 def test_packets_are_kept_at_all_hosts_unless_interfaces_are_named(build: Build) -> None:

@@ -252,7 +252,7 @@ def _kind(axis: str, values: Sequence[str]) -> units.Kind:
     known = spec.PARAMETERS.get(axis)
     if known is None:  # a sysctl
         return "count" if all(value.isdigit() for value in values) else "name"
-    if known.many or known.kind in ("name", "changes"):
+    if known.is_list or known.kind in ("name", "changes"):
         return "name"
     if known.kind == "window":
         return "number" if all(value.lower().endswith("bdp") for value in values) else "size"

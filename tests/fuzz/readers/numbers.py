@@ -109,7 +109,7 @@ def _parameter(run: Run, chance: random.Random) -> None:
         value = chance.choice((*known.choices, "reno", "bbr", "nothing"))
     else:
         value = chance.choice([one for one in _PARAMETERS[known.kind] if one is not None or known.optional])
-    value = (value,) * chance.choice((0, 1, 2)) if known.many else value
+    value = (value,) * chance.choice((0, 1, 2)) if known.is_list else value
     if known.part:
         part = replace(getattr(run.experiment, known.part), **{known.name: value})
         run.experiment = replace(run.experiment, **{known.part: part})
