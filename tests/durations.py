@@ -20,7 +20,7 @@ from tests import patience
 FILE = Path(__file__).with_name("durations.json")
 SHORT = 0.3
 """Seconds below which a test is not worth a line in the file."""
-USUAL = 0.06
+USUAL = 0.03
 """Seconds of a test that is not in the file."""
 
 

@@ -64,6 +64,9 @@ FULL_ONLY = {
     "tests/backends/test_conditions.py::test_jitter_spreads_the_rtt_by_its_distribution": FullOnly(
         "four distributions of one netem option", ("pareto",)
     ),
+    "tests/backends/test_conditions.py::test_losses_of_the_reverse_path": FullOnly(
+        "three seconds of a guest; its rate and delay are in a plain run"
+    ),
     "tests/backends/test_conditions.py::test_the_receivers_window_is_the_one_that_was_asked_for": FullOnly(
         "three sizes of one setting", ("24",)
     ),
@@ -87,6 +90,9 @@ FULL_ONLY = {
     ),
     "tests/backends/test_goals.py::test_each_near_miss_is_explained_when_it_is_made": FullOnly(
         "types forty slips into a guest, some seconds each; a plain run reads recordings of them"
+    ),
+    "tests/backends/test_goals.py::test_goals_tick_and_untick_with_the_kernel": FullOnly(
+        "eight seconds by hand; tests/cli/test_goals.py reaches the goals of a page in a plain run"
     ),
     "tests/backends/test_guest.py::test_a_qemu_that_cannot_run_exactly_runs_all_the_same": FullOnly(
         f"{_BOOT}; that another way is taken is in tests/backends/test_building.py"
@@ -176,6 +182,9 @@ FULL_ONLY = {
     "tests/cli/test_lint.py::test_a_damaged_run_is_made_again": FullOnly(
         "starts the command twice, with a guest each"
     ),
+    "tests/cli/test_lint.py::test_an_author_asks_for_more_seeds_than_a_claim_does": FullOnly(
+        "starts the command and a guest once more"
+    ),
     "tests/cli/test_lint.py::test_another_setting_is_another_run": FullOnly(
         "starts the command twice, with a guest each"
     ),
@@ -196,8 +205,7 @@ FULL_ONLY = {
         "half a minute of one processor as printed; a plain run shortens it", ("10 s",)
     ),
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
-        "half an hour of guests for all pages; this one takes seconds",
-        ("congestion-algorithms/slow-start",),
+        "half an hour of guests for all pages; tests/cli/test_lint.py runs the claims of a small page in a plain run"
     ),
     "tests/course/test_hostile.py::test_a_hostile_file_costs_only_itself": FullOnly(
         "reads and lints a course for each of 25 contents of five files; all contents of a page, two of the others",
@@ -224,8 +232,8 @@ FULL_ONLY = {
     "tests/faults/test_ends.py::test_one_line_and_the_right_exit_code": FullOnly(
         "every command in each of 47 odd surroundings; one of each kind",
         (
-            "all closed", "both full", "both readers gone", "HOME unset", "HOME unwritable", "XDG a device",
-            "umask 777", "ASCII, strict", "PATH empty",
+            "all closed", "both full", "both readers gone", "HOME unset", "HOME unwritable", "umask 777",
+            "ASCII, strict", "PATH empty",
         ),
     ),
     "tests/faults/test_killed.py::test_a_run_killed_at_a_random_moment": FullOnly(
@@ -246,8 +254,12 @@ FULL_ONLY = {
     "tests/fuzz/test_fuzz.py::test_a_reader_takes_or_refuses_mutated_files": FullOnly(
         "two hundred files for each reader, twenty in a plain run; `python -m tests.fuzz` takes others", ("*-0",)
     ),
+    "tests/grading/test_batch.py::test_a_cluster_grades_as_this_machine_does": FullOnly(_CLUSTER),
     "tests/grading/test_batch.py::test_a_worker_reads_lessons_again_that_were_edited": FullOnly(_CLUSTER),
     "tests/grading/test_integrations.py::test_classroom50": FullOnly(_SUBMISSIONS, ("full", "absent")),
+    "tests/grading/test_integrations.py::test_classroom50_gives_nothing_for_the_file_of_another_student": FullOnly(
+        "the same check as Gradescope's, which a plain run tries"
+    ),
     "tests/grading/test_integrations.py::test_classroom50_installs_the_package_that_lies_beside": FullOnly(
         "creates a virtual environment; that of Gradescope is created in a plain run"
     ),
@@ -291,6 +303,9 @@ FULL_ONLY = {
     "tests/terminal/test_cursor.py::test_a_step_sends_what_changes": FullOnly(_SIZES, ("80x24",)),
     "tests/terminal/test_cursor.py::test_a_zoom_and_the_way_back_send_less_than_the_chart_itself": FullOnly(
         "starts the app and waits after each key; a step of the cursor does so in a plain run"
+    ),
+    "tests/terminal/test_pane.py::test_what_is_sent_is_drawn_and_kept_when_the_terminal_goes_away": FullOnly(
+        "starts the app and a guest; a shell in it and a terminal that closes are in a plain run"
     ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
         "four moments of one end, each with a start of the app and of a guest; a terminal closes in a plain run"

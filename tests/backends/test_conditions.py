@@ -112,11 +112,14 @@ async def test_with_ecn_a_full_queue_marks_and_does_not_drop(
     assert run.flows[0].mark_cuts > 0
 
 
-async def test_the_way_back_has_its_own_rate_delay_and_loss(guest: GuestBackend, build: Build) -> None:
+async def test_the_reverse_path_has_its_own_rate_and_delay(guest: GuestBackend, build: Build) -> None:
     slow = await play(guest, build(**BASE, reverse_rate="100 kbit/s", reverse_delay="30 ms"))
     assert slow.fidelity.checks["ping h1"] == pytest.approx(0.050, abs=0.012)
     # An acknowledgement of two segments takes 66 bytes: 100 kbit/s carry those of 4.4 Mbit/s.
     assert total_bps(slow) < 0.6 * FULL
+
+
+async def test_losses_of_the_reverse_path(guest: GuestBackend, build: Build) -> None:
     lossy = await play(guest, build(**BASE, reverse_loss="5 %"))
     assert total_bps(lossy) > 0.9 * FULL
 
