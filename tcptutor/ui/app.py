@@ -46,9 +46,6 @@ _SAVE_AGAIN = 3.0
 
 def _import_page_modules() -> None:
     from tcptutor.ui.screens import lesson  # noqa: F401, PLC0415
-    from tcptutor.ui.widgets.bench import axes  # noqa: PLC0415
-
-    axes.preload()
 
 
 class TutorApp(Frame):

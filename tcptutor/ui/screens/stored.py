@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -21,7 +20,6 @@ from tcptutor.ui import background
 from tcptutor.ui.lab_state import place
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench import axes
 from tcptutor.ui.widgets.bench.panel import RunPanel
 
 
@@ -65,7 +63,6 @@ class StoredScreen(ChartScreen):
         flows = await background.flow_results(self._run)
         self.query_one("#flow-table", Static).update(_flows(self._run, flows))
         live = await background.recall("", "", self._run)
-        await asyncio.to_thread(axes.preload)
         self._panel.show(live, None)
 
     def run_file(self, run: Run) -> Path | None:  # noqa: ARG002

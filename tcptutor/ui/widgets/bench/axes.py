@@ -1,15 +1,10 @@
-"""Axes of the charts: frame with ticks and labels, drawn by plotext and cached; round numbers and units.
-
-plotext takes a sixth of a second to import: it is imported at the first chart, or by `preload`.
-"""
+"""Axes of the charts: frame with ticks and labels; round numbers and units."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 GUTTER = 11
 """Columns left of every time axis for scales and labels; the last column is the axis itself, or blank."""
@@ -17,16 +12,8 @@ GUTTER = 11
 MARGIN = 14
 """Columns right of every time axis for labels and figures."""
 
-_figure_in_use = threading.Lock()
-"""Lock for plotext's only figure: a chart of the previous page may still be drawing."""
-
 Ticks = tuple[tuple[int, str], ...]
 """Positions in cells, with labels."""
-
-
-def preload() -> None:
-    """Import plotext, e.g. in a thread."""
-    import plotext  # noqa: F401, PLC0415
 
 
 def columns(width: int) -> int:
@@ -45,34 +32,20 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
         up: Ticks of the vertical axis, in lines from the bottom.
         ruled: Whether the time axis has a ruler, which takes another line.
     """
-    with _figure_in_use:
-        names = [name[: GUTTER - 1] for _, name in up]
-        blank = GUTTER - 1 - max(map(len, names), default=0)
-        figure = _figure(GUTTER + width - blank, height + 1 + ruled, ruled)
-        figure.ruler("x", "lower").lim(0, width - 1).ticks(
-            [at for at, _ in across], [name for _, name in across]
-        )
-        figure.ruler("y", "left").lim(0, height - 1).ticks([at for at, _ in up], names)
-        text: str = figure.build().string(colorless=True)
-    full_width = GUTTER + width
-    return tuple(
-        f"{'':{blank}}{line}".ljust(full_width)[:full_width]
-        for line in text.split("\n")[: height + 1 + ruled]
-    )
-
-
-def _figure(width: int, height: int, ruled: bool) -> Any:
-    import plotext  # noqa: PLC0415
-
-    plotext.terminal.limit(False, False)  # the widget knows its size; plotext would ask the terminal
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("colorless")
-    figure.plot_size(width, height)
-    figure.axes(ruled, axis="x", side="lower")
-    figure.axes(False, axis="x", side="upper")
-    figure.axes(False, axis="y", side="right")
-    return figure
+    names = {height - 1 - at: name[: GUTTER - 1] for at, name in up}
+    lines = [
+        f"{names.get(row, ''):>{GUTTER - 1}}{'┤' if row in names else '│'}{'':{width}}"
+        for row in range(height)
+    ]
+    ruler, labels = ["─"] * width, [" "] * width
+    for at, name in across:
+        place = slice(start := max(0, min(at - (len(name) - 1) // 2, width - len(name))), start + len(name))
+        if not "".join(labels[max(0, place.start - 1) : place.stop + 1]).strip():
+            labels[place] = name
+            ruler[at] = "┬"
+    if ruled:
+        lines.append(f"{'└':>{GUTTER}}{''.join(ruler)}")
+    return (*lines, f"{'':{GUTTER}}{''.join(labels)[:width]}")
 
 
 def ticks(upper: float, number: int) -> list[float]:

@@ -1,8 +1,7 @@
 """Braille canvas of layers, two by four dots per cell: measured lines cover expected ones, dot by dot.
 
 A layer stores an integer per column of dots, one bit per dot, so a line costs a few operations per column.
-plotext has braille too, but its last drawn line colors the whole cell, and eight flows take it 90 ms instead
-of 5.
+plotext, which draws the charts of commands, lets the last line color the whole cell and takes 18 times as long.
 """
 
 from __future__ import annotations

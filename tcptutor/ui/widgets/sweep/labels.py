@@ -46,7 +46,7 @@ class Tick(NamedTuple):
 
     @property
     def centered_label(self) -> str:
-        """Label that plotext centers below the tick; blank if the label is moved."""
+        """Label to center below the tick; blank if the label is moved."""
         return self.name if self.start == self.at - len(self.name) // 2 else " "
 
 
