@@ -90,7 +90,7 @@ def _check_challenge(module: Module, step: Step, challenge: ChallengeActivity, a
     with open_journal() as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)
     reached, standing = record.right is not None, challenge.describe_status(record)
-    knobs = challenge.knobs_of(record.latest.given) if record.latest else None
+    knobs = challenge.knobs_of(record.latest.answer) if record.latest else None
     if as_json:
         document = {
             "module": module.id,

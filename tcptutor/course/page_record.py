@@ -29,7 +29,7 @@ PREDICT = "predict"
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """Response to an activity."""
 
-    given: Given
+    answer: Given
     correct: bool | None
     """Mark at the time of the response; None if it cannot be right or wrong, as for a prediction."""
     at: str = ""

@@ -25,7 +25,7 @@ def given_answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> 
     if not isinstance(activity, Question | Predict | ShapePrediction):
         return
     for given in page.responses_to(activity.id):
-        answer, draw = given.response.given, given.response.draw
+        answer, draw = given.response.answer, given.response.draw
         context = MarkContext()
         if isinstance(activity, Question) and activity.against_run:
             timed = page.run_before(given.serial)

@@ -196,7 +196,9 @@ class _PageMarker:
         if timed is None or predict.about_curve or self._distrust(timed, ()):
             return None
         try:
-            return predict.mark(first.response.given, MarkContext(run=self._checks.check(timed).run)).measured
+            return predict.mark(
+                first.response.answer, MarkContext(run=self._checks.check(timed).run)
+            ).measured
         except UsageError:
             return None
 
@@ -236,7 +238,7 @@ class _PageMarker:
                 return distrusted, None
             context = MarkContext(run=self._checks.check(timed).run)
         try:
-            correct = question.with_numbers(given.response.draw).mark(given.response.given, context).correct
+            correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
         except UsageError as error:
             return _Finding("none", reason=f"it cannot be marked: {error}", events=events, runs=runs), None
         found = _Finding(
@@ -263,10 +265,10 @@ class _PageMarker:
         )
         if earlier is not None:
             return _Finding("refused", reason=f"the run {earlier.id} was begun before it", events=events)
-        if first.response.given == activity.reference().empty:
+        if first.response.answer == activity.reference().empty:
             return _Finding("none", reason="it was left out", events=events)
         try:
-            activity.mark(first.response.given)
+            activity.mark(first.response.answer)
         except UsageError as error:
             return _Finding("none", reason=f"it cannot be marked: {error}", events=events)
         return self._score_response(activity, first, _Finding("full", events=events))
@@ -337,7 +339,7 @@ class _PageMarker:
         start = self._start_run(challenge, given) if challenge.needs_start_run else None
         try:
             mark = challenge.mark(
-                given.response.given, MarkContext(run=self._checks.check(timed).run, start=start)
+                given.response.answer, MarkContext(run=self._checks.check(timed).run, start=start)
             )
         except UsageError as error:
             return _Finding("refused", reason=str(error), events=events, runs=(timed.id,))
@@ -371,7 +373,7 @@ class _PageMarker:
         problem = honesty.session_problem(activity, session, self._checks)
         if problem:
             return _Finding("refused", reason=problem, events=events, runs=runs)
-        if session.record.cut:
+        if session.record.truncated:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
             return _Finding("inconclusive", reason=reason, events=events, runs=runs)
         return self._score_response(activity, reached, _Finding("full", events=events, runs=runs))

@@ -74,17 +74,17 @@ class Hinted(JournalEvent, frozen=True, tag="hinted"):
     level: int
 
 
-class Answered(JournalEvent, frozen=True, tag="answered"):
+class Measured(JournalEvent, frozen=True, tag="measured"):
     """A run of the page measured the predicted quantity."""
 
     module: str
     step: str
     activity: str
-    measured: float
+    value: float
     """In the base unit of the prediction's `value`."""
 
 
-class RunBegun(JournalEvent, frozen=True, tag="run-begun"):
+class RunStarted(JournalEvent, frozen=True, tag="run-started"):
     """A run of the page's experiment began; `at` is the start time in the run itself."""
 
     module: str
@@ -113,7 +113,7 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     """SHA-256 of that file's text, in hexadecimal; empty without a file, and in events from before the field."""
 
 
-class Worked(JournalEvent, frozen=True, tag="worked"):
+class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
     """The student reached all goals of a page by hand, in the recorded session."""
 
     module: str
@@ -123,7 +123,7 @@ class Worked(JournalEvent, frozen=True, tag="worked"):
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Enrolled | Visited | Responded | Withdrawn | Hinted | Answered | RunBegun | RunEnded | Worked
+    Enrolled | Visited | Responded | Withdrawn | Hinted | Measured | RunStarted | RunEnded | PageGoalsReached
 )
 
 

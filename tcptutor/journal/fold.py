@@ -17,13 +17,13 @@ from tcptutor.course.model import Course, Module
 from tcptutor.course.page_record import PageRecord
 from tcptutor.journal.events import (
     START,
-    Answered,
     Enrolled,
     Hinted,
     JournalEvent,
+    Measured,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -135,10 +135,10 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             page = record.page(module, step).without_responses(activity)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).with_hints(activity, level)
-        case Answered(module=module, step=step, activity=activity, measured=measured):
+        case Measured(module=module, step=step, activity=activity, value=measured):
             page = record.page(module, step)
             page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
-        case RunBegun(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):
+        case RunStarted(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):
             page = record.page(module, step)
             page = msgspec.structs.replace(page, runs=page.runs + (not changed_from))
             runs = {**record.runs, run: RunRecord(module, step, file, seed=seed, changed_from=changed_from)}

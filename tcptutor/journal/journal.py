@@ -17,17 +17,17 @@ from tcptutor.course.model import Course
 from tcptutor.course.page_record import PageRecord, Response
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
-    Answered,
     Enrolled,
     Hinted,
     JournalEvent,
+    Measured,
+    PageGoalsReached,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     Visited,
     Withdrawn,
-    Worked,
     chain,
     decode,
 )
@@ -156,16 +156,16 @@ class Journal:
 
     def record_goals(self, module: str, step: str, activity: str, session: SessionRecord) -> None:
         """Record the session in which the student reached all goals of the page by hand."""
-        self._append(Worked(_now(), module, step, activity, session))
+        self._append(PageGoalsReached(_now(), module, step, activity, session))
 
     def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
         """Record that hint `level` (from 1) of the activity was shown."""
         self._append(Hinted(_now(), module, step, activity, level))
         return self._fold.record.page(module, step)
 
-    def answer(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
+    def record_measurement(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
         """Record the measured value of a predicted quantity."""
-        self._append(Answered(_now(), module, step, activity, measured))
+        self._append(Measured(_now(), module, step, activity, measured))
         return self._fold.record.page(module, step)
 
     # Queries
@@ -223,7 +223,7 @@ class Journal:
         name = file.name if file else ""
         seed = run.experiment.seed
         experiment = run.experiment.name
-        self._append(RunBegun(run.started, module, step, run.id, experiment, name, seed, changed_from))
+        self._append(RunStarted(run.started, module, step, run.id, experiment, name, seed, changed_from))
 
     def finish_run(self, run: Run, file: Path | None) -> None:
         """Record the end of a run, complete or cut short; `file` is None when no data had arrived."""
@@ -276,7 +276,7 @@ class Journal:
             match decode(data):
                 case RunEnded() as end:
                     ended[end.run] = end.file
-                case RunBegun() as begun if (begun.module, begun.step) == page and not begun.changed_from:
+                case RunStarted() as begun if (begun.module, begun.step) == page and not begun.changed_from:
                     file = ended.get(begun.run, "")
                     if file and file not in files:
                         yield str(self._file(file))
@@ -291,7 +291,7 @@ class Journal:
         files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
         for event in events:
             match event:
-                case RunBegun(run=run, changed_from=base) if base and (event.module, event.step) == (
+                case RunStarted(run=run, changed_from=base) if base and (event.module, event.step) == (
                     module,
                     step,
                 ):
@@ -302,7 +302,7 @@ class Journal:
         """Return module and step of every run begun on a page, by the run's id."""
         with store.errors(self._path):
             data = store.run_events(self._connection)
-        begun = (event for event in map(decode, data) if isinstance(event, RunBegun))
+        begun = (event for event in map(decode, data) if isinstance(event, RunStarted))
         return {event.run: (event.module, event.step) for event in begun}
 
     def _file(self, name: str) -> Path:

@@ -31,7 +31,7 @@ MIN_TALLY_QUESTIONS = 4
 class MarkedResponse:
     """A response as the page shows it."""
 
-    given: Given
+    answer: Given
     mark: Mark | None
     """None while the sitting withholds marks."""
     explanation: str
@@ -244,7 +244,7 @@ class Study:
         explains = self.sitting.shows_explanation(mark.correct, self.ended)
         accepts = self.sitting.accepts(activity, record, self.ended)
         return MarkedResponse(
-            given=response.given,
+            answer=response.answer,
             mark=mark if tells else None,
             explanation=activity.explanation if explains else "",
             final=not accepts or bool(tells and self.sitting.allows_retries and mark.correct),
@@ -261,7 +261,9 @@ class Study:
         response = self.response(activity)
         if response and response.mark and (measured := response.mark.measured) is not None:
             after = record.with_measurement(measured)
-            self._commit(activity, after, lambda: self._journal.answer(*self._key, activity.id, measured))
+            self._commit(
+                activity, after, lambda: self._journal.record_measurement(*self._key, activity.id, measured)
+            )
 
     def _page_to_read(self, activity: Activity) -> str:
         read = activity.page if isinstance(activity, Question) else ""
@@ -288,7 +290,7 @@ class Study:
     def _mark_now(self, activity: Activity, response: Response) -> Mark:
         """Mark the response again, since the lesson may have been edited."""
         try:
-            mark = activity.mark(response.given, self.context)
+            mark = activity.mark(response.answer, self.context)
         except UsageError:
             return Mark(correct=response.correct)
         if mark.correct == response.correct or not activity.against_run:

@@ -152,7 +152,7 @@ def test_the_journal_keeps_it(tmp_path: Path) -> None:
     assert (record.attempts, record.best) == (3, 1.0)
     assert challenge.describe_status(record) == "reached at par: 1 change"
     assert record.latest is not None
-    assert challenge.knobs_of(record.latest.given) == challenge.start
+    assert challenge.knobs_of(record.latest.answer) == challenge.start
 
 
 def test_knobs_keep_to_their_bounds_and_do_not_move_each_other() -> None:

@@ -81,7 +81,7 @@ def test_learning_counts_a_right_answer_and_an_exam_the_latest() -> None:
     for sitting, given in ((LEARN, (0,)), (REVIEW, (1,)), (EXAM, (1,))):
         counted = sitting.counted_response(QUESTION, CHANGED)
         assert counted is not None
-        assert counted.given == given
+        assert counted.answer == given
     again = LOCKED.with_response(Response("2 Mbit/s", None, value=2e6))
     for sitting in Sitting:
         assert sitting.counted_response(PREDICT, again) == LOCKED.first

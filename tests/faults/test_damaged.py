@@ -178,7 +178,7 @@ def test_nothing_that_a_terminal_obeys_comes_out_of_state_files(without_state: P
     journal.visit(f"m{CLIPBOARD}", f"s{CLIPBOARD}")
     (event, visit) = [decode(stored.data) for stored in journal.events()]
     assert isinstance(event, Responded)
-    assert event.response.given == r"5\x1b]52;c;c3RvbGVu\x07\u202e"
+    assert event.response.answer == r"5\x1b]52;c;c3RvbGVu\x07\u202e"
     assert event.response.draw == {"window": r"\x9b2J"}
     position = journal.position()
     journal.close()

@@ -24,8 +24,8 @@ from tcptutor.journal.events import (
     Hinted,
     JournalEvent,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     chain,
     decode,
@@ -210,11 +210,11 @@ def _others_run_renamed(forger: Forger) -> Path:
 
 
 def _with_run(events: Events, run: Run) -> Events:
-    ran = {event.run for event in events if isinstance(event, RunBegun) and event.step == "ran"}
+    ran = {event.run for event in events if isinstance(event, RunStarted) and event.step == "ran"}
 
     def changed(event: JournalEvent) -> JournalEvent:
         match event:
-            case RunBegun() if event.run in ran:
+            case RunStarted() if event.run in ran:
                 return msgspec.structs.replace(
                     event, at=run.started, run=run.id, seed=run.experiment.seed, file=f"{run.id}.tcprun"
                 )
@@ -274,7 +274,7 @@ def test_a_run_that_is_not_so_is_refused(forge: Callable[[Forger], Path], forger
 def _replaced(forger: Forger, at: int, change: Callable[[Run], None]) -> Grade:
     """With the run of the sweep or the challenge that was made as number `at`, changed."""
     runs = [run for run in forger.runs.values() if run.experiment.name == "small/windowed"]
-    order = [event.run for event in forger.events if isinstance(event, RunBegun) and event.step != "ran"]
+    order = [event.run for event in forger.events if isinstance(event, RunStarted) and event.step != "ran"]
     run = next(each for each in runs if each.id == order[at])
     change(run)
     target = forger.folder / "forged.tcphandin"
@@ -365,7 +365,7 @@ def test_a_wrong_answer_that_calls_itself_right_is_marked_as_wrong(forger: Forge
     def lie(event: JournalEvent) -> JournalEvent:
         if isinstance(event, Responded) and event.activity == "which":
             return msgspec.structs.replace(
-                event, response=msgspec.structs.replace(event.response, given=(1,))
+                event, response=msgspec.structs.replace(event.response, answer=(1,))
             )
         return event
 
@@ -379,7 +379,7 @@ def test_numbers_that_were_not_drawn_for_the_student_are_refused(
 ) -> None:
     def choose(event: JournalEvent) -> JournalEvent:
         if isinstance(event, Responded) and event.activity == "how-much":
-            response = msgspec.structs.replace(event.response, draw=draw, given="20 kB")
+            response = msgspec.structs.replace(event.response, draw=draw, answer="20 kB")
             return msgspec.structs.replace(event, response=response)
         return event
 
@@ -397,7 +397,7 @@ def test_an_answer_of_another_student_is_to_other_numbers(tmp_path: Path) -> Non
             page = timeline(hand_in.events).page("small", "asked")
         drawn[name] = page.responses_to("how-much")[0].response
     assert drawn["ada"].draw != drawn["bob"].draw
-    assert drawn["ada"].given != drawn["bob"].given
+    assert drawn["ada"].answer != drawn["bob"].answer
 
 
 def test_a_prediction_after_the_run_is_refused(tmp_path: Path) -> None:
@@ -411,7 +411,7 @@ def test_a_prediction_after_the_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_answer_about_a_run_that_was_not_made_is_refused(forger: Forger) -> None:
-    events = [event for event in forger.events if not isinstance(event, RunBegun | RunEnded)]
+    events = [event for event in forger.events if not isinstance(event, RunStarted | RunEnded)]
     found = _grade(forger.file(events=events))
     assert _outcome(found, "after") == ("refused", "it was answered before the run it is about")
     assert _outcome(found, "largest")[0] == "refused"
@@ -502,7 +502,7 @@ def test_a_journal_of_very_many_events_takes_nobodys_time(tmp_path: Path) -> Non
             Enrolled(at, f"a{number}", KEY.code),
             Responded(at, "small", "asked", "how-much", Response("1 kB", False, draw={"rate": run})),
             Hinted(at, "small", "asked", "how-much", 1),
-            RunBegun(at, "small", "ran", run, "small/lossy", f"{run}.tcprun"),
+            RunStarted(at, "small", "ran", run, "small/lossy", f"{run}.tcprun"),
             RunEnded(at, run, True, "", f"{run}.tcprun"),
             Responded(at, "small", "ran", "largest", Response("10", True)),
             Responded(at, "small", "turned", "challenge", Response("window = 10 kB", True, value=1.0)),

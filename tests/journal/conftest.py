@@ -42,7 +42,7 @@ def happened(journal: Journal) -> list[JournalEvent]:
 def answers(journal: Journal, module: str, step: str) -> list[tuple[str, object, bool]]:
     """Every attempt at the questions of a page: which, what was given, and how it was marked."""
     return [
-        (event.activity, event.response.given, bool(event.response.correct))
+        (event.activity, event.response.answer, bool(event.response.correct))
         for event in happened(journal)
         if isinstance(event, Responded) and (event.module, event.step) == (module, step)
         if event.activity != PREDICT

@@ -11,12 +11,12 @@ from tcptutor.base.printable import escaped
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
-    Answered,
     Hinted,
     JournalEvent,
+    Measured,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -41,8 +41,8 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Withdrawn, TIMES, _module, _step, _activity)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
-    | st.builds(Answered, TIMES, _module, _step, _activity, st.floats(1, 1e12))
-    | st.builds(RunBegun, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
+    | st.builds(Measured, TIMES, _module, _step, _activity, st.floats(1, 1e12))
+    | st.builds(RunStarted, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
     max_size=15,
 ).map(lambda events: _begun_once(events))
@@ -53,7 +53,7 @@ def _begun_once(events: list[JournalEvent]) -> list[JournalEvent]:
     begun: set[str] = set()
     kept = []
     for event in events:
-        if isinstance(event, RunBegun):
+        if isinstance(event, RunStarted):
             if event.run in begun:
                 continue
             begun.add(event.run)

@@ -22,8 +22,8 @@ from tcptutor.journal.events import (
     Hinted,
     JournalEvent,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -71,7 +71,7 @@ def _check_page(
         responses: list[Response] = []
         run_begun = False
         for event in here:
-            run_begun |= isinstance(event, RunBegun)
+            run_begun |= isinstance(event, RunStarted)
             if isinstance(event, Responded) and event.activity == id:
                 responses.append(msgspec.structs.replace(event.response, at=event.at))
             elif isinstance(event, Withdrawn) and event.activity == id and not run_begun:
@@ -85,14 +85,14 @@ def _check_page(
         )
         assert activity.right == (right[0] if right else None)
         assert activity.hints == max(hints, default=0)
-    begun = [event.run for event in here if isinstance(event, RunBegun)]
+    begun = [event.run for event in here if isinstance(event, RunStarted)]
     ends = {run: _end(events, run) for run in begun}
     assert page.runs == len(begun)
     assert page.whole_runs == sum(end is not None and end.complete for end in ends.values())
     seeds = [
         event.seed
         for event in here
-        if isinstance(event, RunBegun) and (end := ends[event.run]) and end.complete
+        if isinstance(event, RunStarted) and (end := ends[event.run]) and end.complete
     ]
     assert page.last_seed == max(seeds, default=None)
     with_file = [run for run, end in ends.items() if end and end.file]
@@ -103,7 +103,7 @@ def _check_page(
 
 def _end(events: list[JournalEvent], run: str) -> RunEnded | None:
     """The first end of that run after it had begun."""
-    began = next(n for n, event in enumerate(events) if isinstance(event, RunBegun) and event.run == run)
+    began = next(n for n, event in enumerate(events) if isinstance(event, RunStarted) and event.run == run)
     return next((event for event in events[began:] if isinstance(event, RunEnded) and event.run == run), None)
 
 
@@ -221,8 +221,8 @@ def test_predictions_are_compared_with_what_the_first_run_after_them_measured(jo
     for step, value in {"a": 9e6, "b": 20e6, "c": 5e6}.items():
         assert journal.calibration() is None
         predict(journal, f"{value}", value, step=step)
-        journal.answer("m", step, PREDICT, 10e6)
-        journal.answer("m", step, PREDICT, 99e6)
+        journal.record_measurement("m", step, PREDICT, 10e6)
+        journal.record_measurement("m", step, PREDICT, 99e6)
     predict(journal, "", None, step="d")
     found = journal.calibration()
     assert found is not None
@@ -236,7 +236,7 @@ def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not
             for number, student in enumerate(students, 7)
             for each in (
                 Enrolled("", student, "c"),
-                RunBegun("", "m", "s", f"r{number}", "m/e", "", seed=number),
+                RunStarted("", "m", "s", f"r{number}", "m/e", "", seed=number),
                 RunEnded("", f"r{number}", complete=True, note="", file=""),
             )
         ]
@@ -258,12 +258,12 @@ def test_what_was_locked_can_be_taken_back_until_a_run_has_begun() -> None:
         return Responded("", "m", "s", PREDICT, Response(text, None, value=1.0))
 
     back = Withdrawn("", "m", "s", PREDICT)
-    begun = RunBegun("", "m", "s", "r", "m/e", "")
+    begun = RunStarted("", "m", "s", "r", "m/e", "")
     asked = [prediction("10000"), Hinted("", "m", "s", PREDICT, 2), back]
     page = reduce(fold.fold, asked, JournalRecord()).page("m", "s").activity(PREDICT)
     assert (page.first, page.attempts, page.hints) == (None, 0, 2)
     again = reduce(fold.fold, [*asked, prediction("10"), begun, back], JournalRecord()).page("m", "s")
-    assert again.activity(PREDICT).first.given == "10"  # type: ignore[union-attr]
+    assert again.activity(PREDICT).first.answer == "10"  # type: ignore[union-attr]
 
 
 def test_a_timeline_has_what_was_locked_last_before_the_run() -> None:
@@ -271,6 +271,6 @@ def test_a_timeline_has_what_was_locked_last_before_the_run() -> None:
         return Responded("", "m", "s", PREDICT, Response(text, None, value=1.0))
 
     back = Withdrawn("", "m", "s", PREDICT)
-    begun = RunBegun("", "m", "s", "r", "m/e", "")
+    begun = RunStarted("", "m", "s", "r", "m/e", "")
     line = timeline(chain([prediction("10000"), back, prediction("10"), begun, back]))
-    assert [each.response.given for each in line.page("m", "s").responses_to(PREDICT)] == ["10"]
+    assert [each.response.answer for each in line.page("m", "s").responses_to(PREDICT)] == ["10"]

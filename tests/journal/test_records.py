@@ -30,7 +30,7 @@ def test_everything_is_there_when_opened_again(path: Path) -> None:
     assert page == first.page("m", "s")
     locked = page.activity(PREDICT).first
     assert locked is not None
-    assert (locked.given, locked.value) == ("70 Mbit/s", 70e6)
+    assert (locked.answer, locked.value) == ("70 Mbit/s", 70e6)
     assert locked.at
     assert answers(again, "m", "s") == [("q1", (0, 2), False), ("q2", "3 s", True)]
     assert {id: activity.hints for id, activity in page.activities.items() if activity.hints} == {"q1": 2}
@@ -41,7 +41,7 @@ def test_everything_is_there_when_opened_again(path: Path) -> None:
 
 def test_a_prediction_is_locked(journal: Journal) -> None:
     predict(journal, "70 Mbit/s", 70e6)
-    assert predict(journal, "10 Mbit/s", 10e6).given == "70 Mbit/s"
+    assert predict(journal, "10 Mbit/s", 10e6).answer == "70 Mbit/s"
 
 
 def test_running_without_a_prediction_locks_it_too(journal: Journal) -> None:

@@ -125,7 +125,7 @@ def _given(path: Path) -> list[int]:
     """The numbers that were answered, of one chain."""
     journal = Journal.open(path)
     list(read_events(export_events(journal.events())))
-    numbers = [event.response.given[0] for event in happened(journal) if isinstance(event, Responded)]
+    numbers = [event.response.answer[0] for event in happened(journal) if isinstance(event, Responded)]
     journal.close()
     return [int(number) for number in numbers]
 

@@ -57,7 +57,7 @@ async def test_a_wrong_answer_is_told_with_its_numbers_and_they_stay(make_app, j
     responses = [event.response for event in happened(journal) if hasattr(event, "response")]
     assert [each.draw for each in responses] == [{"window": f"{number} kB"}] * 2
     # Whoever has the journal can mark it again.
-    assert [WINDOW.with_numbers(each.draw).mark(each.given).correct for each in responses] == [False, True]
+    assert [WINDOW.with_numbers(each.draw).mark(each.answer).correct for each in responses] == [False, True]
 
 
 async def test_what_was_right_comes_back_with_other_numbers_and_stays_done(

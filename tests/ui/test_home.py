@@ -115,7 +115,7 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
 async def test_how_near_the_predictions_were_is_told_from_the_third_on(make_app, journal: Journal) -> None:
     for step, value in (("a", 9e6), ("b", 8e6), ("c", 12e6)):
         predict(journal, f"{value}", value, "one-flow", step)
-        journal.answer("one-flow", step, PREDICT, 10e6)
+        journal.record_measurement("one-flow", step, PREDICT, 10e6)
     journal.visit("one-flow", "what-cwnd-is")
     async with make_app().run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Your 3 predictions that runs have answered were 20 % off in the median.")

@@ -114,7 +114,7 @@ async def test_numbers_take_and_place(page, journal) -> None:
         await until(page, lambda line=line, event=event: lines(text(page.app))[line - 1] == event)
     await page.press("enter")
     await until_text(page, "✓ Right. That is the right order.")
-    assert journal.page(MODULE, STEP).activity("recovery").right.given == (0, 1, 2, 3)
+    assert journal.page(MODULE, STEP).activity("recovery").right.answer == (0, 1, 2, 3)
 
 
 async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journal) -> None:
@@ -127,7 +127,7 @@ async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journa
     }
     assert all(f"Why {EVENTS[index]} stands there." in " ".join(screen.split()) for index in wrong)
     kept = journal.page(MODULE, STEP).activity("recovery")
-    assert (kept.latest.given, kept.latest.correct) == (ORDER.mixed, False)
+    assert (kept.latest.answer, kept.latest.correct) == (ORDER.mixed, False)
 
 
 async def test_what_was_answered_stands_there_after_a_restart(journal, make_app) -> None:

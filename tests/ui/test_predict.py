@@ -46,7 +46,7 @@ async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> No
     await page.press("enter")
     await until_text(page, "22,4 Mbit/s  (locked")
     locked = record(journal).first
-    assert (locked.given, locked.value) == ("22,4", 22.4e6)
+    assert (locked.answer, locked.value) == ("22,4", 22.4e6)
 
 
 async def test_the_empty_field_shows_no_value_of_the_page(page) -> None:
@@ -122,7 +122,7 @@ async def test_enter_locks_it_for_good(page, journal) -> None:
     await page.press("r", *keys("20 Mbit/s"), "enter")
     await until_text(page, "20 Mbit/s  (locked")
     locked = record(journal).first
-    assert (locked.given, locked.value) == ("20 Mbit/s", 20e6)
+    assert (locked.answer, locked.value) == ("20 Mbit/s", 20e6)
     assert not any(entry.display and entry.region.height for entry in page.app.screen.query(".entry Input").results() if
                    "prediction" in str(entry.parent.parent))  # fmt: skip
     await page.press("r")
@@ -156,7 +156,7 @@ async def test_all_keys_from_the_page_turn_on_at_once_predict_and_run(make_app, 
         press_at_once(pilot.app, "n", *(["r"] if field else []), *keys("71,8"), "enter", "r")
         await until_text(pilot, "measured 22.1 Mbit/s")
     assert lab.runs == 1
-    assert record(journal).first.given == "71,8"
+    assert record(journal).first.answer == "71,8"
 
 
 @pytest.mark.parametrize("steps", [0, 2, 5])
@@ -209,7 +209,7 @@ async def test_esc_behind_the_enter_that_locks_stays_on_the_page_and_m_goes_home
     press_at_once(page.app, *keys("38"), "enter", "escape")
     await until_text(page, "38 Mbit/s  (locked")
     assert page.app.screen is lesson
-    assert record(journal).first.given == "38"
+    assert record(journal).first.answer == "38"
     await page.press("m")
     await until(page, lambda: isinstance(page.app.screen, HomeScreen))
     await page.press("enter")
@@ -221,18 +221,18 @@ async def test_a_locked_prediction_can_be_taken_back_until_a_run_has_begun(page,
     await until_text(page, "that the unit you meant?")
     await page.press("enter")
     await until(page, lambda: record(journal).first is not None)
-    assert record(journal).first.given == "10000"
+    assert record(journal).first.answer == "10000"
     await page.press("u")
     field = page.app.screen.query(Input).first()
     assert (page.app.focused, field.value) == (field, "10000")
     assert record(journal).first is None
     await page.press("backspace", "backspace", "enter")
     await until(page, lambda: record(journal).first is not None)
-    assert record(journal).first.given == "100"
+    assert record(journal).first.answer == "100"
     await page.press("r")
     await until_text(page, "✓ done")
     await page.press("u")
-    assert record(journal).first.given == "100"
+    assert record(journal).first.answer == "100"
     assert "u takes it back" not in text(page.app)
 
 
@@ -240,13 +240,13 @@ async def test_keys_after_a_question_about_the_prediction_are_still_for_the_fiel
     press_at_once(page.app, *keys("2000"), "enter", *keys("20"), "enter", "r")
     await until_text(page, "✓ done")
     assert lab.runs == 1
-    assert record(journal).first.given == "20"
+    assert record(journal).first.answer == "20"
 
 
 async def test_keys_all_at_once_answer_and_turn_the_page(page, journal) -> None:
     press_at_once(page.app, *keys("20"), "enter", "2", "enter", "n")
     await until(page, lambda: "What throughput will this flow" not in text(page.app))
-    assert record(journal).first.given == "20"
+    assert record(journal).first.answer == "20"
     assert answers(journal, "one-flow", "one-lossy-flow") != []
 
 
@@ -266,7 +266,7 @@ async def test_x_runs_without_one_and_that_is_locked_too(page, journal, lab) -> 
     await page.press("r", "escape", "x", "y")
     await until(page, lambda: lab.runs == 1)
     await until_text(page, "You ran this without a prediction")
-    assert (record(journal).first.given, record(journal).first.value) == ("", None)
+    assert (record(journal).first.answer, record(journal).first.value) == ("", None)
 
 
 async def test_hints_come_one_level_at_a_time_and_are_recorded(page, journal) -> None:

@@ -217,7 +217,7 @@ async def test_the_run_comes_first_and_marks_what_was_read_off_it(opened, journa
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")
         assert "Marked against" not in text(pilot.app)
     record = journal.page(MODULE, STEP).activity("q")
-    assert (record.first.given, record.right.given, record.attempts) == ("12 s", value, 2)
+    assert (record.first.answer, record.right.answer, record.attempts) == ("12 s", value, 2)
     async with opened() as pilot:
         await until_text(pilot, f"✓ Right. {value}: Your run has {value}.")
         assert "1/1  [■]" in text(pilot.app)

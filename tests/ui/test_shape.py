@@ -67,7 +67,7 @@ async def test_all_drawings_can_be_seen_and_chosen_by_a_digit(make_app, journal:
         await until_text(pilot, "2: Even teeth")
         await pilot.press("space", "enter")
         await until_text(pilot, "Your prediction  2  (locked")
-        assert journal.page(MODULE, STEP).activity(PREDICT).first.given == (1,)
+        assert journal.page(MODULE, STEP).activity(PREDICT).first.answer == (1,)
 
 
 async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:

@@ -23,7 +23,7 @@ from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 
 MOST_BYTES = 400 << 10
-"""Size limit of a record as JSON, about two hundred network changes; longer records are marked as cut."""
+"""Size limit of a record as JSON, about two hundred network changes; longer records are marked as truncated."""
 _LONGEST_COMMAND = 2000
 _BATCH = 0.2
 """Duration of a batch of samples in a session, s."""
@@ -34,7 +34,7 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
 
     t: float
     """Wall-clock seconds since the session began."""
-    sampled: float = 0.0
+    sampled_until: float = 0.0
     """Lab time of the latest sample of the current run, s; 0 without a run."""
 
 
@@ -53,7 +53,7 @@ class CommandTyped(SessionEntry, frozen=True, kw_only=True, tag="command"):
     """Exit code."""
 
 
-class SessionRunBegun(SessionEntry, frozen=True, kw_only=True, tag="run-start"):
+class SessionRunStarted(SessionEntry, frozen=True, kw_only=True, tag="run-start"):
     """Start of a run."""
 
     run: str
@@ -76,20 +76,20 @@ class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="goals-reached")
     goals: tuple[int, ...]
 
 
-Entry = StateEntry | CommandTyped | SessionRunBegun | SessionRunEnded | GoalsReached
+Entry = StateEntry | CommandTyped | SessionRunStarted | SessionRunEnded | GoalsReached
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Entries of a session, in order."""
 
     entries: tuple[Entry, ...]
-    cut: bool = False
+    truncated: bool = False
     """True if entries were dropped because the record was too long."""
 
     @property
     def runs(self) -> tuple[str, ...]:
         """Ids of the session's runs, in order."""
-        return tuple(each.run for each in self.entries if isinstance(each, SessionRunBegun))
+        return tuple(each.run for each in self.entries if isinstance(each, SessionRunStarted))
 
     @property
     def digests(self) -> dict[str, str]:
@@ -111,37 +111,39 @@ class SessionLog:
         self._state: SessionState | None = None
         self._sampled = 0.0
         self._bytes = sum(len(msgspec.json.encode(entry)) for entry in self._entries)
-        self._cut = earlier is not None and earlier.cut
+        self._truncated = earlier is not None and earlier.truncated
 
     def take(self, event: Event, run: Run | None = None, digest: str = "") -> None:
         """Log an event, with its run and, at the run's end, the digest of its file."""
         match event:
             case SessionState() if (settled := _settled(event)) != self._state:
                 self._state = settled
-                self._add(StateEntry(t=self._now, sampled=self._sampled, state=event))
+                self._add(StateEntry(t=self._now, sampled_until=self._sampled, state=event))
             case Samples():
                 self._sampled = event.t
             case CommandEnded(host=host, command=command, status=status):
                 text = command[:_LONGEST_COMMAND]
                 self._add(
-                    CommandTyped(t=self._now, sampled=self._sampled, host=host, command=text, status=status)
+                    CommandTyped(
+                        t=self._now, sampled_until=self._sampled, host=host, command=text, status=status
+                    )
                 )
             case RunDetected(experiment=experiment) if run is not None:
                 self._sampled = 0.0
-                self._add(SessionRunBegun(t=self._now, run=run.id, experiment=experiment))
+                self._add(SessionRunStarted(t=self._now, run=run.id, experiment=experiment))
             case Finished() | Failed() if run is not None:
                 self._sampled = 0.0
                 self._add(SessionRunEnded(t=self._now, run=run.id, digest=digest))
 
     def record_reached(self, goals: tuple[int, ...]) -> SessionRecord:
         """Return the record, ending with these goals reached."""
-        last = GoalsReached(t=self._now, sampled=self._sampled, goals=goals)
-        return SessionRecord(entries=(*self._entries, last), cut=self._cut)
+        last = GoalsReached(t=self._now, sampled_until=self._sampled, goals=goals)
+        return SessionRecord(entries=(*self._entries, last), truncated=self._truncated)
 
     @property
     def record(self) -> SessionRecord:
         """Record up to now."""
-        return SessionRecord(entries=tuple(self._entries), cut=self._cut)
+        return SessionRecord(entries=tuple(self._entries), truncated=self._truncated)
 
     @property
     def _now(self) -> float:
@@ -150,7 +152,7 @@ class SessionLog:
     def _add(self, entry: Entry) -> None:
         size = len(msgspec.json.encode(entry))
         if self._bytes + size > MOST_BYTES:
-            self._cut = True
+            self._truncated = True
             return
         self._bytes += size
         self._entries.append(entry)
@@ -191,11 +193,11 @@ class _Replay:
         self._told_queue = 0
 
     def take(self, entry: Entry) -> None:
-        self._sample(entry.sampled)
+        self._sample(entry.sampled_until)
         match entry:
             case StateEntry(state=state):
                 self.watch.take(state, self._run)
-            case SessionRunBegun(run=run, experiment=experiment):
+            case SessionRunStarted(run=run, experiment=experiment):
                 self._run, self._told, self._told_queue = self._find(run), 0, 0
                 self.watch.take(RunDetected(experiment), self._run)
             case SessionRunEnded():

@@ -14,7 +14,7 @@ from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
-from tcptutor.course.goals.session_record import SessionRecord, SessionRunBegun, StateEntry, judged
+from tcptutor.course.goals.session_record import SessionRecord, SessionRunStarted, StateEntry, judged
 from tcptutor.course.model import Step
 from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.course.page_record import moment
@@ -215,7 +215,7 @@ def session_problem(shell: ShellActivity, session: TimedSession, checks: RunChec
         board = judged(shell.parsed_goals, shell.in_order, record, find)
     except _HOSTILE:
         return "the recorded session is impossible"
-    if board.done or record.cut:
+    if board.done or record.truncated:
         return ""
     without = f", without the run {missing[0]}, which is missing or was changed" if missing else ""
     left = [goal.text for goal in board.goals if not goal.ticked]
@@ -231,7 +231,7 @@ def _check_settings(record: SessionRecord) -> None:
         match entry:
             case StateEntry(state=state):
                 spec.check_plausible(state.experiment)
-            case SessionRunBegun(experiment=experiment):
+            case SessionRunStarted(experiment=experiment):
                 spec.check_plausible(experiment)
 
 

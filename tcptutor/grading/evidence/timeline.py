@@ -15,12 +15,12 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
+    PageGoalsReached,
     Responded,
-    RunBegun,
     RunEnded,
+    RunStarted,
     StoredEvent,
     Withdrawn,
-    Worked,
     decode,
 )
 from tcptutor.journal.fold import Enrolment
@@ -207,14 +207,14 @@ class _Reader:
                     page.responses = [each for each in page.responses if each.activity != activity]
             case Hinted(module=module, step=step, activity=activity, level=level):
                 self._page(module, step).hints.append(TimedHint(serial, activity, level))
-            case RunBegun(module=module, step=step):
+            case RunStarted(module=module, step=step):
                 run = TimedRun(event.run, serial, event.at, event.experiment, event.seed, event.changed_from)
                 self._runs[run.id] = run
                 self._page(module, step).runs.append(run)
             case RunEnded() if (begun := self._runs.get(event.run)) and not begun.ended:
                 begun.ended, begun.ended_at, begun.complete = serial, event.at, event.complete
                 begun.file, begun.digest = event.file, event.digest
-            case Worked(module=module, step=step, activity=activity, session=record):
+            case PageGoalsReached(module=module, step=step, activity=activity, session=record):
                 self._page(module, step).sessions.append(TimedSession(serial, activity, record))
             case _:
                 pass  # marking computes the answers to predictions again
@@ -224,7 +224,7 @@ class _Reader:
 
     def _clock(self, serial: int, event: JournalEvent) -> None:
         # The event of a run's start has the run's own time, slightly earlier.
-        if isinstance(event, RunBegun):
+        if isinstance(event, RunStarted):
             return
         at = moment(event.at)
         if at is None:

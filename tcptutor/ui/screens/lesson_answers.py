@@ -101,7 +101,7 @@ class Answers:
         if activity is None or locked is None:
             return
         if self._study.withdraw(activity):
-            self._page.box(activity).reopen(locked.given)
+            self._page.box(activity).reopen(locked.answer)
             self._offer_hint(activity)
         else:
             self._show(activity, just_now=True)
@@ -132,7 +132,7 @@ class Answers:
 
     def _is_submitted(self, activity: Activity, draft: Draft) -> bool:
         latest = self._study.record_of(activity).latest
-        return latest is not None and latest.given == (tuple(draft) if isinstance(draft, list) else draft)
+        return latest is not None and latest.answer == (tuple(draft) if isinstance(draft, list) else draft)
 
     def restore_drafts(self, drafts: Mapping[str, Draft]) -> None:
         """Restore unsubmitted input."""

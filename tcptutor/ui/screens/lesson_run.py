@@ -291,7 +291,7 @@ class RunSide(Side):
         for predict in self.study.step.activities_of(Predict):
             first = self.study.record_of(predict).first
             if predict.unit == "rate" and first is not None and first.value is not None:
-                return OwnPrediction(predict.written(str(first.given)), first.value)
+                return OwnPrediction(predict.written(str(first.answer)), first.value)
         return None
 
     def _show_idle(self) -> None:

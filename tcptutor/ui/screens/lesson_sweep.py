@@ -201,7 +201,7 @@ class SweepSide(Side):
         if predict is None or first is None or first.value is None:
             return None
         with contextlib.suppress(UnitError):
-            return predict.written(str(first.given)), first.value
+            return predict.written(str(first.answer)), first.value
         return None
 
     def _show_idle(self) -> None:

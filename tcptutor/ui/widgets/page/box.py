@@ -162,16 +162,16 @@ class ActivityBox(Vertical, Generic[A]):
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """Show a response and its feedback."""
         self.is_locked, self._can_redraw = response.final, response.can_redraw
-        self.show_answer(response.given)
+        self.show_answer(response.answer)
         self.show_feedback(self.feedback(response), scroll=just_now)
         self._offer()
 
     def feedback(self, response: MarkedResponse) -> Content:
         """Return the feedback on a response."""
         mark, typed = response.mark, ""
-        if isinstance(response.given, str):
-            understood = self.activity.interpret(response.given)
-            typed = f"{response.given} ({understood}): " if understood else f"{response.given}: "
+        if isinstance(response.answer, str):
+            understood = self.activity.interpret(response.answer)
+            typed = f"{response.answer} ({understood}): " if understood else f"{response.answer}: "
         if mark is None:
             more = "" if response.final else " Until then you may change it."
             return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")

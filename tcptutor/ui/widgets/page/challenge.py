@@ -83,7 +83,7 @@ class ChallengeBox(ListBox[ChallengeActivity]):
             and self._record.latest is None
             and not self.activity.changed_knobs(self.values)
         ):
-            self.values = self.activity.knobs_of(record.latest.given)
+            self.values = self.activity.knobs_of(record.latest.answer)
         self._record = record
         self.draw()
 

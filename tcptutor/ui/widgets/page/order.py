@@ -55,7 +55,7 @@ class OrderBox(ListBox[Order]):
         self.respond(tuple(self._order))
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        order = self._events(response.given)
+        order = self._events(response.answer)
         self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
         super().show(response, just_now)
 

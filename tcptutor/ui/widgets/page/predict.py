@@ -54,11 +54,11 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         super().show(response, just_now)
 
     def feedback(self, response: MarkedResponse) -> Content:
-        if not isinstance(response.given, str) or not response.given:
+        if not isinstance(response.answer, str) or not response.answer:
             return NO_PREDICTION
-        written = self.activity.written(response.given)
+        written = self.activity.written(response.answer)
         how = "locked; u takes it back" if response.can_withdraw else "locked"
-        understood = self.activity.interpret(response.given)
+        understood = self.activity.interpret(response.answer)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
         lesson_feedback = response.mark.feedback if response.mark else ""
