@@ -26,7 +26,7 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.page_sweep import page_cell
 from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache

@@ -113,7 +113,7 @@ TRAPS: dict[str, Trap] = {
     "super-packets": _super_packets,
     "duplicate-address": _duplicate_address,
 }
-"""Traps by their names in lesson files; `course.goals.telltales` lists the words that would give each away."""
+"""Traps by their names in lesson files; `course.activities.shell` lists the words that would give each away."""
 
 
 def switch_on(name: str, network: Network, experiment: Experiment) -> None:

@@ -11,13 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tcptutor.authoring import claims
-from tcptutor.authoring.spoilers import spoilers
-from tcptutor.authoring.texts import all_texts, texts_after, where
+from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
+from tcptutor.authoring.claims import claim_run
+from tcptutor.authoring.texts import (
+    MAX_WORDS,
+    MAX_WORDS_AFTER,
+    all_texts,
+    readability_problems,
+    spoilers,
+    texts_after,
+    where,
+)
 from tcptutor.authoring.wording import wording
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course import readability
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
@@ -147,19 +154,19 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
     for number, claim in enumerate(step.claims, start=1):
         where = f"claim[{number}]"
         texts = anywhere if claim.may_precede_run else after
-        for key, reason in claims.problems(claim, texts, module, step.setup, catalogue.build):
+        for key, reason in claim_problems(claim, texts, module, step.setup, catalogue.build):
             yield say(reason, f"{where}.{key}".rstrip("."))
         with suppress(UsageError):  # reported above
-            built += claims.claim_run(claim, module, step.setup, catalogue.build)
+            built += claim_run(claim, module, step.setup, catalogue.build)
     if step.setup is None:
         return
     with suppress(UsageError):
-        built.append(claims.claim_run(OWN, module, step.setup, catalogue.build).of)
+        built.append(claim_run(OWN, module, step.setup, catalogue.build).of)
     values = [str(value) for column in step.setup.columns.values() for value in column]
-    settings = list(claims.settings_of(filter(None, built), values))
+    settings = list(settings_of(filter(None, built), values))
     for key, text in later:
         if key.endswith(STATES):
-            for written in claims.unclaimed(text, step.claims, settings):
+            for written in unclaimed(text, step.claims, settings):
                 yield say(f"{written!r} has no [[claim]]: add one", key)
 
 
@@ -198,10 +205,10 @@ def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:
 def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[str]:
     if not step.title.strip():
         yield say("is empty", "title")
-    for reason in readability.problems(step.prose, step.title, readability.MAX_WORDS):
+    for reason in readability_problems(step.prose, step.title, MAX_WORDS):
         yield say(reason, "prose")
     if step.experiments:
-        for reason in readability.problems(step.after_run, step.title, readability.MAX_WORDS_AFTER):
+        for reason in readability_problems(step.after_run, step.title, MAX_WORDS_AFTER):
             yield say(reason, "after_run")
     elif step.after_run:
         yield say("is never shown without an experiment on this page: remove it", "after_run")

@@ -1,14 +1,22 @@
-"""Texts of a page, by key, and whether they are shown before or after the run."""
+"""Texts of a page by key: shown before or after the run, readable, and without spoilers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 import msgspec
 
-from tcptutor.course.activity import Activity, Stage
+from tcptutor.base import units
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.shell import telltale
+from tcptutor.course.activity import Activity, Question, Stage
+from tcptutor.course.formulas import least_limit
 from tcptutor.course.model import Step
+from tcptutor.course.quantities import in_words, quantities
+from tcptutor.spec import Experiment
 
 _TEXTS = frozenset({"prompt", "hints", "explanation", "feedback", "text"})
 """Visible text fields of activities and their parts."""
@@ -84,3 +92,104 @@ def texts_before(step: Step) -> Iterator[tuple[str, str]]:
     for activity in step.activities:
         later = dict(_later(activity))
         yield from ((f"{where(activity)}{key}", text) for key, text in texts(activity) if key not in later)
+
+
+CODE_COLUMNS = 44
+"""Code is not wrapped: the prose column is about 46 wide on a terminal of 120."""
+MAX_WORDS = 190
+MAX_WORDS_AFTER = 130
+
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
+
+
+def readability_problems(text: str, title: str, max_words: int) -> Iterator[str]:
+    """Yield the reasons `text`, shown under `title`, is not readable as a page."""
+    if not text.strip():
+        yield "is empty"
+        return
+    heading = _HEADING.fullmatch(text.strip().split("\n", 1)[0])
+    if heading and heading[1].lower() == title.strip().lower():
+        yield "its first line repeats the title, which is shown above it: remove the line"
+    words = len(re.findall(r"\w\S*", text))
+    if words > max_words:
+        yield f"{words} words are too many for a page: at most {max_words}"
+    yield from _code(text)
+
+
+def _code(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence and mark and mark[1].startswith(fence):
+            fence = ""
+        elif fence:
+            if len(line) > CODE_COLUMNS:
+                yield f"code of {len(line)} columns, at most {CODE_COLUMNS}: {line.strip()[:24]!r} ..."
+        elif mark:
+            fence = mark[1]
+    if fence:
+        yield f"the code block's closing {fence} is missing"
+
+
+NEAR = 0.03
+"""Relative distance below which a rate counts as the rounded result of the page's formulas."""
+
+
+def spoilers(step: Step) -> Iterator[tuple[str, str]]:
+    """Yield key and reason of each text that reveals too much."""
+    for asked in step.activities_of(Numeric):
+        answer = quantities(asked.answer)
+        for key, text in texts(asked):
+            if key.startswith("hints") and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
+                reason = f"contains the answer, {asked.answer}: leave the last step to the student"
+                yield f"question {asked.id}: {key}", reason
+    yield from _faults(step)
+    experiment = _asked_about(step)
+    if experiment is None:
+        return
+    result = least_limit(experiment)
+    for key, text in texts_before(step):
+        if _prints(text, result, "rate", NEAR):
+            yield key, f"is shown before the run and contains its result, {units.rate(result)}"
+
+
+def _faults(step: Step) -> Iterator[tuple[str, str]]:
+    """Yield the texts that name the network's fault before the student has found it.
+
+    Choices of a question must name it, and later hints lead to it; both are allowed.
+    """
+    if step.shell is None or not step.shell.fault:
+        return
+    shell = step.shell
+    seen = [
+        ("id", step.id),
+        ("title", step.title),
+        ("prose", step.prose),
+        ("shell.hints[1]", "".join(shell.hints[:1])),
+    ]
+    seen += [(f"shell.goal {goal.id}: id", goal.id) for goal in shell.goals]
+    seen += [(f"shell.goal {goal.id}: text", goal.text) for goal in shell.goals]
+    seen += [("shell.command", command.run) for command in shell.commands]
+    seen += [(f"question {asked.id}: prompt", asked.prompt) for asked in step.activities_of(Question)]
+    for key, text in seen:
+        if word := telltale(shell.fault, text):
+            yield key, f"contains {word!r}, which reveals the fault the student should find"
+
+
+def _asked_about(step: Step) -> Experiment | None:
+    """Return the experiment to predict; on a sweep page, the experiment at the predicted value."""
+    if step.sweep is None:
+        return step.experiment.experiment if step.experiment else None
+    asked = [predict.at for predict in step.activities_of(Predict) if predict.at in step.sweep.values]
+    if not asked or step.sweep.measure != "throughput":
+        return None
+    return step.sweep.experiments[step.sweep.values.index(asked[0])]
+
+
+def _prints(text: str, value: float, kind: str, near: float) -> bool:
+    """Return True if `text` contains the quantity."""
+    return any(
+        written.kind == kind and abs(written.value - value) <= near * value
+        for written in quantities(in_words(text))
+    )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import ContentError
-from tcptutor.course import readability
+from tcptutor.course.activity import is_sentence
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Step
@@ -74,7 +74,7 @@ def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[
             if other is not term:
                 yield key, f"{form!r} already belongs to the term {other.word!r}: remove it from one of them"
         sentences = len(_SENTENCE_END.findall(term.text))
-        if not readability.is_sentence(term.text) or not 1 <= sentences <= MOST_SENTENCES:
+        if not is_sentence(term.text) or not 1 <= sentences <= MOST_SENTENCES:
             yield f"{key}.text", f"has {sentences} sentences: write one to {MOST_SENTENCES}"
         if term.page not in pages:
             yield f"{key}.page", f"no page {term.page!r}: write MODULE/PAGE"

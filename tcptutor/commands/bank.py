@@ -19,9 +19,8 @@ from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.commands.words import count
 from tcptutor.course.activity import Question
-from tcptutor.course.loader import read_course
+from tcptutor.course.loader import pages, read_course
 from tcptutor.course.model import Course, Module
-from tcptutor.course.page_selection import pages
 from tcptutor.exchange import plot
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import Bank, build_bank

@@ -15,12 +15,11 @@ from tcptutor.commands.output import print_json, print_lines, toned, width
 from tcptutor.commands.words import count
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.board import GoalBoard, GoalState
+from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.session_record import SessionRecord
-from tcptutor.course.loader import read_course
+from tcptutor.course.loader import pages, read_course
 from tcptutor.course.model import Module, Step
 from tcptutor.course.page_record import Given, Response
-from tcptutor.course.page_selection import pages
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import OpenPage, open_pages
 

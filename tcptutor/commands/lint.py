@@ -13,8 +13,7 @@ from typing import NamedTuple
 from tcptutor.analysis import expected_throughput
 from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.lint import lint
-from tcptutor.authoring.page_claims import PageClaim, page_claims
-from tcptutor.authoring.trials import PageTrial, page_trials
+from tcptutor.authoring.page_claims import PageClaim, PageTrial, page_claims, page_trials
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
@@ -22,8 +21,8 @@ from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import print_json, print_lines, remark, toned, warn, width
 from tcptutor.commands.words import count, duration
-from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.course.page_selection import Pages, pages
+from tcptutor.course.loader import Pages, pages
+from tcptutor.course.measurements import MeasuredRun
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
 from tcptutor.fleet.run_cache import RunCache, run_into_cache

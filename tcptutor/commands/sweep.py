@@ -22,7 +22,7 @@ from tcptutor.commands.output import print_chart, print_json, print_lines, remar
 from tcptutor.commands.targets import TERMINAL, check_plot, check_regular
 from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course import read_course
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange.plot import save_chart
 from tcptutor.fleet import pool

@@ -15,9 +15,8 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import readability
-from tcptutor.course.curve import MeasuredCurve
 from tcptutor.course.draws import Draw
+from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -256,7 +255,7 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
     for number, (text, feedback) in enumerate(entries, 1):
         if not text.strip():
             yield f"{key}[{number}].text", "is empty"
-        if not readability.is_sentence(feedback):
+        if not is_sentence(feedback):
             yield f"{key}[{number}].feedback", "needs a sentence on why it is right or wrong"
 
 
@@ -293,3 +292,8 @@ def interpret_number(given: Given, kind: str, plain: str) -> str:
     with contextlib.suppress(UnitError):  # an edited lesson may now ask for another unit
         return units.plain_reading(given, kind, plain) if isinstance(given, str) else ""
     return ""
+
+
+def is_sentence(text: str) -> bool:
+    """Return True if `text` contains at least a short sentence."""
+    return len(text.split()) >= 3 and text.rstrip()[-1:] in {".", "!", "?", ")", "”", '"'}

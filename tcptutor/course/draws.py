@@ -21,8 +21,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError, unknown
-from tcptutor.course.expression import FUNCTIONS, expression
-from tcptutor.course.written_quantities import ParsedQuantity, with_unit
+from tcptutor.course.quantities import FUNCTIONS, ParsedQuantity, expression, with_unit
 
 Draw: TypeAlias = Mapping[str, str]
 """Drawn values as written, by name."""

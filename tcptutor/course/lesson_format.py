@@ -1,19 +1,30 @@
 """Lesson files as typed data; every problem is a one-line ContentError with file, key and reason.
 
 A step is TOML front matter between two `+++` lines, followed by Markdown; every other file is plain TOML.
+
+In a graded course a page may have variants, with other values for each student:
+
+[variants]                                  # in a page's front matter
+loss = ["0.1 %", "0.05 %", "0.2 %"]         # the n-th values of all lists form a variant of the page
+rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
+
+Elsewhere on the page `{variant.loss}` inserts the value: in settings, prose and claims. Outside graded courses
+everybody gets the first variant. The linter and the claims check every variant.
+
+A page compared with another page's run has as many variants, and sets `same_variant_as = "PAGE"` before its tables: a
+student gets the same variant number on both.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from tcptutor.base.errors import unknown
-from tcptutor.course import page_variants
 from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
@@ -124,9 +135,9 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
 
 
 def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[StepText]:
-    if wrong := page_variants.contradiction(read.variants):
+    if wrong := _variants_problem(read.variants):
         raise file.problem(wrong[1], wrong[0])
-    asked = set(page_variants.placeholders(front + prose))
+    asked = set(_placeholders(front + prose))
     for name in sorted(asked - set(read.variants)):
         raise file.problem(
             unknown("list", name, read.variants) if read.variants else f"no list {name!r}", "variants"
@@ -139,8 +150,8 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
     if read.shell is not None:
         raise file.problem("a page with a [shell] cannot have variants: remove it", "variants")
     for variant in range(len(next(iter(read.variants.values())))):
-        text: Any = file.parse_text(page_variants.filled(front, read.variants, variant), StepFile)
-        yield _text(text, page_variants.filled(prose, read.variants, variant))
+        text: Any = file.parse_text(_filled(front, read.variants, variant), StepFile)
+        yield _text(text, _filled(prose, read.variants, variant))
 
 
 def _text(front: Any, prose: str) -> StepText:
@@ -157,3 +168,49 @@ def _tables(front: Any) -> Iterator[tuple[str, ActivityTable]]:
                 yield f"{name}[{number}]" if len(found) > 1 else name, table
         elif found is not None:
             yield name, found
+
+
+VariantLists = Mapping[str, tuple[str, ...]]
+"""Values of `[variants]` by name."""
+
+MOST_VARIANTS = 8
+_PLACEHOLDER = re.compile(r"\{variant\.([^}\n]*)\}")
+_VARIANT_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_MARKS = frozenset("\"'\\`{}\n")
+"""Characters that could end the string around a value."""
+
+
+def _variants_problem(lists: VariantLists) -> tuple[str, str] | None:
+    """Return key and reason of a mistake in the lists, or None."""
+    count = len(next(iter(lists.values()), ()))
+    for name, values in lists.items():
+        if not _VARIANT_NAME.fullmatch(name):
+            return f"variants.{name}", "is not a valid name: use lower-case letters, digits and hyphens"
+        if len(values) != count:
+            return (
+                f"variants.{name}",
+                f"{len(values)} values, but {count} in the first list: give every list the same length",
+            )
+        if not 2 <= count <= MOST_VARIANTS:
+            return f"variants.{name}", f"{count} values: give 2 to {MOST_VARIANTS}"
+        for value in values:
+            if _MARKS & set(value):
+                return (
+                    f"variants.{name}",
+                    "a value has a quote, backslash, backquote, brace or line break: remove it",
+                )
+    return None
+
+
+def _placeholders(text: str) -> Iterator[str]:
+    """Yield the names used in `text`."""
+    return (match[1] for match in _PLACEHOLDER.finditer(text))
+
+
+def _filled(text: str, lists: VariantLists, variant: int) -> str:
+    """Insert the values of `variant` into `text`; unknown names stay unchanged."""
+
+    def value(match: re.Match[str]) -> str:
+        return lists[match[1]][variant] if match[1] in lists else match[0]
+
+    return _PLACEHOLDER.sub(value, text)

@@ -7,17 +7,18 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from tcptutor.base import places
-from tcptutor.base.errors import ContentError, ParameterError, UsageError
+from tcptutor.base.errors import ContentError, ParameterError, UsageError, unknown
 from tcptutor.course.activities.challenge import ChallengeTable
-from tcptutor.course.activities.run import ExperimentTable
-from tcptutor.course.activities.sweep import SweepFrontMatter
+from tcptutor.course.activities.run import ExperimentTable, SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
-from tcptutor.course.experiments import Catalogue, module_folders, qualified_name, step_files
+from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, qualified_name, step_files
 from tcptutor.course.glossary import glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.lesson_format import (
@@ -194,3 +195,42 @@ def _setup(module: str, text: StepText) -> PageSetup | None:
                 return PageSetup(name, table.set)
             return PageSetup(name, table.set, {table.axis: table.values, **table.along})
     return None
+
+
+class Pages(NamedTuple):
+    """Selected part of the course."""
+
+    modules: tuple[Module, ...]
+    """Modules reduced to the selected pages."""
+    files: dict[tuple[str, str], Path]
+    """Files of the selected pages, by module and step."""
+
+
+def pages(root: Path, target: str = "") -> Pages:
+    """Select the pages of MODULE or MODULE/PAGE (id or number); an empty target selects all.
+
+    Unreadable pages are left out.
+
+    Raises:
+        UsageError: The module or page does not exist.
+    """
+    course, folders = read_course(root)[0], module_folders(root)
+    id_, _, wanted = target.strip("/").partition("/")
+    modules = [module for module in course.modules if id_ in ("", module.id)]
+    if not modules:
+        raise UsageError(unknown("module", id_, [module.id for module in course.modules]))
+    files = {}
+    found = []
+    for module in modules:
+        steps = _steps(module, wanted)
+        by_id = files_by_step(folders[module.id])
+        files.update({(module.id, step.id): by_id[step.id] for step in steps})
+        found.append(structs.replace(module, steps=steps))
+    return Pages(tuple(found), files)
+
+
+def _steps(module: Module, wanted: str) -> tuple[Step, ...]:
+    steps = [step for number, step in enumerate(module.steps, 1) if wanted in ("", step.id, str(number))]
+    if wanted and not steps:
+        raise UsageError(unknown("page", wanted, [step.id for step in module.steps]))
+    return tuple(steps)

@@ -13,9 +13,8 @@ from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme

@@ -12,9 +12,9 @@ from tcptutor import theory
 from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, report
 from tcptutor.base.confidence import Summary, summarize
 from tcptutor.course import measures
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.experiments import same_but_for_seed
 from tcptutor.course.measures import MEASURES
-from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

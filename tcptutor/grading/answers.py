@@ -6,10 +6,8 @@ import contextlib
 from collections.abc import Iterator
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.choice import ChoiceQuestion
-from tcptutor.course.activities.order import Order
-from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.choice import ChoiceQuestion, Order
+from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given
 from tcptutor.grading.evidence.honesty import RunChecks

@@ -8,15 +8,13 @@ from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.challenge import ChallengeActivity
-from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.predict import Predict, ShapePrediction
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
+from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.course.overrides import same_settings
 from tcptutor.course.page_record import moment
 from tcptutor.grading.answers import given_answers
 from tcptutor.grading.evidence import honesty

@@ -17,7 +17,7 @@ import msgspec
 
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import MOST_BYTES, SessionRecord
 
 _MOST_BOARD_BYTES = 1 << 20

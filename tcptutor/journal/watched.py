@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable
 
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.page_record import Given

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Given, Response
 from tcptutor.journal import Journal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.personal import SEEDS
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment

@@ -12,9 +12,9 @@ import msgspec
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
-from tcptutor.course.curve import MeasuredCurve
+from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.model import Module, Step
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting

@@ -18,7 +18,7 @@ from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
-    from tcptutor.course.activities.sweep import SweepActivity
+    from tcptutor.course.activities.run import SweepActivity
     from tcptutor.course.page_sweep import CurveLine, PageCell
     from tcptutor.spec import Experiment
 

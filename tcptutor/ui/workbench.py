@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tcptutor.base.errors import ParameterError, TutorError, UsageError
-from tcptutor.course.experiments import Catalogue
-from tcptutor.course.overrides import rebuilt, same_settings
+from tcptutor.course.experiments import Catalogue, rebuilt, same_settings
 from tcptutor.course.personal import SEEDS
 from tcptutor.journal.benches import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment

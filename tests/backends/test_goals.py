@@ -21,8 +21,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
-from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
+from tcptutor.course.goals.goal import AskedGoal, Goal, GoalBoard, read_goal
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished

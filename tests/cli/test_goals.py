@@ -13,7 +13,7 @@ import pytest
 
 from tcptutor.base import places
 from tcptutor.course import load
-from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
+from tcptutor.course.goals.goal import GoalBoard, GoalState, NearMiss
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.grading.marking import grade_hand_in

@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
-from tcptutor.course.figures.run_part import MeasuredRun
+from tcptutor.course.measurements import MeasuredRun
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment

@@ -15,8 +15,7 @@ from tcptutor.course import Activity, MarkContext, Step, load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activity import NO_RUN, Stage
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.run import load as load_run
@@ -123,7 +122,7 @@ WRONG = {
     "a kind that is not": (
         'kind = "order"',
         'kind = "sort"',
-        ["question[1].kind", "single, multiple, numeric, order, read-off"],
+        ["question[1].kind", "single, multiple, order, numeric, read-off"],
     ),
     "no kind": ('kind = "order"\n', "", ["question[1].kind", "is missing"]),
     "a key of another kind": (

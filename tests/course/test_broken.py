@@ -13,7 +13,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import ContentError
 from tcptutor.course import load
 from tcptutor.course.activities.choice import SingleChoice
-from tcptutor.course.goals.telltales import TELLTALES, telltale
+from tcptutor.course.activities.shell import TELLTALES, telltale
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.wire.kernel_state import SysctlChange
 

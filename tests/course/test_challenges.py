@@ -9,16 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.authoring.lint import lint
-from tcptutor.authoring.trials import SEEDS, page_trials
+from tcptutor.authoring.page_claims import TRIAL_SEEDS, page_trials
 from tcptutor.backends import replay
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.figures.run_part import MeasuredRun
+from tcptutor.course.loader import pages
+from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
-from tcptutor.course.page_selection import pages
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Run
 from tcptutor.run import load as load_run
@@ -76,7 +76,7 @@ def test_the_command_lint_tries_start_and_solution_with_several_seeds() -> None:
     assert mtu.text.startswith("mtu alone: ")
     assert (first.page, first.expectation, second.expectation) == (EIGHT, "does not reach it", "reaches it")
     assert (root.parent / first.file).read_text(encoding="utf-8").split("\n")[first.line - 1] == "[challenge]"
-    assert len({run.seed for run in second.runs}) == SEEDS
+    assert len({run.seed for run in second.runs}) == TRIAL_SEEDS
 
     def find(experiment: Experiment) -> MeasuredRun:
         return MeasuredRun(recorded(EIGHT, "start" if experiment.flows.streams == 8 else "solution"))

@@ -14,10 +14,9 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.claim import KNOWN_SUBJECTS, MEASURED_SUBJECTS, Claim, PageSetup
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.figures.formulas import KNOWN
-from tcptutor.course.figures.measurements import MEASURED
-from tcptutor.course.figures.run_part import MeasuredRun
-from tcptutor.course.page_selection import pages
+from tcptutor.course.formulas import KNOWN
+from tcptutor.course.loader import pages
+from tcptutor.course.measurements import MEASURED, MeasuredRun
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 

@@ -34,7 +34,7 @@ CASES = {
         STEP,
         'kind = "single"',
         'kind = "singel"',
-        ["question.kind", "single, multiple, numeric"],
+        ["question.kind", "single, multiple, order"],
     ),
     "no feedback": (CHOICES, "feedback = ", "# ", ["question.choice[1].feedback", "is missing"]),
     "unknown experiment": (

@@ -12,9 +12,8 @@ from tcptutor.base import units
 from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import draws
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.expression import Expression
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.written_quantities import ParsedQuantity
+from tcptutor.course.quantities import Expression, ParsedQuantity
 
 TABLE: dict[str, Any] = {
     "kind": "numeric",

@@ -16,8 +16,8 @@ from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.course import read_course
-from tcptutor.course.expression import expression
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.quantities import expression
 from tests.command import here
 
 from .conftest import EXPERIMENT, MODULE, STEP, Edit, module_of

@@ -12,7 +12,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.commands import sweep as command
 from tcptutor.commands.sweep import SweepRequest, run_sweep
 from tcptutor.course import load, page_sweep, read_course
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import load as load_run
 from tests.command import here as tcptutor
 from tests.course.conftest import EXAMPLES

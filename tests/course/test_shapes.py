@@ -9,8 +9,7 @@ import pytest
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course import MarkContext
-from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity
 
 from .conftest import whole_run

@@ -10,15 +10,15 @@ from statistics import median
 import pytest
 
 from tcptutor.analysis import ThroughputModel, expect
-from tcptutor.authoring import claims
+from tcptutor.authoring.claims import judge, runs
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.backends import replay
 from tcptutor.base import places
 from tcptutor.course import Module, Question, experiment, load
-from tcptutor.course.figures.run_part import MeasuredRun
 from tcptutor.course.glossary import glossary
-from tcptutor.course.page_selection import pages
+from tcptutor.course.loader import pages
+from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
@@ -78,7 +78,7 @@ def recorded(run: Experiment) -> tuple[str, MeasuredRun] | None:
 
 def is_recorded(claim: PageClaim) -> bool:
     """Whether recordings can tell: those of sweeps have few samples."""
-    found = [recorded(run) for run in claims.runs(claim.claim, claim.claim_runs[0])]
+    found = [recorded(run) for run in runs(claim.claim, claim.claim_runs[0])]
     thin = any(each and "/" in each[0] for each in found)
     whole = not (claim.claim.start or claim.claim.end) and claim.claim.quantity in SURVIVES
     return all(found) and (whole or not thin)
@@ -153,7 +153,7 @@ def test_the_recorded_runs_agree_with_what_the_pages_say_of_them(module: Module)
     found = []
     for each in CLAIMS:
         if each.module == module.id and is_recorded(each):
-            judgement = claims.judge(each.claim, each.claim_runs[0], find)
+            judgement = judge(each.claim, each.claim_runs[0], find)
             if not judgement.agrees:
                 found.append(f"{each.file}:{each.line}: {each.claim.text}: {judgement.found}")
     assert found == []
@@ -168,7 +168,7 @@ def test_claims_that_every_run_agrees_with_say_nothing(module: Module) -> None:
             continue
         others = [run for found in recordings(module.id) for run in found[1:] if id(found) not in own]
         assert not others or any(
-            not claims.judge(each.claim, each.claim_runs[0], lambda _, run=run: run).agrees
+            not judge(each.claim, each.claim_runs[0], lambda _, run=run: run).agrees
             for run in others
             for each in mine
         ), page

@@ -13,8 +13,8 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import ContentError
 from tcptutor.course import MarkContext, load
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.sweep import SweepActivity
-from tcptutor.course.curve import MeasuredCurve, expected_knee, knee
+from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.measures import MeasuredCurve, expected_knee, knee
 from tcptutor.run import load as load_run
 
 from .conftest import EXAMPLES

@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import is_printable
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches, SavedBench

@@ -21,9 +21,8 @@ from tcptutor.base import places
 from tcptutor.base.errors import UnitError
 from tcptutor.commands.bank import drawn_chart
 from tcptutor.course import load as load_course
-from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
+from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import KnownMistake, Numeric
-from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activity import Question
 from tcptutor.course.model import Course, Module, Step
 from tcptutor.grading.banks import markup

@@ -12,7 +12,7 @@ import pytest
 
 from tcptutor import exchange
 from tcptutor.backends.home_folder import Home
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import GoalFile
 from tcptutor.run import load, save

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.course import load
-from tcptutor.course.goals.telltales import TELLTALES
+from tcptutor.course.activities.shell import TELLTALES
 from tcptutor.run import Fidelity
 from tcptutor.run.ended import Finished
 from tcptutor.spec import build

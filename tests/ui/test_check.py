@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.course import Question
-from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
+from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui.widgets.page.entry_box import Entry
 from tcptutor.ui.widgets.page.page import Page

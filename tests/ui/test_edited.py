@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.activities.choice import Alternative, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.activities.order import Order, OrderedEvent
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.page_record import Response
 

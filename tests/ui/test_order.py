@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.order import Order, OrderedEvent
+from tcptutor.course.activities.choice import Order, OrderedEvent
 from tcptutor.course.page_record import Response
 from tcptutor.ui.widgets.page.page import Page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.course.activities.shape import Shape, ShapePrediction
+from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
 from tcptutor.ui.widgets.page.shape import Drawings, side_by_side

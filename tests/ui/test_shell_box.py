@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.course import load
-from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
+from tcptutor.course.goals.goal import GoalBoard, GoalState, NearMiss
 from tcptutor.course.page_record import Response
 from tcptutor.ui.widgets.page.shell import ShellBox
 from tests.course.conftest import EXAMPLES

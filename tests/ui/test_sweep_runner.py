@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor.backends.lab import Lab
 from tcptutor.course import load
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.journal import Journal
 from tcptutor.ui import sweep_runner
 from tcptutor.ui.live_sweep import LiveSweep

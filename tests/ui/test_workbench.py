@@ -16,8 +16,7 @@ from tcptutor.commands.group import run as run_command
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.experiments import Catalogue
-from tcptutor.course.overrides import overrides_of, rebuilt, same_settings
+from tcptutor.course.experiments import Catalogue, overrides_of, rebuilt, same_settings
 from tcptutor.journal.benches import LONGEST_NAME, Benches, SavedBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS

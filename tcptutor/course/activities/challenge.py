@@ -31,7 +31,6 @@ from typing import ClassVar
 import msgspec
 
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -44,6 +43,7 @@ from tcptutor.course.activity import (
     Setting,
     Stage,
     hint_problems,
+    is_sentence,
     typed_text,
 )
 from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
@@ -216,10 +216,10 @@ class ChallengeActivity(Activity, frozen=True, kw_only=True):
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         for key, text in (("prompt", self.prompt), ("explanation", self.explanation)):
-            if not readability.is_sentence(text):
+            if not is_sentence(text):
                 yield key, "needs a sentence"
         for place, goal in enumerate(self.goals, 1):
-            if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
+            if not is_sentence(f"{goal.text.rstrip('.')}."):
                 yield f"goal[{place}].text", "needs a sentence that states the target"
         yield from hint_problems(self.hints)
         yield from self._of_solution()

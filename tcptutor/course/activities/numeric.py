@@ -8,7 +8,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import draws, readability
+from tcptutor.course import draws
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -17,12 +17,12 @@ from tcptutor.course.activity import (
     Question,
     Reference,
     interpret_number,
+    is_sentence,
     typed_text,
 )
 from tcptutor.course.draws import AnswerUnit, Draw, Drawn
-from tcptutor.course.expression import expression
 from tcptutor.course.page_record import Given
-from tcptutor.course.written_quantities import ParsedQuantity, is_close, slip
+from tcptutor.course.quantities import ParsedQuantity, expression, is_close, slip
 from tcptutor.spec import Experiment
 
 MAX_TOLERANCE = 0.25
@@ -161,13 +161,13 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             yield from (problem for problem in posed if problem[0] not in keys)
             return
         yield from super().problems(experiment)
-        if not readability.is_sentence(self.feedback):
+        if not is_sentence(self.feedback):
             yield "feedback", "needs a sentence for a wrong value that says why"
         if self.tolerance > MAX_TOLERANCE:
             yield "tolerance", f"{self.tolerance:g} is more than {MAX_TOLERANCE:g}"
         right = units.parse(self.answer, self.unit)
         for number, each in enumerate(self.mistakes, start=1):
-            if not readability.is_sentence(each.feedback):
+            if not is_sentence(each.feedback):
                 yield f"mistake[{number}].feedback", "needs a sentence that says what went wrong"
             if is_close(units.parse(each.value, self.unit), right, relative=self.tolerance):
                 yield (

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -17,10 +16,11 @@ from tcptutor.course.activity import (
     Question,
     Reference,
     interpret_number,
+    is_sentence,
     typed_text,
 )
 from tcptutor.course.page_record import Given
-from tcptutor.course.written_quantities import is_close, slip
+from tcptutor.course.quantities import is_close, slip
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
 from tcptutor.spec import Experiment
 
@@ -280,7 +280,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        if not readability.is_sentence(self.feedback):
+        if not is_sentence(self.feedback):
             yield "feedback", "needs a sentence for a wrong value that says where to look"
         if experiment is None:
             return

@@ -25,7 +25,8 @@ stays_ticked = true              # it stays ticked after the state changes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import ClassVar, Literal
 
@@ -33,7 +34,6 @@ import msgspec
 
 from tcptutor import spec
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course import readability
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -46,10 +46,10 @@ from tcptutor.course.activity import (
     Setting,
     Stage,
     hint_problems,
+    is_sentence,
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
-from tcptutor.course.goals.telltales import TELLTALES
 from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.kernel_state import HostState, SessionState
@@ -157,7 +157,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         if self.hints:
             yield from hint_problems(self.hints)
         for place, goal in enumerate(self.goals, 1):
-            if not readability.is_sentence(f"{goal.text.rstrip('.')}."):
+            if not is_sentence(f"{goal.text.rstrip('.')}."):
                 yield (
                     f"{_key('goal', place, self.goals)}.text",
                     "needs a sentence that states the goal",
@@ -279,3 +279,28 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
 
 
 TABLES = (ShellTable,)
+
+
+TELLTALES: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(words, re.IGNORECASE)
+    for name, words in {
+        "capped-send-buffer": r"wmem|send(er's|ing)? buffer|\bcap(ped)?\b",
+        "no-window-scaling": r"window.scal|wscale|scaling",
+        "fixed-receive-buffer": r"rcvbuf|rmem|receive buffer|auto-?tun",
+        "late-acks": r"way back|s2-eth1|\backs?\b|acknowledg|one side|revers",
+        "lost-acks": r"way back|s2-eth1|\backs?\b|acknowledg|one side|revers",
+        "small-bucket": r"bucket|burst",
+        "short-buffer": r"\blimit|overflow|too (short|small)|no room",
+        "narrow-hop": r"\bmtu\b|frame size|1400|black hole",
+        "super-packets": r"offload|super-?packet|\b[tg]so\b|\bgro\b|64 KB",
+        "duplicate-address": r"duplicate|address|\barp\b|twice|neighbou?r",
+    }.items()
+}
+"""Patterns by name of `agent.traps.TRAPS`; a test keeps the two in step, because the agent is not imported.
+"""
+
+
+def telltale(trap: str, text: str) -> str:
+    """Return the first word in `text` that reveals `trap`, or an empty string."""
+    found = TELLTALES[trap].search(text) if trap in TELLTALES else None
+    return found[0] if found else ""

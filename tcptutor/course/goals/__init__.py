@@ -4,5 +4,5 @@
   -> conditions          terms, requirement a quantity, and its required values
 a session's events       watch.GoalWatch  states and runs (lab_view, lab_run), each judged on new events
   -> near misses         near_misses/     a rule for each kind
-  -> a board             board.GoalBoard  frozen: shown on the page, printed by `tcptutor check`
+  -> a board             goal.GoalBoard   frozen: shown on the page, printed by `tcptutor check`
 """

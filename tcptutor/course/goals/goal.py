@@ -1,4 +1,7 @@
-"""Goals of a page: required states of the lab, or required results of a run made by hand."""
+"""Goals of a page: required states of the lab, or required results of a run made by hand.
+
+A goal board is a frozen snapshot of the goals' states, for display and storage.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,46 @@ from tcptutor.course.goals.lab_view import GoalQuantity, LabView
 from tcptutor.course.goals.requirement import Wanted, read_wanted
 from tcptutor.course.goals.terms import term
 from tcptutor.spec import interface_names
+
+
+class NearMiss(msgspec.Struct, frozen=True):
+    """Student's action that is almost right."""
+
+    kind: str
+    """Name of the slip, such as `acks-way`."""
+    text: str
+    """Effect of the action and how to correct it: a sentence or two, in one line."""
+
+
+class GoalState(msgspec.Struct, frozen=True, kw_only=True):
+    """State of a goal."""
+
+    id: str
+    text: str
+    ticked: bool = False
+    due: bool = True
+    """False while an ordered page still waits for earlier goals."""
+    near: NearMiss | None = None
+    """Near miss of a goal that is due and not ticked."""
+
+
+class GoalBoard(msgspec.Struct, frozen=True, kw_only=True):
+    """States of all goals of a page, in page order."""
+
+    goals: tuple[GoalState, ...]
+    printed: NearMiss | None = None
+    """Explanation of the last error message a command printed; None once a later command succeeded."""
+
+    @property
+    def reached(self) -> tuple[int, ...]:
+        """Indexes of the ticked goals."""
+        return tuple(place for place, goal in enumerate(self.goals) if goal.ticked)
+
+    @property
+    def done(self) -> bool:
+        """True if all goals are ticked."""
+        return all(goal.ticked for goal in self.goals)
+
 
 Conditions = dict[str, Setting | dict[str, Setting | dict[str, Setting]]]
 """Values by quantity; a dotted quantity may be nested tables, `path.delay` and `sysctl.h1.tcp_sack`."""

@@ -6,8 +6,7 @@ import math
 from functools import cached_property
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.figures.measurements import MEASURED
-from tcptutor.course.figures.run_part import MeasuredRun, RunPart
+from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart
 from tcptutor.run import Run
 from tcptutor.run.capacity import SLACK, busy_periods
 from tcptutor.spec import Experiment, Path

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from tcptutor.course.goals.board import GoalBoard
-from tcptutor.course.goals.goal import AskedGoal
+from tcptutor.course.goals.goal import AskedGoal, GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished

@@ -12,14 +12,12 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from msgspec import structs
 
-from tcptutor.course.goals.board import GoalBoard, GoalState, NearMiss
-from tcptutor.course.goals.goal import AskedGoal
+from tcptutor.course.goals.goal import AskedGoal, GoalBoard, GoalState, NearMiss
 from tcptutor.course.goals.lab_run import LabRun
 from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.near_misses import near_miss, obstacle
-from tcptutor.course.goals.near_misses.rejected_commands import mends, refused
+from tcptutor.course.goals.near_misses.error_messages import PrintedLines, mends, refused
 from tcptutor.course.goals.near_misses.slip import Attempt
-from tcptutor.course.goals.near_misses.terminal_messages import PrintedLines
 from tcptutor.run import Run
 from tcptutor.run.ended import Finished
 from tcptutor.wire.kernel_state import HostState, SessionState

@@ -13,9 +13,8 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.base import units
-from tcptutor.course.activities.choice import ChoiceQuestion
+from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
-from tcptutor.course.activities.order import Order
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Module, Step
 from tcptutor.course.personal import DRAWS_AGAIN

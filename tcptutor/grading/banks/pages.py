@@ -12,8 +12,7 @@ from tcptutor import spec
 from tcptutor.analysis import Report, report
 from tcptutor.backends import replay
 from tcptutor.base import units
-from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.model import Module, Step
 from tcptutor.course.page_sweep import models, page_cell, summaries

@@ -11,12 +11,11 @@ from tcptutor import __version__
 from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
+from tcptutor.course.experiments import same_settings
 from tcptutor.course.model import Course, Step
-from tcptutor.course.overrides import same_settings
 from tcptutor.grading.evidence import hand_in
 from tcptutor.grading.evidence.hand_in import HandInManifest
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline

@@ -14,9 +14,9 @@ from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
+from tcptutor.course.experiments import same_but_for_seed
 from tcptutor.course.goals.session_record import SessionRecord, SessionRunStarted, StateEntry, judged
 from tcptutor.course.model import Step
-from tcptutor.course.overrides import same_but_for_seed
 from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.collect import MOST_BY_HAND
 from tcptutor.grading.evidence.hand_in import HandIn

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tcptutor.course.activities.challenge import ChallengeActivity
-from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
+from tcptutor.course.activities.choice import MultipleChoice, Order, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.activities.order import Order
-from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.read_off import ReadOff
-from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.activities.shape import ShapePrediction
+from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activities.sweep import SweepActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_challenge import ChallengeSide
 from tcptutor.ui.screens.lesson_run import RunSide

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tcptutor.base.errors import JournalError, UnitError
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, sweep_runner

@@ -17,8 +17,7 @@ from textual.widgets import Static
 from textual.widgets.input import Selection
 
 from tcptutor.base.errors import TutorError
-from tcptutor.course.experiments import short_name
-from tcptutor.course.overrides import same_settings
+from tcptutor.course.experiments import same_settings, short_name
 from tcptutor.journal.benches import Benches
 from tcptutor.run import Environment
 from tcptutor.ui import background

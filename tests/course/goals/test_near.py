@@ -12,8 +12,7 @@ from tcptutor.backends.recording import Recording
 from tcptutor.course import load
 from tcptutor.course.goals.goal import PLACED, AskedGoal
 from tcptutor.course.goals.near_misses import SLIPS
-from tcptutor.course.goals.near_misses.rejected_commands import is_taken, refused
-from tcptutor.course.goals.near_misses.terminal_messages import _MESSAGES, means
+from tcptutor.course.goals.near_misses.error_messages import _MESSAGES, is_taken, means, refused
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.wire.protocol import CommandEnded, RunDetected, TerminalOutput, event_decoder
 

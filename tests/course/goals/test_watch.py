@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Fidelity, Run
 from tcptutor.run.ended import Finished

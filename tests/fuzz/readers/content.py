@@ -16,18 +16,17 @@ from typing import Any
 import pytest
 
 from tcptutor.authoring.lint import lint
-from tcptutor.authoring.page_claims import page_claims
+from tcptutor.authoring.page_claims import page_claims, page_trials
 from tcptutor.authoring.texts import all_texts
-from tcptutor.authoring.trials import page_trials
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.course import published, read_course
 from tcptutor.course.activity import Activity, MarkContext
-from tcptutor.course.expression import expression
+from tcptutor.course.loader import pages
 from tcptutor.course.model import Step
 from tcptutor.course.page_record import PageRecord
-from tcptutor.course.page_selection import pages
+from tcptutor.course.quantities import expression
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"

@@ -18,7 +18,7 @@ from tcptutor.base import places
 from tcptutor.base.printable import escape_tree, is_printable
 from tcptutor.commands.sweep import document, lines
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.goals.board import GoalBoard, GoalState
+from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches, SavedBench

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from tcptutor.course.goals.board import NearMiss
-from tcptutor.course.goals.near_misses import host_settings, placement, qdisc_settings, run_settings, values
+from tcptutor.course.goals.goal import NearMiss
+from tcptutor.course.goals.near_misses.host_and_run import HOST_SLIPS, RUN_SLIPS
+from tcptutor.course.goals.near_misses.path_settings import PLACEMENT_SLIPS, VALUE_SLIPS
+from tcptutor.course.goals.near_misses.qdisc_settings import QDISC_SLIPS
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip
 
 SLIPS: tuple[Slip, ...] = (
-    *placement.SLIPS,
-    *values.SLIPS,
-    *qdisc_settings.SLIPS,
-    *host_settings.SLIPS,
-    *run_settings.SLIPS,
+    *PLACEMENT_SLIPS,
+    *VALUE_SLIPS,
+    *QDISC_SLIPS,
+    *HOST_SLIPS,
+    *RUN_SLIPS,
 )
 """Rules in the order of trial: misplaced settings before wrong values."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.base.headers import ETHERNET_HEADER
-from tcptutor.course.goals.interfaces import carries_data, chain, is_on_path, made
+from tcptutor.course.goals.lab_view import carries_data, chain, is_on_path, made
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
 from tcptutor.wire.kernel_state import QdiscSettings
 
@@ -154,7 +154,7 @@ def undone(attempt: Attempt) -> str:
     return ""
 
 
-SLIPS = (
+QDISC_SLIPS = (
     Slip("undone", undone),
     Slip("unclassified", unclassified),
     Slip("netem-inside", netem_inside, blocks=True),

@@ -12,8 +12,7 @@ from math import isnan
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import TutorError
-from tcptutor.course.experiments import short_name
-from tcptutor.course.overrides import differing
+from tcptutor.course.experiments import differing, short_name
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import ComparisonRun, Live

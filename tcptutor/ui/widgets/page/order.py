@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from tcptutor.course.activities.order import Order
+from tcptutor.course.activities.choice import Order
 from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse

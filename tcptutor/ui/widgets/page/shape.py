@@ -10,7 +10,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor.course.activities.shape import Shape, ShapePrediction
+from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse

@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShellActivity, ShownCommand
-from tcptutor.course.goals.board import GoalBoard, GoalState
-from tcptutor.course.goals.near_misses.rejected_commands import is_taken
+from tcptutor.course.goals.goal import GoalBoard, GoalState
+from tcptutor.course.goals.near_misses.error_messages import is_taken
 from tcptutor.course.page_record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox

@@ -10,7 +10,7 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.sweep import SweepActivity
+from tcptutor.course.activities.run import SweepActivity
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench import network

@@ -10,8 +10,7 @@ from itertools import pairwise
 from tcptutor.base import units
 from tcptutor.base.confidence import Summary
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.curve import expected_knee, knee
-from tcptutor.course.measures import MEASURES
+from tcptutor.course.measures import MEASURES, expected_knee, knee
 from tcptutor.course.page_sweep import CurveLine, summaries
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_down, rounded_up

@@ -8,7 +8,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShownCommand
-from tcptutor.course.goals.board import GoalBoard
+from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.ui.widgets.page.shell import near_misses, sign
 from tcptutor.ui.widgets.page.text import inline
 

@@ -1,1 +1,0 @@
-"""Figures of an experiment or a run, which claims and goals refer to."""
