@@ -6,7 +6,6 @@ import contextlib
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import aclosing
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -80,7 +79,7 @@ class Cluster:
             with contextlib.suppress(OSError, TimeoutError):
                 await client.close()
 
-    async def results(
+    def results(
         self, experiments: Sequence[Experiment], clock: str, function: Callable[[Run], _T], kind: type[_T]
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
         """Run `experiments` and yield the number of each with `function` of its run, or the error, as they complete.
@@ -88,16 +87,13 @@ class Cluster:
         `function` is a module-level function and is called on the worker; its result travels as JSON and is decoded
         as `kind`. Closing the iterator ends running experiments. Raises LabError when the scheduler is lost.
         """
-        launch = _launcher()
         calls = (
-            (launch, msgspec.json.encode(experiment), _name(function), clock, __version__)
+            ("run_experiment", msgspec.json.encode(experiment), _name(function), clock, __version__)
             for experiment in experiments
         )
-        async with aclosing(self._results(calls, kind)) as results:
-            async for result in results:
-                yield result
+        return self._results(calls, kind)
 
-    async def calls(
+    def calls(
         self, arguments: Iterable[bytes], function: Callable[[bytes], _T], kind: type[_T]
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
         """Call `function` with each of `arguments` on a worker, and yield results as `results` does.
@@ -105,26 +101,24 @@ class Cluster:
         No lab is involved. Only as many calls are submitted at a time as keep all workers busy, because queued calls
         take the scheduler's memory.
         """
-        launch, threads = _caller(), sum((await self._client.nthreads()).values())
-        calls = ((launch, argument, _name(function), __version__) for argument in arguments)
-        async with aclosing(self._results(calls, kind, 2 * threads + 2)) as results:
-            async for result in results:
-                yield result
+        calls = (("call", argument, _name(function), __version__) for argument in arguments)
+        return self._results(calls, kind, few_at_a_time=True)
 
     async def _results(
-        self, calls: Iterable[tuple[object, ...]], kind: type[_T], limit: int | None = None
+        self, calls: Iterable[tuple[object, ...]], kind: type[_T], few_at_a_time: bool = False
     ) -> AsyncGenerator[tuple[int, _T | TutorError], None]:
-        numbers: dict[Any, int] = {}
-        todo = enumerate(calls)
+        """Call functions of `worker`, each of `calls` with its name and arguments."""
+        launch, numbers, todo = _launcher(), dict[Any, int](), enumerate(calls)
         waiting = self._distributed.as_completed(loop=self._client.loop)
 
         def submit(limit: int | None) -> None:
-            for number, (launch, *arguments) in islice(todo, limit):
-                future = self._client.submit(launch, *arguments, pure=False)
+            for number, call in islice(todo, limit):
+                future = self._client.submit(launch, *call, pure=False)
                 numbers[future] = number
                 waiting.add(future)
 
-        submit(limit)
+        threads = sum((await self._client.nthreads()).values()) if few_at_a_time else 0
+        submit(2 * threads + 2 if few_at_a_time else None)
         try:
             async for future in waiting:
                 number = numbers.pop(future)
@@ -153,24 +147,16 @@ def _reason(error: BaseException) -> str:
     return f"the worker could not run it: {type(error).__name__} {text[0] if text else ''}".strip()
 
 
-def _launcher() -> Callable[[bytes, str, str, str], bytes]:
+def _launcher() -> Callable[..., bytes]:
     """Return the function to send to a worker, as a closure.
 
     Dask pickles a closure by value: the scheduler needs no tcptutor, and a worker without tcptutor can say so.
     """
 
-    def launch(experiment: bytes, function: str, clock: str, version: str) -> bytes:
-        from tcptutor.fleet.worker import run_experiment  # noqa: PLC0415
+    def launch(name: str, *arguments: object) -> bytes:
+        from tcptutor.fleet import worker  # noqa: PLC0415
 
-        return run_experiment(experiment, function, clock, version)
-
-    return launch
-
-
-def _caller() -> Callable[[bytes, str, str], bytes]:
-    def launch(argument: bytes, function: str, version: str) -> bytes:
-        from tcptutor.fleet.worker import call  # noqa: PLC0415
-
-        return call(argument, function, version)
+        function: Callable[..., bytes] = getattr(worker, name)
+        return function(*arguments)
 
     return launch

@@ -144,7 +144,7 @@ def test_a_worker_without_tcptutor_says_so(mark: str, tmp_path: Path) -> None:
         process.stdin.close()
         process.wait(timeout=patience.seconds(30))
     assert done.returncode == 1
-    assert "a worker has no tcptutor.fleet: tcptutor" in done.stderr
+    assert "a worker has no tcptutor.fleet: install" in done.stderr
 
 
 @pytest.fixture

@@ -212,7 +212,7 @@ def write_hand_in(
         on_written: Called with the id of each run after it is written.
 
     Raises:
-        TutorError: The file cannot be on_written, or a run file cannot be read.
+        TutorError: The file cannot be written, or a run file cannot be read.
     """
     journal = gzip.compress(b"".join(export_events(events)), mtime=0)
     described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
