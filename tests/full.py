@@ -207,10 +207,6 @@ FULL_ONLY = {
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
         "half an hour of guests for all pages; tests/cli/test_lint.py runs the claims of a small page in a plain run"
     ),
-    "tests/course/test_hostile.py::test_a_hostile_file_costs_only_itself": FullOnly(
-        "reads and lints a course for each of 25 contents of five files; all contents of a page, two of the others",
-        ("page-*", "*-empty", "*-a folder"),
-    ),
     "tests/extremes/test_extremes.py::test_an_extreme_run_says_what_is_so": FullOnly(
         "some seconds of a guest each; `python -m tests.extremes` draws more", ("rate", "loss")
     ),
