@@ -15,9 +15,8 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
 from tcptutor.base.places import has_matplotlib, matplotlib_command
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_lines, remark, warn
+from tcptutor.commands.output import count, print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.commands.words import count
 from tcptutor.course.activity import Question
 from tcptutor.course.loader import pages, read_course
 from tcptutor.course.model import Course, Module

@@ -11,8 +11,7 @@ import msgspec
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.journal import open_journal
-from tcptutor.commands.output import print_json, print_lines, toned, width
-from tcptutor.commands.words import count
+from tcptutor.commands.output import count, print_json, print_lines, toned, width
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard, GoalState

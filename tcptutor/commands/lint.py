@@ -19,8 +19,7 @@ from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, remark, toned, warn, width
-from tcptutor.commands.words import count, duration
+from tcptutor.commands.output import count, duration, print_json, print_lines, remark, toned, warn, width
 from tcptutor.course.loader import Pages, pages
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.fleet import pool

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from tcptutor import course, spec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.commands.output import print_json, print_lines, toned, warn, width
-from tcptutor.commands.words import count
+from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
 from tcptutor.course.experiments import short_name
 from tcptutor.course.glossary import of_name, readable_glossary
 from tcptutor.spec import Experiment, Parameter

@@ -9,9 +9,8 @@ import msgspec
 
 from tcptutor.base.chart import Chart
 from tcptutor.base.errors import UsageError
-from tcptutor.commands.output import print_chart, print_files, warn
+from tcptutor.commands.output import count, print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
 from tcptutor.exchange.plot import plot
 from tcptutor.exchange.run_chart import run_chart

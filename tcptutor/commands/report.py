@@ -16,8 +16,7 @@ from tcptutor.analysis import (
 )
 from tcptutor.base import units
 from tcptutor.base.columns import length, table
-from tcptutor.commands.output import Tone, toned, width
-from tcptutor.commands.words import count
+from tcptutor.commands.output import Tone, count, toned, width
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment, settings

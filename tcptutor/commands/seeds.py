@@ -17,9 +17,18 @@ from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_json, print_lines, toned, warn
+from tcptutor.commands.output import (
+    count,
+    duration,
+    not_valid,
+    print_json,
+    print_lines,
+    rate_with_interval,
+    toned,
+    warn,
+    with_interval,
+)
 from tcptutor.commands.run import open_store, warn_if_unsaved
-from tcptutor.commands.words import count, duration, not_valid, rate_with_interval, with_interval
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run

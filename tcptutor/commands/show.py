@@ -6,11 +6,10 @@ from pathlib import Path
 
 from tcptutor.analysis import document, report
 from tcptutor.base.errors import TutorError
-from tcptutor.commands.output import on_terminal, print_json, print_lines, warn
+from tcptutor.commands.output import count, on_terminal, print_json, print_lines, warn
 from tcptutor.commands.report import report_lines
 from tcptutor.commands.sweep import document as sweep_document
 from tcptutor.commands.sweep import lines as sweep_lines
-from tcptutor.commands.words import count
 from tcptutor.exchange import open_run
 from tcptutor.sweep.results_file import is_sweep, load
 

@@ -10,9 +10,8 @@ from tcptutor.base import places, units
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.journal import open_journal
-from tcptutor.commands.output import print_json, print_lines, warn
+from tcptutor.commands.output import count, print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.commands.words import count
 from tcptutor.course.loader import read_course
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course

@@ -18,9 +18,20 @@ from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import print_chart, print_json, print_lines, remark, warn, width
+from tcptutor.commands.output import (
+    count,
+    difference,
+    duration,
+    not_valid,
+    print_chart,
+    print_json,
+    print_lines,
+    rate_with_interval,
+    remark,
+    warn,
+    width,
+)
 from tcptutor.commands.targets import TERMINAL, check_plot, check_regular
-from tcptutor.commands.words import count, difference, duration, not_valid, rate_with_interval
 from tcptutor.course import read_course
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.experiments import Catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.base.confidence import summarize
-from tcptutor.commands.words import rate_with_interval, with_interval
+from tcptutor.commands.output import rate_with_interval, with_interval
 
 
 @pytest.mark.parametrize(

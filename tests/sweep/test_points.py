@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.base.errors import LabError
-from tcptutor.commands.words import not_valid
+from tcptutor.commands.output import not_valid
 from tcptutor.run import SampleTable, load
 from tcptutor.sweep.results import Row, point, run_row
 

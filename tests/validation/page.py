@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from tcptutor import theory
-from tcptutor.commands import words
+from tcptutor.commands import output
 from tests.validation import figures, judge, kept, meeting, models, plan, simulated, tables
 from tests.validation.kept import Result
 
@@ -70,7 +70,7 @@ def _numbers(found: Sequence[Result]) -> dict[str, str]:
         "core_hours": f"{sum(one.row.wall_s for one in found) / 3600:.1f}",
         "events": f"{sum(one.events for one in found):,}",
         "kernels": ", ".join(sorted({one.row.kernel for one in found})),
-        "commits": ", ".join(f"{name} ({words.count(number, 'cell')})" for name, number in commits.items()),
+        "commits": ", ".join(f"{name} ({output.count(number, 'cell')})" for name, number in commits.items()),
         "missing": _missing(found),
     }
 

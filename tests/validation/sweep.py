@@ -10,7 +10,7 @@ from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.bar import Bar
-from tcptutor.commands.words import count, duration
+from tcptutor.commands.output import count, duration
 from tcptutor.fleet import pool
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.results import cell_failure
