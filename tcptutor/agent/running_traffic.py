@@ -22,8 +22,7 @@ from tcptutor.agent.streams import FlowProcess
 from tcptutor.agent.tracing import Tracing
 from tcptutor.agent.udp import UdpGroup, UdpReports
 from tcptutor.base.errors import LabError
-from tcptutor.run import CapturedAt
-from tcptutor.run.ended import Ended
+from tcptutor.run import CapturedAt, Ended
 from tcptutor.spec import Change, Experiment
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain

@@ -15,8 +15,7 @@ from tcptutor.agent.netlink import Address, Length, QueueLength, SockDiag, tcp_r
 from tcptutor.agent.network import Host
 from tcptutor.agent.tracing import Tracing
 from tcptutor.base.errors import LabError
-from tcptutor.run import CapturedAt, QueueSample, SenderSample, UdpResult, UdpSample
-from tcptutor.run.ended import Ended, TimerCounts
+from tcptutor.run import CapturedAt, Ended, QueueSample, SenderSample, TimerCounts, UdpResult, UdpSample
 from tcptutor.run.plausible import LATE, Doubts
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RawSamples

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from tcptutor.agent.netlink import Address
 from tcptutor.base.errors import KernelLacks
-from tcptutor.run import AckSample, Retransmission
-from tcptutor.run.sequence_numbers import FlowBytes
+from tcptutor.run import AckSample, FlowBytes, Retransmission
 
 _BUFFER_KB = 4096
 _LINE = re.compile(

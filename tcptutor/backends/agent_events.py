@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from tcptutor.base.errors import AgentDied, KernelLacks, LabError, ProtocolError, TutorError, UsageError
-from tcptutor.run import QueueSample, SampleTable
-from tcptutor.run.ended import Ended
+from tcptutor.run import Ended, QueueSample, SampleTable
 from tcptutor.run.results import finished
 from tcptutor.wire import protocol, tcp_info
 from tcptutor.wire.protocol import Event, Failed, RawSamples, Samples

@@ -19,8 +19,7 @@ from tcptutor.backends.agent_events import EventReader, failure, next_event
 from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
 from tcptutor.base.errors import LabUnavailable, MissingTool
-from tcptutor.run import Environment
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Failed, Hello, OpenSession, Quit, Ready, RunExperiment

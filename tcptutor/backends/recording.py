@@ -7,8 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from tcptutor.run import TABLES, Environment, Fidelity, Run, Status, Table
-from tcptutor.run.ended import Finished
+from tcptutor.run import TABLES, Environment, Fidelity, Finished, Run, Status, Table
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event, Ready, RunDetected, Samples

@@ -16,8 +16,7 @@ import msgspec
 
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, TutorError
-from tcptutor.run import Environment, Run, Table, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Finished, Run, Table, load
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import PARAMETERS
 from tcptutor.wire import protocol

@@ -24,7 +24,7 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
-from tcptutor.journal.watched import WatchedGoals
+from tcptutor.journal.goals import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession, GrowingRun
 from tcptutor.runs.store import RunStore

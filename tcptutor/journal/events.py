@@ -74,7 +74,7 @@ class Hinted(JournalEvent, frozen=True, tag="hinted"):
     level: int
 
 
-class Measured(JournalEvent, frozen=True, tag="measured"):
+class PredictionMeasured(JournalEvent, frozen=True, tag="prediction-measured"):
     """A run of the page measured the predicted quantity."""
 
     module: str
@@ -123,7 +123,15 @@ class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
 
 
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Enrolled | Visited | Responded | Withdrawn | Hinted | Measured | RunStarted | RunEnded | PageGoalsReached
+    Enrolled
+    | Visited
+    | Responded
+    | Withdrawn
+    | Hinted
+    | PredictionMeasured
+    | RunStarted
+    | RunEnded
+    | PageGoalsReached
 )
 
 

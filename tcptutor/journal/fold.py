@@ -20,7 +20,7 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
-    Measured,
+    PredictionMeasured,
     Responded,
     RunEnded,
     RunStarted,
@@ -135,7 +135,7 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             page = record.page(module, step).without_responses(activity)
         case Hinted(module=module, step=step, activity=activity, level=level):
             page = record.page(module, step).with_hints(activity, level)
-        case Measured(module=module, step=step, activity=activity, value=measured):
+        case PredictionMeasured(module=module, step=step, activity=activity, value=measured):
             page = record.page(module, step)
             page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
         case RunStarted(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):

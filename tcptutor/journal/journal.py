@@ -20,8 +20,8 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
-    Measured,
     PageGoalsReached,
+    PredictionMeasured,
     Responded,
     RunEnded,
     RunStarted,
@@ -165,7 +165,7 @@ class Journal:
 
     def record_measurement(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
         """Record the measured value of a predicted quantity."""
-        self._append(Measured(_now(), module, step, activity, measured))
+        self._append(PredictionMeasured(_now(), module, step, activity, measured))
         return self._fold.record.page(module, step)
 
     # Queries

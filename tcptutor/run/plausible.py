@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tcptutor.base.headers import ETHERNET_HEADER, HEADERS
-from tcptutor.run import Fidelity, FlowResult, QueueSample, SampleTable, Status, UdpResult, capacity
+from tcptutor.run import (
+    Fidelity,
+    FlowResult,
+    QueueSample,
+    SampleTable,
+    Status,
+    TimerCounts,
+    UdpResult,
+    capacity,
+)
 from tcptutor.run.capacity import FlowSpan
-from tcptutor.run.ended import TimerCounts
 from tcptutor.spec import Experiment
 
 LATE = 0.002

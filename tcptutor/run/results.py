@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tcptutor.run import FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
+from tcptutor.run import Ended, Finished, FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
 from tcptutor.run.capacity import FlowSpan
-from tcptutor.run.ended import Ended, Finished
 from tcptutor.run.plausible import PlausibilityChecks, largest_window
 from tcptutor.spec import Experiment
 

@@ -17,6 +17,7 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `Sample.ca_state`, the kernel's congestion-avoidance states."""
 
 _CWR = CA_STATES.index("cwr")
+_SEQUENCE_NUMBERS = 1 << 32
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -185,3 +186,18 @@ def arrived_bytes(
         latest = max(latest, acked, whole + (count - counted) * size)
         arrived.append(latest)
     return arrived
+
+
+class FlowBytes:
+    """Converts TCP's 32-bit sequence numbers (RFC 9293, section 3.4) of a direction to byte offsets."""
+
+    def __init__(self, first: int) -> None:  # the sequence number of byte 0
+        self._latest, self._bytes = first, 0
+
+    def at(self, number: int, onward: bool = True) -> int:
+        """Return the byte offset of a number within 2 GB of the latest; `onward` moves the latest ahead."""
+        ahead = (number - self._latest + _SEQUENCE_NUMBERS // 2) % _SEQUENCE_NUMBERS - _SEQUENCE_NUMBERS // 2
+        if onward and ahead > 0:
+            self._latest, self._bytes = number, self._bytes + ahead
+            return self._bytes
+        return self._bytes + ahead

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tcptutor.backends.recording import UNKNOWN, Recording
 from tcptutor.base.errors import JournalError, TutorError
-from tcptutor.run import Environment, Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Finished, Run
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event, Failed, RunDetected

@@ -16,7 +16,7 @@ from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Given, Response
 from tcptutor.journal import Journal
-from tcptutor.journal.watched import WatchedGoals
+from tcptutor.journal.goals import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names

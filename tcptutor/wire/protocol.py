@@ -13,14 +13,15 @@ import msgspec
 from tcptutor.base.errors import ProtocolError
 from tcptutor.run import (
     AckSample,
+    Ended,
     Environment,
+    Finished,
     QueueSample,
     Retransmission,
     Sample,
     SenderSample,
     UdpSample,
 )
-from tcptutor.run.ended import Ended, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 

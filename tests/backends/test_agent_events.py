@@ -6,8 +6,7 @@ import pytest
 
 from tcptutor.backends.agent_events import EventReader
 from tcptutor.base.errors import ProtocolError
-from tcptutor.run import QueueSample, Sample
-from tcptutor.run.ended import Ended, Finished, TimerCounts
+from tcptutor.run import Ended, Finished, QueueSample, Sample, TimerCounts
 from tcptutor.wire import protocol, tcp_info
 from tcptutor.wire.protocol import Phase, RawSamples, Samples
 from tests.conftest import Build

@@ -23,8 +23,7 @@ from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
 from tcptutor.course.goals.goal import AskedGoal, Goal, GoalBoard, read_goal
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.run import Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, Run
 from tcptutor.spec import build as build_experiment
 from tcptutor.spec import host_names
 from tcptutor.wire import protocol

@@ -16,8 +16,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend
 from tcptutor.base.errors import ImageDamaged, LabUnavailable
 from tcptutor.course.page_sweep import page_cell
-from tcptutor.run import load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, load
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Ready, Samples
 from tests import recorded

@@ -25,8 +25,7 @@ from tcptutor.backends.replay import REQUESTED, ReplayBackend
 from tcptutor.backends.selection import Backend
 from tcptutor.backends.session import LabTerminal, Session
 from tcptutor.base.errors import AgentDied, LabUnavailable, UsageError
-from tcptutor.run import Environment, Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Finished, Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import QdiscSettings, SessionState, SysctlChange
 from tcptutor.wire.protocol import Event, RunDetected, Samples

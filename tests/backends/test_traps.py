@@ -14,7 +14,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished
 from tcptutor.wire.kernel_state import SessionState
 from tests.backends.play import leaving_nothing, too_busy
 from tests.backends.test_goals import WatchedHands, settled

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 from tcptutor.wire.protocol import Samples

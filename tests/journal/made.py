@@ -13,7 +13,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.events import (
     Hinted,
     JournalEvent,
-    Measured,
+    PredictionMeasured,
     Responded,
     RunEnded,
     RunStarted,
@@ -41,7 +41,7 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Withdrawn, TIMES, _module, _step, _activity)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
-    | st.builds(Measured, TIMES, _module, _step, _activity, st.floats(1, 1e12))
+    | st.builds(PredictionMeasured, TIMES, _module, _step, _activity, st.floats(1, 1e12))
     | st.builds(RunStarted, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
     max_size=15,

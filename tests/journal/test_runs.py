@@ -13,8 +13,7 @@ import pytest
 from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.events import RunEnded
-from tcptutor.run import Fidelity, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, load
 from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, answers, begin, finish, happened, latest_run, some_samples

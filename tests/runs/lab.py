@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
-from tcptutor.run import Environment, Fidelity, Sample
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Fidelity, Finished, Sample
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import VERSION, Event, Phase, Ready, Samples
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.base.errors import JournalError, KernelLacks, LabError, LabUnavailable
-from tcptutor.run import Fidelity, Run, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, Run, load
 from tcptutor.runs.conduct import STOPPED, ConductedRun
 from tcptutor.runs.store import RunStore
 from tcptutor.wire.protocol import Event, Samples

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.base.errors import LabError
-from tcptutor.run import Fidelity, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, load
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment

@@ -13,8 +13,7 @@ from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
 from tcptutor.base import places
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError
-from tcptutor.run import Environment, Fidelity, Run, Sample, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Environment, Fidelity, Finished, Run, Sample, load
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import (

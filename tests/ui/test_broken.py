@@ -6,8 +6,7 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.activities.shell import TELLTALES
-from tcptutor.run import Fidelity
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished
 from tcptutor.spec import build
 from tcptutor.wire.kernel_state import SessionState
 

@@ -14,8 +14,7 @@ from textual.pilot import Pilot
 
 from tcptutor.course.model import Course
 from tcptutor.journal import Journal
-from tcptutor.run import Fidelity, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, load
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.bench.result import status_pieces

@@ -14,8 +14,7 @@ from textual.pilot import Pilot
 
 from tcptutor.backends import recording
 from tcptutor.journal import Journal
-from tcptutor.run import Fidelity, SampleTable, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, SampleTable, load
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import needs_rerun
 from tcptutor.ui.lab_state import LabState

@@ -26,8 +26,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
 from tcptutor.base.errors import TutorError
-from tcptutor.run import Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import RunDetected
 from tests import patience

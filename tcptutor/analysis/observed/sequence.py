@@ -15,9 +15,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.run import Run
+from tcptutor.run import FlowBytes, Run
 from tcptutor.run.frames import CapturedPacket
-from tcptutor.run.sequence_numbers import FlowBytes
 from tcptutor.spec import Experiment
 
 Source = Literal["packets", "acks"]

@@ -14,8 +14,7 @@ from tcptutor.backends.guest.snapshots import Manifest, Snapshots
 from tcptutor.backends.home_folder import Home
 from tcptutor.backends.session import Session
 from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
-from tcptutor.run import SNAPSHOT, Environment
-from tcptutor.run.ended import Finished
+from tcptutor.run import SNAPSHOT, Environment, Finished
 from tcptutor.spec import Experiment
 from tcptutor.wire import deferred, protocol
 from tcptutor.wire.protocol import Event, Failed, OpenSession, RunExperiment

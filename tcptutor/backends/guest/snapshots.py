@@ -25,8 +25,7 @@ from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
 from tcptutor.base import files, places
 from tcptutor.base.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
-from tcptutor.run import Environment, lab_parts
-from tcptutor.run.ended import Ended
+from tcptutor.run import Ended, Environment, lab_parts
 from tcptutor.spec import Experiment, Flows, Hosts
 from tcptutor.spec import Path as NetworkPath
 from tcptutor.wire import protocol

@@ -15,8 +15,7 @@ import msgspec
 
 from tcptutor.course.goals.goal import AskedGoal, GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.run import Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples

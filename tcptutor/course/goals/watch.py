@@ -18,8 +18,7 @@ from tcptutor.course.goals.lab_view import LabView
 from tcptutor.course.goals.near_misses import near_miss, obstacle
 from tcptutor.course.goals.near_misses.error_messages import PrintedLines, mends, refused
 from tcptutor.course.goals.near_misses.slip import Attempt
-from tcptutor.run import Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, Run
 from tcptutor.wire.kernel_state import HostState, SessionState
 from tcptutor.wire.protocol import CommandEnded, Event, Failed, RunDetected, Samples
 

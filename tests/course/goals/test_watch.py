@@ -9,8 +9,7 @@ from msgspec import structs
 
 from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.watch import GoalWatch
-from tcptutor.run import Fidelity, Run
-from tcptutor.run.ended import Finished
+from tcptutor.run import Fidelity, Finished, Run
 from tcptutor.spec import Change
 from tcptutor.wire.kernel_state import SysctlChange
 from tcptutor.wire.protocol import CommandEnded, Failed, RunDetected, TerminalOutput

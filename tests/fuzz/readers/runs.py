@@ -23,11 +23,10 @@ from tcptutor.commands.report import report_lines
 from tcptutor.commands.runs import _lines, _stored_run
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange import curves, export, import_runs
-from tcptutor.run import TABLES, Run, load, save
-from tcptutor.run.ended import Finished
+from tcptutor.run import TABLES, Finished, Run, load, save
 from tcptutor.run.files import text_lines
 from tcptutor.runs import packets, parts
-from tcptutor.runs.part_text import PartHead
+from tcptutor.runs.parts import PartHead
 from tcptutor.sweep.results import run_row
 from tcptutor.wire import protocol
 from tests.exchange.test_packets import pieces

@@ -14,8 +14,7 @@ from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.marking import grade_hand_in
-from tcptutor.run import Run, load
-from tcptutor.run.ended import Finished
+from tcptutor.run import Finished, Run, load
 from tcptutor.wire.protocol import CommandEnded, Event, RunDetected, Samples
 from tests.course.goals.made import asked, netem, state
 from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in

@@ -64,7 +64,7 @@ class CommandLine(Static):
 
 
 class ShellBox(ActivityBox[ShellActivity], can_focus=True):
-    """Board of goals; the watcher of the session passes boards in (`journal.watched.WatchedGoals`)."""
+    """Board of goals; the watcher of the session passes boards in (`journal.goals.WatchedGoals`)."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, priority=True, id="shell.up"),
