@@ -36,17 +36,17 @@ _SIZES = "starts the app and waits after each key; each size once"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
 FULL_ONLY = {
-    "tests/analysis/test_audit.py::test_what_is_said_of_a_run_is_true": FullOnly(
+    "tests/analysis/test_audit.py::test_explanations_of_generated_runs_are_true": FullOnly(
         "two thousand runs, each explained and audited; a hundred have every kind", ("0",)
     ),
     (
-        "tests/backends/test_building.py::test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken"
+        "tests/backends/test_building.py::test_a_hanging_boot_is_retried_before_a_fallback"
     ): FullOnly("three ways of one loop; the one with fewer boots says no more", ("2-True", "3-False")),
     "tests/backends/test_building.py::test_a_snapshot_is_built_once": FullOnly(
         f"{_BOOT}; test_an_image_is_built_once has the same kill and wait, tests/install/test_setup.py the snapshot"
     ),
     "tests/backends/test_building.py::test_another_snapshot_of_the_same_gives_the_same_runs": FullOnly(_BOOT),
-    "tests/backends/test_by_hand.py::test_the_goals_of_a_page_are_reached_by_its_lines": FullOnly(
+    "tests/backends/test_by_hand.py::test_the_lines_of_a_page_reach_its_goals": FullOnly(
         "sends for some seconds per goal on the real clock, half a minute a page; tests/cli/test_goals.py works on a"
         " page from its beginning to its record, in a plain run as well"
     ),
@@ -55,9 +55,6 @@ FULL_ONLY = {
         ("a-small-receive-window", "a-full-bottleneck", "a-rate-that-falls", "timeouts-by-heavy-loss"),
     ),
     "tests/backends/test_coarse_clock.py::test_a_clock_that_moves_in_ticks": FullOnly(_BOOT),
-    "tests/backends/test_conditions.py::test_a_discipline_of_the_bottleneck_keeps_the_link_full": FullOnly(
-        "five disciplines by one path; two, and CoDel where a full queue marks", ("cake", "red")
-    ),
     "tests/backends/test_conditions.py::test_a_firewall_rule_drops_at_the_receiver": FullOnly(
         "three seconds of a guest; a plain run drops at random in the path"
     ),
@@ -67,10 +64,13 @@ FULL_ONLY = {
     "tests/backends/test_conditions.py::test_losses_of_the_reverse_path": FullOnly(
         "three seconds of a guest; its rate and delay are in a plain run"
     ),
-    "tests/backends/test_conditions.py::test_the_receivers_window_is_the_one_that_was_asked_for": FullOnly(
+    "tests/backends/test_conditions.py::test_queue_disciplines_keep_the_link_full": FullOnly(
+        "five disciplines by one path; two, and CoDel where a full queue marks", ("cake", "red")
+    ),
+    "tests/backends/test_conditions.py::test_the_receive_window_has_the_requested_size": FullOnly(
         "three sizes of one setting", ("24",)
     ),
-    "tests/backends/test_conditions.py::test_udp_runs_beside_tcp_and_alone": FullOnly(
+    "tests/backends/test_conditions.py::test_udp_runs_next_to_tcp": FullOnly(
         "three seconds of a guest; UDP alone and UDP in a run with every table are in a plain run"
     ),
     "tests/backends/test_conditions.py::test_with_ecn_a_full_queue_marks_and_does_not_drop": FullOnly(
@@ -97,14 +97,14 @@ FULL_ONLY = {
     "tests/backends/test_guest.py::test_a_qemu_that_cannot_run_exactly_runs_all_the_same": FullOnly(
         f"{_BOOT}; that another way is taken is in tests/backends/test_building.py"
     ),
-    "tests/backends/test_guest.py::test_a_run_is_the_same_to_the_byte_until_something_changes": FullOnly(
-        "two runs for each of five changes", ("rate=5 Mbit/s",)
-    ),
-    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
-    "tests/backends/test_guest.py::test_every_algorithm_of_the_lessons_runs": FullOnly(
+    "tests/backends/test_guest.py::test_algorithms_of_the_lessons_fill_a_link": FullOnly(
         "the others run in tests of their own", ("htcp",)
     ),
+    "tests/backends/test_guest.py::test_eight_lossy_flows_carry_eight_times_one": FullOnly(_LAW),
     "tests/backends/test_guest.py::test_one_reno_flow_follows_mathis_and_the_path_takes_its_delay": FullOnly(_LAW),
+    "tests/backends/test_guest.py::test_runs_are_identical_until_a_setting_changes": FullOnly(
+        "two runs for each of five changes", ("rate=5 Mbit/s",)
+    ),
     "tests/backends/test_host.py::test_a_killed_part_ends_the_run_with_one_line": FullOnly(
         "three kinds of kill in two kinds of host; the agent once, iperf3 once",
         ("as it is-tcptutor.agent.agent-0", "as it is-iperf3*"),
@@ -117,20 +117,23 @@ FULL_ONLY = {
     "tests/backends/test_host.py::test_leaving_a_run_early_leaves_nothing_and_the_next_one_works": FullOnly(
         _HOSTS, ("user namespace",)
     ),
+    "tests/backends/test_host.py::test_missing_kernel_features_are_named": FullOnly(_HOSTS, ("user namespace",)),
+    "tests/backends/test_host.py::test_missing_samples_are_reported": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_pacing_by_the_application_bounds_the_flow": FullOnly(
         "four seconds in which no other lab may run; the guest paces in a plain run"
     ),
-    "tests/backends/test_host.py::test_samples_that_are_missing_are_told": FullOnly(_HOSTS, ("as it is",)),
     "tests/backends/test_host.py::test_the_machines_own_network_is_left_alone": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_host.py::test_the_receive_window_is_the_one_asked_for": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_host.py::test_two_labs_at_once_do_not_disturb_each_other": FullOnly(_HOSTS, ("as it is",)),
-    "tests/backends/test_host.py::test_what_the_kernel_does_not_have_is_named": FullOnly(_HOSTS, ("user namespace",)),
     "tests/backends/test_limits.py::test_a_larger_guest_has_memory_for_the_published_path": FullOnly(_BOOT),
     "tests/backends/test_limits.py::test_a_slow_link_carries_its_rate_and_no_more": FullOnly(
         "three slow rates; the slowest", ("20000.0",)
     ),
     "tests/backends/test_limits.py::test_what_the_bounds_allow_runs": FullOnly(
         "four settings at their bounds; one run", ("many UDP flows",)
+    ),
+    "tests/backends/test_session.py::test_a_changed_sysctl_is_reported_until_restored": FullOnly(
+        _SESSIONS, ("host",)
     ),
     "tests/backends/test_session.py::test_a_session_has_the_experiments_window_and_outlives_its_queue": FullOnly(
         _SESSIONS
@@ -142,18 +145,15 @@ FULL_ONLY = {
     "tests/backends/test_session.py::test_fq_by_hand_is_pacing": FullOnly(_SESSIONS),
     "tests/backends/test_session.py::test_names_a_home_and_tcpdump": FullOnly(_SESSIONS),
     "tests/backends/test_session.py::test_settings_changed_by_hand_are_seen": FullOnly(_SESSIONS, ("guest",)),
+    "tests/backends/test_session.py::test_traffic_by_hand_is_recorded_as_a_run": FullOnly(
+        _SESSIONS, ("host",)
+    ),
     "tests/backends/test_session.py::test_udp_by_hand_is_a_run_of_its_own": FullOnly(_SESSIONS),
-    "tests/backends/test_session.py::test_what_is_sent_by_hand_is_a_run_like_any_other": FullOnly(
-        _SESSIONS, ("host",)
-    ),
-    "tests/backends/test_session.py::test_whose_sysctl_is_changed_is_told_until_it_is_changed_back": FullOnly(
-        _SESSIONS, ("host",)
-    ),
     "tests/backends/test_session_tells.py::test_a_flood_a_full_disk_and_a_memory_hog_leave_the_lab_usable": FullOnly(
         "three misuses on the real clock; the app's terminal is flooded in a plain run"
     ),
-    "tests/backends/test_session_tells.py::test_the_way_back_is_told_while_a_flow_goes_on": FullOnly(_SESSIONS),
-    "tests/backends/test_sockets.py::test_what_is_late_is_sent_again": FullOnly(
+    "tests/backends/test_session_tells.py::test_reverse_path_changes_are_reported_during_a_flow": FullOnly(_SESSIONS),
+    "tests/backends/test_sockets.py::test_late_segments_are_retransmitted": FullOnly(
         "two ways to be late", ("asked0",)
     ),
     "tests/backends/test_streams.py::test_a_connection_that_the_kernel_gives_up": FullOnly(
@@ -172,7 +172,7 @@ FULL_ONLY = {
     "tests/backends/test_streams.py::test_flows_of_other_lengths_buffers_and_segments": FullOnly(
         _STREAMS, ("guest",)
     ),
-    "tests/backends/test_traps.py::test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals": FullOnly(
+    "tests/backends/test_traps.py::test_only_the_fix_of_a_fault_ticks_the_goals": FullOnly(
         "finds and fixes a fault by hand on the real clock, ten seconds and more each"
     ),
     "tests/cli/test_grading.py::test_runs_are_made_again_and_compared": FullOnly(
@@ -194,10 +194,10 @@ FULL_ONLY = {
     "tests/cli/test_output.py::test_colours_are_there_when_asked_for_and_never_in_a_pipe": FullOnly(
         "four commands; the one that runs an experiment only here", ("words0", "words1", "words2")
     ),
-    "tests/cli/test_run.py::test_a_stopped_run_keeps_what_had_arrived": FullOnly(
+    "tests/cli/test_run.py::test_a_stopped_run_keeps_its_samples": FullOnly(
         "three signals of one handler", ("2",)
     ),
-    "tests/cli/test_run.py::test_any_of_the_named_parameters_may_be_changed": FullOnly(
+    "tests/cli/test_run.py::test_parameters_change_the_limit": FullOnly(
         "six starts of the command and of a guest; tests/backends runs and explains the same settings",
         ("changed1-*",),
     ),
@@ -207,14 +207,14 @@ FULL_ONLY = {
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
         "half an hour of guests for all pages; tests/cli/test_lint.py runs the claims of a small page in a plain run"
     ),
-    "tests/extremes/test_extremes.py::test_an_extreme_run_says_what_is_so": FullOnly(
+    "tests/extremes/test_extremes.py::test_extreme_runs_are_described_truthfully": FullOnly(
         "some seconds of a guest each; `python -m tests.extremes` draws more", ("rate", "loss")
     ),
-    "tests/faults/test_app_at_odd_ends.py::test_the_app_runs_and_tells_what_it_could_not_save": FullOnly(
+    "tests/faults/test_app_at_odd_ends.py::test_the_app_runs_and_reports_unsaved_work": FullOnly(
         "starts the app in eleven surroundings; one of each kind",
         ("TERM dumb", "cache in a device", "data in a device", "no home"),
     ),
-    "tests/faults/test_damaged.py::test_commands_go_on_and_say_one_line": FullOnly(
+    "tests/faults/test_damaged.py::test_commands_survive_a_damaged_journal": FullOnly(
         "three commands on each of six damaged journals; each damage once, each command twice",
         ("text-*", "flipped bits-*", "*-runs"),
     ),
@@ -222,10 +222,10 @@ FULL_ONLY = {
         "eleven moments of each signal; one before Python is ready, while it imports, and after",
         ("0.02-15", "0.2-1", "0.6-2"),
     ),
-    "tests/faults/test_ends.py::test_a_journal_that_is_held_costs_a_command_some_seconds_at_most": FullOnly(
+    "tests/faults/test_ends.py::test_a_locked_journal_delays_a_command_by_seconds": FullOnly(
         "waits ten seconds; one command in a plain run", ("wal-words1",)
     ),
-    "tests/faults/test_ends.py::test_one_line_and_the_right_exit_code": FullOnly(
+    "tests/faults/test_ends.py::test_commands_end_in_one_line_with_the_right_exit_code": FullOnly(
         "every command in each of 47 odd surroundings; one of each kind",
         (
             "all closed", "both full", "both readers gone", "HOME unset", "HOME unwritable", "umask 777",
@@ -244,10 +244,10 @@ FULL_ONLY = {
     "tests/faults/test_together.py::test_two_users_at_once": FullOnly(
         "two users in either backend, two commands in the other", ("host",)
     ),
-    "tests/faults/test_unwritable.py::test_a_command_that_could_keep_nothing_ends_with_1": FullOnly(
+    "tests/faults/test_unwritable.py::test_a_command_that_cannot_save_ends_with_1": FullOnly(
         "six commands by three reasons; each command on a full disk, each reason once", ("*-full", "run-*")
     ),
-    "tests/fuzz/test_fuzz.py::test_a_reader_takes_or_refuses_mutated_files": FullOnly(
+    "tests/fuzz/test_fuzz.py::test_readers_accept_or_refuse_mutated_files": FullOnly(
         "two hundred files for each reader, twenty in a plain run; `python -m tests.fuzz` takes others", ("*-0",)
     ),
     "tests/grading/test_batch.py::test_a_cluster_grades_as_this_machine_does": FullOnly(_CLUSTER),
@@ -262,11 +262,11 @@ FULL_ONLY = {
     "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
     "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
     "tests/grading/test_rerun.py::test_a_cluster_makes_runs_again": FullOnly(_CLUSTER),
-    "tests/install/test_damaged_cache.py::test_a_damaged_file_is_told": FullOnly(_DAMAGE, ("*-image/base.cpio",)),
-    "tests/install/test_damaged_cache.py::test_a_damaged_manifest_is_told": FullOnly(
+    "tests/install/test_damaged_cache.py::test_a_damaged_file_is_reported": FullOnly(_DAMAGE, ("*-image/base.cpio",)),
+    "tests/install/test_damaged_cache.py::test_a_damaged_manifest_is_reported": FullOnly(
         _DAMAGE, ("*-image/image.json", "empty-virtual.json", "a FIFO-virtual.json")
     ),
-    "tests/install/test_damaged_cache.py::test_a_manifest_of_another_shape_is_told": FullOnly(
+    "tests/install/test_damaged_cache.py::test_a_malformed_manifest_is_reported": FullOnly(
         _DAMAGE, ("*-virtual.json", "null-image/image.json", "half-image/image.json")
     ),
     "tests/install/test_remedies.py::test_debian_has_the_packages": FullOnly(
@@ -284,7 +284,10 @@ FULL_ONLY = {
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_a_killed_command": FullOnly(_CLUSTER),
-    "tests/sweep/test_run.py::test_a_signal_ends_every_guest_and_keeps_what_is_finished": FullOnly(
+    "tests/sweep/test_run.py::test_a_second_sweep_into_the_same_file_is_refused": FullOnly(
+        "starts the command and guests twice"
+    ),
+    "tests/sweep/test_run.py::test_a_signal_ends_every_guest_and_keeps_finished_cells": FullOnly(
         "two signals of one handler", ("2",)
     ),
     "tests/sweep/test_run.py::test_seeds_for_a_person": FullOnly(
@@ -293,14 +296,11 @@ FULL_ONLY = {
     "tests/sweep/test_run.py::test_the_bar_is_there_on_a_terminal": FullOnly(
         "starts the command and two guests for its progress bar"
     ),
-    "tests/sweep/test_run.py::test_two_sweeps_into_one_file": FullOnly(
-        "starts the command and guests twice"
-    ),
     "tests/terminal/test_cursor.py::test_a_step_sends_what_changes": FullOnly(_SIZES, ("80x24",)),
     "tests/terminal/test_cursor.py::test_a_zoom_and_the_way_back_send_less_than_the_chart_itself": FullOnly(
         "starts the app and waits after each key; a step of the cursor does so in a plain run"
     ),
-    "tests/terminal/test_pane.py::test_what_is_sent_is_drawn_and_kept_when_the_terminal_goes_away": FullOnly(
+    "tests/terminal/test_pane.py::test_a_flow_by_hand_is_drawn_and_survives_the_terminal": FullOnly(
         "starts the app and a guest; a shell in it and a terminal that closes are in a plain run"
     ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(

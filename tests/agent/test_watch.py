@@ -27,7 +27,7 @@ from tests.conftest import Build
 
 
 @pytest.mark.host
-def test_what_is_wrong_with_the_network_is_told(mark: str) -> None:
+def test_network_faults_are_reported(mark: str) -> None:
     done = subprocess.run(
         [*host.privilege(), sys.executable, "-m", "tests.agent.wrong_network"],
         capture_output=True,

@@ -52,7 +52,7 @@ def experiments(draw: st.DrawFn) -> Experiment | None:
 
 @settings(max_examples=examples(600))
 @given(experiments())
-def test_of_every_legal_experiment_something_or_nothing_is_expected(made: Experiment | None) -> None:
+def test_every_legal_experiment_has_finite_predictions(made: Experiment | None) -> None:
     if made is None:
         return
     found = expect(made)
@@ -139,7 +139,7 @@ def plausible(draw: st.DrawFn) -> Experiment | None:
 
 @settings(max_examples=examples(600))
 @given(plausible())
-def test_nothing_that_a_file_may_tell_breaks_what_is_expected(made: Experiment | None) -> None:
+def test_every_plausible_file_has_finite_predictions(made: Experiment | None) -> None:
     if made is None:
         return
     for each in expect(made).predictions:
@@ -149,7 +149,7 @@ def test_nothing_that_a_file_may_tell_breaks_what_is_expected(made: Experiment |
 
 @settings(max_examples=examples(300))
 @given(experiments())
-def test_what_is_written_of_a_legal_experiment_builds_it_again(made: Experiment | None) -> None:
+def test_a_written_experiment_builds_the_same_experiment(made: Experiment | None) -> None:
     if made is None:
         return
     again = spec.build("m/e", {"parameters": {name: str(text) for name, text in spec.settings(made).items()}})

@@ -36,7 +36,7 @@ def test_an_auditor_finds_what_is_false() -> None:
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_what_is_said_of_a_run_is_true(share: int) -> None:
+def test_explanations_of_generated_runs_are_true(share: int) -> None:
     told: set[str] = set()
     for number in range(share * RUNS // SHARES, (share + 1) * RUNS // SHARES):
         run = grid.run(number)

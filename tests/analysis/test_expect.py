@@ -183,7 +183,7 @@ def test_measured_mss_and_timeout_are_used() -> None:
     assert models(expect(made, rto=1.0))["padhye"] < models(expect(made, rto=0.3))["padhye"]
 
 
-def test_too_few_losses_are_said_with_the_time_that_is_needed() -> None:
+def test_too_few_losses_name_the_duration_needed() -> None:
     made = experiment(loss="0.01 %")
     expectation = expect(made)
     assert expectation.loss_events < 20
@@ -202,7 +202,7 @@ def test_more_losses_are_more_certain() -> None:
     assert short == pytest.approx(math.hypot(0.051, 2 * 0.57 / math.sqrt(losses)), rel=1e-3)
 
 
-def test_neighbouring_regimes_are_said() -> None:
+def test_neighboring_regimes_are_named() -> None:
     expectation = expect(experiment(loss="0.1 %", streams="8", duration="60 s"))
     assert expectation.binding.model == "reno"
     assert expectation.note == "link (95.6 Mbit/s) is near: expect a little less than either alone"
@@ -216,7 +216,7 @@ def test_timeouts_are_in_the_model_that_binds() -> None:
     assert padhye < expectation.binding.throughput_bps < mathis
 
 
-def test_jitter_is_said() -> None:
+def test_jitter_is_mentioned() -> None:
     assert expect(experiment(jitter="5 ms")).note.startswith("jitter of 5 ms")
 
 
@@ -225,7 +225,7 @@ def test_no_delay_has_a_stated_floor() -> None:
     assert expectation.binding.formula == "1448 B × 11.9 (mean of a round trip) / 100 µs"
 
 
-def test_an_unlimited_path_gets_an_upper_bound_that_says_so() -> None:
+def test_an_unlimited_path_has_an_upper_bound() -> None:
     expectation = expect(experiment(rate="none", delay="100 ms"))
     assert expectation.binding.model == "buffer"
     assert "upper bound" in expectation.note
@@ -332,9 +332,7 @@ def test_every_experiment_has_an_expectation(values: dict[str, str], pairs: int)
 
 
 @given(parameters, st.integers(1, 4))
-def test_the_binding_model_is_the_least_of_those_that_are_believed(
-    values: dict[str, str], pairs: int
-) -> None:
+def test_the_binding_model_is_the_lowest_trusted_prediction(values: dict[str, str], pairs: int) -> None:
     try:
         made = build("test/any", {"parameters": values, "pairs": pairs})
     except ParameterError:

@@ -54,9 +54,7 @@ ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (EIGHT_WINDOWS, 13.1e6, "that is what one of the 8 flows gets by its window"),
     ],
 )  # fmt: skip
-def test_a_known_mistake_is_named_with_its_factor_and_what_binds(
-    run: str, predicted: float, told: str
-) -> None:
+def test_a_known_mistake_is_named_with_its_factor(run: str, predicted: float, told: str) -> None:
     assert told in feedback_text(predicted, recorded(run), TOLERANCE)
 
 
@@ -87,7 +85,7 @@ def test_of_two_that_are_as_near_none_is_certain(run: str, predicted: float, tol
         (0.001, "over 1000, "),
     ],
 )
-def test_a_slip_of_a_unit_is_told_by_what_the_models_say(factor: float, told: str) -> None:
+def test_a_unit_slip_is_detected_from_the_models(factor: float, told: str) -> None:
     run = recorded(ONE_LOSSY)
     expected = expect(run.experiment).binding.throughput_bps
     assert f"that is the models' {units.rate(expected)} {told}" in feedback_text(
@@ -95,25 +93,25 @@ def test_a_slip_of_a_unit_is_told_by_what_the_models_say(factor: float, told: st
     )
 
 
-def test_a_wrong_prediction_that_is_no_known_mistake_is_told_how_far_off_it_is() -> None:
+def test_an_unknown_mistake_is_described_by_its_distance() -> None:
     said = feedback_text(20e6, recorded(WINDOW), TOLERANCE)
     assert said.startswith("20 Mbit/s is 54 % too much; the receiver's window binds, at 13 Mbit/s. ")
     assert said.endswith("Beside the run: +54 %, beside the models: +53 %.")
 
 
-def test_a_right_prediction_stands_beside_model_and_run() -> None:
+def test_a_right_prediction_is_compared_with_model_and_run() -> None:
     said = feedback_text(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
     assert said.endswith("the run had 8.99 Mbit/s. Beside the run: ±0 %, beside the models: −3 %.")
 
 
-def test_the_links_rate_for_its_goodput_is_told_though_it_is_right() -> None:
+def test_link_rate_given_as_goodput_is_mentioned_though_right() -> None:
     said = feedback_text(50e6, recorded(LINK_OF_EIGHT), TOLERANCE)
     assert "right within ±10 %" in said
     assert "But 50 Mbit/s is the link's rate, headers included; 1448/1514 of it are data." in said
 
 
-def test_nothing_is_claimed_where_the_run_shows_another_limit() -> None:
+def test_no_mistake_is_claimed_when_the_run_has_another_limit() -> None:
     """The models expect loss to bind; these samples have none, and a receiver's window that is full."""
     made = experiment(loss="0.1 %", duration="10 s", warmup="0 s")
     run = run_of(made, 9e6, rwnd_limited=lambda t: t, snd_wnd=56_000, cwnd=80)

@@ -213,7 +213,7 @@ async def test_a_guest_that_was_stopped_too_late_is_not_where_exact_runs_begin(
 
 
 @pytest.mark.parametrize(("fails", "exact"), [(0, True), (2, True), (3, False)])
-async def test_a_boot_that_stands_still_is_made_again_before_another_way_is_taken(
+async def test_a_hanging_boot_is_retried_before_a_fallback(
     fails: int, exact: bool, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boots: list[Mode] = []

@@ -75,7 +75,7 @@ def test_the_commands_that_a_page_shows_are_played_and_tick_every_goal(page: str
 @pytest.mark.alone
 @pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize("page", LINES)
-async def test_the_goals_of_a_page_are_reached_by_its_lines(backend: GuestBackend, page: str) -> None:
+async def test_the_lines_of_a_page_reach_its_goals(backend: GuestBackend, page: str) -> None:
     shell = PAGES[page]
     async with hands(backend, shell.experiment) as lab:
         shells = {host: lab.shell(host) for host in dict.fromkeys(line.on for line in LINES[page])}

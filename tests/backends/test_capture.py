@@ -139,7 +139,7 @@ async def test_wireshark_reads_what_was_kept(guest: GuestBackend, build: Build, 
     assert times[0] == pytest.approx(run.retransmissions[0].t, abs=1e-4)
 
 
-async def test_what_finds_no_room_is_counted(guest: GuestBackend, build: Build, tmp_path: Path) -> None:
+async def test_packets_without_room_are_counted(guest: GuestBackend, build: Build, tmp_path: Path) -> None:
     store = RunStore(tmp_path)
     short = {"capture_at": "h1-eth0", "capture_size": "1 MiB", "duration": "3 s", "loss": "0", "mss": "500"}
     run, pieces = await played(guest, build(**PATH | short), store)

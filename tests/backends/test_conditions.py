@@ -42,9 +42,7 @@ def _drops(run: Run) -> int:
     return int(run.fidelity.checks["random drops"])
 
 
-async def test_losses_in_bursts_are_as_long_and_as_many_as_asked_for(
-    guest: GuestBackend, build: Build
-) -> None:
+async def test_burst_losses_have_the_requested_rate(guest: GuestBackend, build: Build) -> None:
     """UDP at a steady rate, so that TCP's answer does not change what is lost: 1 % in bursts of 4."""
     run = await play(
         guest,
@@ -88,9 +86,7 @@ async def test_duplicates_and_reordering_are_seen_by_the_sender(guest: GuestBack
 
 
 @pytest.mark.parametrize("qdisc", ["codel", "fq_codel", "fq", "cake", "red"])
-async def test_a_discipline_of_the_bottleneck_keeps_the_link_full(
-    guest: GuestBackend, build: Build, qdisc: str
-) -> None:
+async def test_queue_disciplines_keep_the_link_full(guest: GuestBackend, build: Build, qdisc: str) -> None:
     run = await play(guest, build(**BASE, qdisc=qdisc, queue="300 kB"))
     assert total_bps(run) > 0.8 * FULL
     assert run.fidelity.status == "valid", run.fidelity.reasons
@@ -167,7 +163,7 @@ async def test_data_goes_both_ways_at_once(guest: GuestBackend, build: Build) ->
 
 
 @pytest.mark.parametrize("window", [8, 24, 122])
-async def test_the_receivers_window_is_the_one_that_was_asked_for(
+async def test_the_receive_window_has_the_requested_size(
     guest: GuestBackend, build: Build, window: int
 ) -> None:
     """Not one in steps of the window's scale."""
@@ -197,7 +193,7 @@ async def test_a_fixed_amount_has_a_completion_time(guest: GuestBackend, build: 
     assert run.complete
 
 
-async def test_udp_runs_beside_tcp_and_alone(guest: GuestBackend, build: Build) -> None:
+async def test_udp_runs_next_to_tcp(guest: GuestBackend, build: Build) -> None:
     beside = await play(guest, build(**BASE, udp_streams="2", udp_rate="1 Mbit/s"))
     assert [(each.flow, each.pair) for each in beside.udp] == [(0, 0), (1, 0)]
     assert [each.sent_bps for each in beside.udp] == pytest.approx([1e6, 1e6], rel=0.02)
@@ -232,7 +228,7 @@ async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBacke
     assert lost == pytest.approx(dropped, rel=0.05)
 
 
-async def test_sysctls_buffers_segments_and_writes(guest: GuestBackend, build: Build) -> None:
+async def test_sysctls_buffers_and_segment_sizes(guest: GuestBackend, build: Build) -> None:
     short = BASE | {"duration": "1 s", "warmup": "0"}
     plain = await play(guest, build(**short, tcp_sack="0", tcp_timestamps="0"))
     assert plain.samples[-1].mss == 1460  # without timestamps' twelve bytes

@@ -107,7 +107,9 @@ async def test_fq_paces_frames_as_the_pacing_lab_measured(guest: GuestBackend, b
 
 
 @pytest.mark.parametrize("algorithm", ["bbr", "cubic", "htcp"])
-async def test_every_algorithm_of_the_lessons_runs(guest: GuestBackend, build: Build, algorithm: str) -> None:
+async def test_algorithms_of_the_lessons_fill_a_link(
+    guest: GuestBackend, build: Build, algorithm: str
+) -> None:
     run = await play(
         guest, build(rate="20 Mbit/s", delay="10 ms", algorithm=algorithm, duration="2 s", warmup="1 s")
     )
@@ -153,7 +155,7 @@ async def test_the_same_seed_gives_the_same_run(
 
 
 @pytest.mark.parametrize("change", ["loss=0", "rate=5 Mbit/s", "delay=40 ms", "queue=20 kB", "link=down"])
-async def test_a_run_is_the_same_to_the_byte_until_something_changes(
+async def test_runs_are_identical_until_a_setting_changes(
     guest: GuestBackend, build: Build, change: str
 ) -> None:
     """What changes later is not known to the lab before: the same history, another future."""
@@ -264,7 +266,7 @@ def _flip(path: Path, where: slice) -> None:
 
 
 @pytest.mark.parametrize("name", ["image/vmlinuz", "image/base.cpio", "image/image.json"])
-async def test_a_damaged_image_says_what_to_do(copied: Snapshots, mark: str, name: str) -> None:
+async def test_a_damaged_image_is_reported_with_a_remedy(copied: Snapshots, mark: str, name: str) -> None:
     _cut(copied.folder / name)
     with pytest.raises(ImageDamaged, match="tcptutor setup"):
         await GuestBackend("virtual", copied).open()
@@ -275,7 +277,7 @@ async def test_a_damaged_image_says_what_to_do(copied: Snapshots, mark: str, nam
     [slice(50_000_000, 50_004_000), slice(-4, None)],
     ids=["in the middle", "that only the checksum at its end shows"],
 )
-async def test_a_snapshot_that_cannot_be_read_says_what_to_do(
+async def test_an_unreadable_snapshot_is_reported_with_a_remedy(
     copied: Snapshots, mark: str, where: slice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _flip(copied.file("virtual"), where)

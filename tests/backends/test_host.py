@@ -112,7 +112,7 @@ async def test_pacing_by_the_application_bounds_the_flow(host: HostBackend, buil
     assert carries(run, 8e6, rel=0.08)
 
 
-async def test_what_the_kernel_does_not_have_is_named(host: HostBackend, build: Build) -> None:
+async def test_missing_kernel_features_are_named(host: HostBackend, build: Build) -> None:
     here = await host.open()
     with pytest.raises(KernelLacks, match="nosuch"):
         await play(host, msgspec.structs.replace(build(), hosts=Hosts(algorithm="nosuch")))
@@ -160,7 +160,7 @@ async def test_a_killed_part_ends_the_run_with_one_line(
     assert await asyncio.to_thread(leftovers.wait_until_none, mark) == []
 
 
-async def test_samples_that_are_missing_are_told(host: HostBackend, build: Build, mark: str) -> None:
+async def test_missing_samples_are_reported(host: HostBackend, build: Build, mark: str) -> None:
     """The agent stands still for half a second, as on a machine that has no time for it; the traffic goes on."""
     recording = Recording(
         build(rate="20 Mbit/s", algorithm="reno", duration="2 s", warmup="0"), await host.open()

@@ -143,7 +143,7 @@ async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Ba
 
 
 @pytest.mark.alone
-async def test_what_is_sent_by_hand_is_a_run_like_any_other(backend: Backend, build: Build) -> None:
+async def test_traffic_by_hand_is_recorded_as_a_run(backend: Backend, build: Build) -> None:
     async with hands(backend, build(rate="8 Mbit/s", algorithm="reno")) as lab:
         shell = lab.shell()
         await lab.type(shell, f"{SERVER}; iperf3 -c $h2 -t 3 -P 2", "iperf Done")
@@ -277,9 +277,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
 
 
 @pytest.mark.guest
-async def test_what_somebody_does_to_netem_is_seen_and_doubted(
-    mark: str, snapshots: Snapshots, build: Build
-) -> None:
+async def test_changes_to_netem_are_seen_and_doubted(mark: str, snapshots: Snapshots, build: Build) -> None:
     """A queue of two packets drops most of a first window, which nobody planned to lose."""
     backend = GuestBackend("real", snapshots)
     async with AsyncExitStack() as stack:
@@ -357,9 +355,7 @@ async def test_which_interface_does_what_is_told_as_it_changes(
         await lab.until(lambda: lab.qdiscs("s2-eth1") == [("pfifo", "7:")])
 
 
-async def test_whose_sysctl_is_changed_is_told_until_it_is_changed_back(
-    backend: Backend, build: Build
-) -> None:
+async def test_a_changed_sysctl_is_reported_until_restored(backend: Backend, build: Build) -> None:
     async with hands(backend, build()) as lab:
         assert lab.state().sysctls == ()
         shell = lab.shell("h1")

@@ -43,7 +43,7 @@ def ended(lab: Hands) -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.alone
-async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, build: Build) -> None:
+async def test_hosts_and_interfaces_are_reported(backend: GuestBackend, build: Build) -> None:
     async with hands(backend, build()) as lab:
         assert host(lab, "h1").sysctls["tcp_congestion_control"] == "cubic"
         assert (host(lab, "h1").sysctls["ip_forward"], host(lab, "s1").sysctls["rmem_max"]) == (
@@ -78,7 +78,7 @@ async def test_hosts_and_interfaces_are_told_as_they_are(backend: GuestBackend, 
                  "host(lab, 'h2').filtered_packets == 2", within=0.5 + observers._IN_TRANSIT)  # fmt: skip
 
 
-async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, build: Build) -> None:
+async def test_reverse_path_changes_are_reported_during_a_flow(backend: GuestBackend, build: Build) -> None:
     async with hands(backend, build(rate="2 Mbit/s")) as lab:
         shell = lab.shell("s1")
         await lab.type(shell, f"{SERVER}; h1 iperf3 -c h2 -t 8 > /dev/null & echo ready=$?", r"ready=\d")
@@ -91,7 +91,7 @@ async def test_the_way_back_is_told_while_a_flow_goes_on(backend: GuestBackend, 
         assert not (await lab.run()).experiment.path.reverse_delay
 
 
-async def test_what_became_of_each_line_is_told(backend: GuestBackend, build: Build) -> None:
+async def test_the_fate_of_each_line_is_reported(backend: GuestBackend, build: Build) -> None:
     async with hands(backend, build()) as lab:
         shell = lab.shell("h1")
         for line in ("tc qdisc add dev s1-eth2 root fq", " nosuch -x", "true", "# nothing", "", "h2"):
@@ -143,7 +143,7 @@ async def test_a_flood_a_full_disk_and_a_memory_hog_leave_the_lab_usable(
         ("f() { f | f & f; }; f", LabError, "more than 400 processes"),
     ],
 )
-async def test_what_ends_the_lab_ends_it_with_one_line_and_the_next_is_fresh(
+async def test_a_dead_lab_is_reported_and_the_next_is_fresh(
     backend: GuestBackend, build: Build, line: str, error: type[LabError], says: str
 ) -> None:
     await backend.open()

@@ -32,7 +32,9 @@ async def test_a_queue_without_a_delay_before_it_fills(guest: GuestBackend, buil
 
 @pytest.mark.guest
 @pytest.mark.parametrize("asked", [{"jitter": "20 ms"}, {"reorder": "5 %"}])
-async def test_what_is_late_is_sent_again(guest: GuestBackend, build: Build, asked: dict[str, str]) -> None:
+async def test_late_segments_are_retransmitted(
+    guest: GuestBackend, build: Build, asked: dict[str, str]
+) -> None:
     """A sender cannot know that the first copy is still under way: it was withheld about a hundred times in 8 s."""
     run = await play(guest, build(**BASE | asked))
     assert _withheld(run) == [0, 0]

@@ -161,9 +161,7 @@ async def run(lab: Hands, watched: WatchedHands, seconds: int) -> bool:
 
 
 @pytest.mark.parametrize("trap", FAULTS)
-async def test_a_fault_is_found_and_only_what_mends_it_ticks_the_goals(
-    backend: GuestBackend, trap: str
-) -> None:
+async def test_only_the_fix_of_a_fault_ticks_the_goals(backend: GuestBackend, trap: str) -> None:
     shell, fault = BROKEN[trap], FAULTS[trap]
     async with hands(backend, shell.experiment, trap) as lab:
         watched = await opened(lab, shell)

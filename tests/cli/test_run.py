@@ -75,7 +75,7 @@ def test_the_design_s_command_works(
         (["loss=0", "jitter=8ms", "delay=20ms"], "bottleneck"),
     ],
 )
-def test_any_of_the_named_parameters_may_be_changed(
+def test_parameters_change_the_limit(
     mark: str, snapshots: Snapshots, without_state: Path, changed: list[str], limited_by: str
 ) -> None:
     sets = [word for pair in changed for word in ("--set", pair)]
@@ -152,7 +152,7 @@ def test_wrong_input_gets_one_clear_line(
 
 @pytest.mark.guest
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_run_keeps_what_had_arrived(
+def test_a_stopped_run_keeps_its_samples(
     mark: str, snapshots: Snapshots, without_state: Path, number: signal.Signals
 ) -> None:
     here, there = pty.openpty()  # a terminal, so that the progress line tells when samples arrive
@@ -235,7 +235,7 @@ def test_a_full_disk_still_gives_the_result(mark: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["file"] is None
 
 
-def test_list_names_what_can_be_run() -> None:
+def test_list_names_modules_and_experiments() -> None:
     out = json.loads(here("list", "--json").stdout)
     module = next(module for module in out["modules"] if module["id"] == "parallel-streams")
     assert len(module["steps"]) >= 6
@@ -268,7 +268,7 @@ def test_every_command_explains_itself(command: str) -> None:
     assert done.stdout.startswith("Usage: tcptutor")
 
 
-def test_what_the_first_frame_does_not_need_is_not_imported_for_it() -> None:
+def test_the_first_frame_imports_only_what_it_needs() -> None:
     heavy = ("mininet", "pyroute2", "qemu", "plotext", "matplotlib", "tarfile", "pyte", "tcptutor.analysis")
     code = "import sys, tcptutor.commands, tcptutor.ui.app, tcptutor.backends.lab;"
     code += f"print([name for name in {heavy} if name in sys.modules])"

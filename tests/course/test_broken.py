@@ -82,7 +82,7 @@ def test_the_experiment_of_a_broken_page_is_the_network_that_it_should_be() -> N
         assert any(not goal.about_run for goal in shell.parsed_goals)
 
 
-def test_what_is_wrong_at_first_is_no_near_miss_and_what_is_done_then_is_one() -> None:
+def test_the_initial_fault_is_no_near_miss() -> None:
     goal = asked("a", {"path.queue": "50 kB", "path.rate": "5 Mbit/s"})
     short = {"rate": 5e6, "queue": 33}
     first = state(short, {"s1-eth2": (tbf(5e6, limit=33),)})
@@ -98,7 +98,7 @@ def test_what_is_wrong_at_first_is_no_near_miss_and_what_is_done_then_is_one() -
     assert near.kind == "bytes-for-bits"
 
 
-def test_a_sysctl_that_is_wrong_at_first_is_mended_by_what_it_was() -> None:
+def test_a_wrong_sysctl_is_fixed_by_its_original_value() -> None:
     stray = SysctlChange("h2", "tcp_window_scaling", "1", "0")
     watch = GoalWatch([asked("a", {"sysctl.h2.tcp_window_scaling": "1"})], broken=True)
     assert not watch.take(state(sysctls=(stray,))).done

@@ -132,7 +132,7 @@ def test_every_subject_is_known_or_measured() -> None:
     assert set(MEASURED) | {"limited-by"} == MEASURED_SUBJECTS
 
 
-def test_a_page_without_a_run_names_what_it_claims_something_of(edit: Edit) -> None:
+def test_a_claim_on_a_page_without_a_run_names_an_experiment(edit: Edit) -> None:
     claim = '[[claim]]\ntext = "`iperf3 -P 8` sends"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
     root = edit(NO_RUN, "[[question]]", f"{claim}\n[[question]]")
     assert any("claim[1].experiment: this page runs nothing" in line for line in lint(only(root, NO_RUN)))
@@ -206,7 +206,7 @@ def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
         ("one-small-window", {"quantity": "max-flight", "value": "64 KiB", "tolerance": "3 %"}, True),
     ],
 )
-def test_what_a_run_says_of_a_claim(run: str, keys: dict[str, object], agrees: bool) -> None:
+def test_a_run_confirms_or_refutes_a_claim(run: str, keys: dict[str, object], agrees: bool) -> None:
     assert asked(run, **keys) is agrees
 
 
@@ -234,7 +234,7 @@ def test_each_seed_is_another_run() -> None:
     assert [each.path.delay for each in found["small-window"]] == pytest.approx([0.04, 0.04002, 0.04004])
 
 
-def test_a_value_of_a_sweep_brings_along_what_goes_with_it() -> None:
+def test_a_sweep_value_brings_its_dependent_settings() -> None:
     columns = {"streams": (1, 2), "queue": ("1 BDP", "2 BDP")}
     page = PageSetup("parallel-streams/small-window", {"duration": "5 s"}, columns)
     claim = Claim(text="", quantity="rtt", set={"streams": 2})

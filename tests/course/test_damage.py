@@ -160,7 +160,7 @@ def test_windows_line_ends_read_the_same(lessons: Path) -> None:
     assert module_of(load(lessons)).steps == before
 
 
-def test_an_experiment_by_name_says_what_is_wrong_with_the_request() -> None:
+def test_a_wrong_experiment_name_is_explained() -> None:
     with pytest.raises(UsageError, match="did you mean random-loss"):
         experiment("random-los")
     with pytest.raises(UsageError, match="did you mean parallel-streams/random-loss"):

@@ -130,7 +130,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), CASES.values(), ids=CASES)
-def test_what_reads_but_does_not_teach_is_named(edit: Edit, file: str, old: str, new: str, said: str) -> None:
+def test_weak_pages_are_reported(edit: Edit, file: str, old: str, new: str, said: str) -> None:
     found = lint(only(edit(file, old, new), file) if "/" in file else edit(file, old, new))
     assert any(line.startswith(f"lessons/{file}: ") and said in line for line in found), found
 
@@ -162,7 +162,7 @@ def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edi
     assert "spare" in module_of(read_course(lessons)[0]).extra_experiments
 
 
-def test_files_that_nobody_reads_are_named(lessons: Path) -> None:
+def test_unused_files_are_reported(lessons: Path) -> None:
     only(lessons, STEP)
     (lessons / MODULE / "notes.md").write_text("draft", encoding="utf-8")
     (lessons / "05-unlisted").mkdir()
@@ -171,7 +171,7 @@ def test_files_that_nobody_reads_are_named(lessons: Path) -> None:
     assert any("does not list the module 'unlisted'" in line for line in found)
 
 
-def test_two_pages_with_one_number_or_one_id_are_named(lessons: Path) -> None:
+def test_duplicate_page_numbers_and_ids_are_reported(lessons: Path) -> None:
     step = lessons / STEP
     (step.parent / "03-twin.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")
     (step.parent / "10-one-lossy-flow.md").write_text(step.read_text(encoding="utf-8"), encoding="utf-8")

@@ -96,6 +96,6 @@ def test_generated_ones_are_legal_or_refused_in_a_line() -> None:
     ],
     ids=lambda asked: ",".join(asked),
 )
-async def test_an_extreme_run_says_what_is_so(guest: GuestBackend, asked: dict[str, str]) -> None:
+async def test_extreme_runs_are_described_truthfully(guest: GuestBackend, asked: dict[str, str]) -> None:
     base = {"rate": "10 Mbit/s", "delay": "20 ms", "duration": "2 s", "warmup": "0.5 s"}
     assert wrong(await play(guest, spec.build("m/e", {"parameters": base | asked}))) == []

@@ -106,7 +106,7 @@ def test_events_that_are_not_as_they_were_written_are_told_of(journal_file: Path
 @pytest.mark.parametrize(
     "name", ["text", "a folder", "a pipe", "a loop", "no table of events", "flipped bits"]
 )
-def test_commands_go_on_and_say_one_line(journal_file: Path, name: str, command: str) -> None:
+def test_commands_survive_a_damaged_journal(journal_file: Path, name: str, command: str) -> None:
     JOURNAL_DAMAGES[name](journal_file)
     done = here(*command.split())
     lines = done.stderr.splitlines()

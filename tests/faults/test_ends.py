@@ -44,13 +44,13 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("odd", CONDITIONS)
-def test_one_line_and_the_right_exit_code(odd: str) -> None:
+def test_commands_end_in_one_line_with_the_right_exit_code(odd: str) -> None:
     with ThreadPoolExecutor(2) as pool:
         told = pool.map(lambda command: attempt(odd, command), PAIRS[odd])
         assert {command: line for command, line in zip(PAIRS[odd], told, strict=True) if line} == {}
 
 
-def test_every_command_ends_in_one_line_with_the_right_exit_code(
+def test_every_command_in_ordinary_surroundings(
     without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this process: a plain run starts no process for each command where nothing is odd."""
@@ -69,7 +69,7 @@ def test_every_command_ends_in_one_line_with_the_right_exit_code(
     assert wrong == {}
 
 
-def test_who_has_no_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_reads_which_variable_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user that the system does not know, as containers have them."""
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.delenv("HOME", raising=False)
@@ -81,7 +81,7 @@ def test_who_has_no_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) ->
     assert "set XDG_DATA_HOME to a folder that can be written" in done.stderr
 
 
-def test_a_long_name_is_said_by_its_beginning() -> None:
+def test_a_long_name_is_cut_in_messages() -> None:
     for words in (
         ["list", LONG],
         [LONG],
@@ -95,7 +95,7 @@ def test_a_long_name_is_said_by_its_beginning() -> None:
         assert len(done.stderr) < 400, words
 
 
-def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
+def test_control_sequences_are_shown_as_text() -> None:
     done = here("show", "./\x1b]52;c;aGk=\x07/none")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "\x1b" not in done.stderr
@@ -113,7 +113,7 @@ def test_help_for_a_full_disk_is_one_line() -> None:
 
 @pytest.mark.parametrize("words", [["runs"], ["show", "last"], ["run", "slow-start", "--backend", "replay"]])
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_a_journal_that_is_held_costs_a_command_some_seconds_at_most(
+def test_a_locked_journal_delays_a_command_by_seconds(
     words: list[str], mode: str, without_state: Path
 ) -> None:
     Journal.open().close()

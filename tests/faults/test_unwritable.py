@@ -102,7 +102,7 @@ HOMES = {
 @pytest.mark.host
 @pytest.mark.parametrize("home", HOMES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_that_could_keep_nothing_ends_with_1(command: str, home: str, tmp_path: Path) -> None:
+def test_a_command_that_cannot_save_ends_with_1(command: str, home: str, tmp_path: Path) -> None:
     """What it found is printed; one line says that it is not kept, why and how it would be."""
     words, printed = COMMANDS[command]
     (tmp_path / "there").mkdir()

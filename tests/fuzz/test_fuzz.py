@@ -20,12 +20,12 @@ CHUNK = 20
 
 @pytest.mark.parametrize("chunk", range(FILES // CHUNK))
 @pytest.mark.parametrize("name", readers())
-def test_a_reader_takes_or_refuses_mutated_files(name: str, chunk: int) -> None:
+def test_readers_accept_or_refuse_mutated_files(name: str, chunk: int) -> None:
     first = chunk * CHUNK
     assert list(failures(readers()[name], range(first, first + CHUNK))) == []
 
 
-def test_mutations_come_again_by_their_number() -> None:
+def test_mutations_are_reproducible() -> None:
     data = gzip.compress(b'{"a": [1, 2, 3], "b": "text"}')
     first, again = (mutated(data, random.Random("x 5")) for _ in range(2))
     assert first == again
@@ -46,7 +46,7 @@ def test_mutations_come_again_by_their_number() -> None:
         ("path.read_bytes()", ""),
     ],
 )
-def test_what_a_reader_may_not_do_is_found(
+def test_forbidden_behavior_of_a_reader_is_detected(
     code: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.fuzz.reader.SECONDS", 2.0)

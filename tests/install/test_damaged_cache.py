@@ -101,7 +101,7 @@ def _told(cache: Cache, name: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("how", DAMAGES)
-def test_a_damaged_file_is_told(snapshots: Snapshots, cache: Cache, name: str, how: str) -> None:
+def test_a_damaged_file_is_reported(snapshots: Snapshots, cache: Cache, name: str, how: str) -> None:
     cache.fill(snapshots)
     _damage(cache, name, DAMAGES[how])
     _told(cache, name)
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_told(snapshots: Snapshots, cache: Cache, name: str, h
 @pytest.mark.parametrize(
     "how", [how for how in DAMAGES if "bit" not in how and how not in ("longer", "a page of zeros")]
 )
-def test_a_damaged_manifest_is_told(snapshots: Snapshots, cache: Cache, name: str, how: str) -> None:
+def test_a_damaged_manifest_is_reported(snapshots: Snapshots, cache: Cache, name: str, how: str) -> None:
     cache.fill(snapshots)
     _damage(cache, name, DAMAGES[how])
     _told(cache, name)
@@ -119,9 +119,7 @@ def test_a_damaged_manifest_is_told(snapshots: Snapshots, cache: Cache, name: st
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("what", TEXTS)
-def test_a_manifest_of_another_shape_is_told(
-    snapshots: Snapshots, cache: Cache, name: str, what: str
-) -> None:
+def test_a_malformed_manifest_is_reported(snapshots: Snapshots, cache: Cache, name: str, what: str) -> None:
     cache.fill(snapshots)
     (cache.guest / name).write_bytes(TEXTS[what])
     _told(cache, name)
@@ -156,7 +154,7 @@ async def test_a_damaged_snapshot_is_not_used(
     "how", ["zero-filled", "cut in two", "first bit", "a bit in the middle", "last bit", "empty"]
 )
 @pytest.mark.parametrize("clock", ["virtual"])
-async def test_damage_that_no_place_shows_is_told_when_it_is_used(
+async def test_hidden_damage_is_reported_on_use(
     mark: str, snapshots: Snapshots, cache: Cache, how: str, clock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.fill(snapshots)

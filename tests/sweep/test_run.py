@@ -69,7 +69,7 @@ def test_a_sweep_ends_in_one_file_that_plots(mark: str, snapshots: Snapshots, tm
     assert out["failures"] == []
 
 
-def test_it_goes_on_after_kill_9(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+def test_a_killed_sweep_resumes(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
     file = tmp_path / "x.tcpsweep"
     arguments = [*SWEEP, "--grid", "seed=1..4/4", "-o", str(file), "--jobs", "1"]
     process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL)
@@ -89,7 +89,7 @@ def test_it_goes_on_after_kill_9(mark: str, snapshots: Snapshots, tmp_path: Path
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_every_guest_and_keeps_what_is_finished(
+def test_a_signal_ends_every_guest_and_keeps_finished_cells(
     mark: str, snapshots: Snapshots, tmp_path: Path, number: signal.Signals
 ) -> None:
     file = tmp_path / "x.tcpsweep"
@@ -120,7 +120,7 @@ def test_a_signal_ends_every_guest_and_keeps_what_is_finished(
     assert list(load(file).rows) == [0]
 
 
-def test_a_cell_that_fails_is_told_and_tried_again(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+def test_a_failed_cell_is_reported_and_retried(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
     file = tmp_path / "x.tcpsweep"
     arguments = [*SWEEP, "--grid", "tcp_ecn=0,nosuch", "-o", str(file)]
     for _ in range(2):
@@ -132,7 +132,9 @@ def test_a_cell_that_fails_is_told_and_tried_again(mark: str, snapshots: Snapsho
         assert sorted(load(file).rows) == [0]
 
 
-def test_two_sweeps_into_one_file(mark: str, snapshots: Snapshots, tmp_path: Path) -> None:
+def test_a_second_sweep_into_the_same_file_is_refused(
+    mark: str, snapshots: Snapshots, tmp_path: Path
+) -> None:
     file = tmp_path / "x.tcpsweep"
     arguments = [*SWEEP, "--grid", "seed=1,2,3", "-o", str(file), "--jobs", "1"]
     first = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL)
@@ -145,7 +147,7 @@ def test_two_sweeps_into_one_file(mark: str, snapshots: Snapshots, tmp_path: Pat
 
 
 @pytest.mark.host
-def test_in_real_time_one_runs_at_a_time_and_it_says_so(mark: str, tmp_path: Path) -> None:
+def test_real_time_runs_are_serial(mark: str, tmp_path: Path) -> None:
     file = tmp_path / "x.tcpsweep"
     quiet = ["--set", "delay=0", "--set", "loss=0", "--backend", "host"]
     done = tcptutor("sweep", NAME, *SHORT, *quiet, "--grid", "streams=1,2", "-o", str(file))
@@ -167,7 +169,7 @@ def test_sweep_explains_itself() -> None:
     assert "rtt=10ms..100ms/10" in done.stdout
 
 
-def test_dry_run_tells_and_leaves_nothing(snapshots: Snapshots, tmp_path: Path) -> None:
+def test_dry_run_prints_the_plan_and_writes_nothing(snapshots: Snapshots, tmp_path: Path) -> None:
     done = tcptutor(*SWEEP, "--grid", "loss=0.1%,1%", "--grid", "rtt=10ms..50ms/5", "--dry-run", cwd=str(tmp_path),
                     env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -81,7 +81,7 @@ def test_a_shell_is_opened_used_and_left(tutor: Tmux, mark: str, without_state: 
     assert (without_state / "tcptutor" / "home" / "answer").read_text() == "42\n43\n"
 
 
-def test_what_is_sent_is_drawn_and_kept_when_the_terminal_goes_away(
+def test_a_flow_by_hand_is_drawn_and_survives_the_terminal(
     tutor: Tmux, mark: str, without_state: Path
 ) -> None:
     tutor.keys("t")
