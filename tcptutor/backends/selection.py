@@ -72,22 +72,6 @@ class ChosenBackend(NamedTuple):
     """Memory of the guest in MiB; 0 for other backends."""
 
 
-def missing_features(experiment: Experiment, here: Environment) -> list[str]:
-    """Return the queue disciplines and algorithms that `experiment` needs and the kernel of `here` lacks."""
-    return _missing(experiment.qdiscs, experiment.congestion_controls, here)
-
-
-def missing_course_features(here: Environment) -> list[str]:
-    """Return the queue disciplines and algorithms that the course needs and the kernel of `here` lacks."""
-    return _missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)
-
-
-def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment) -> list[str]:
-    return [kind for kind in qdiscs if kind not in here.qdiscs] + [
-        name for name in algorithms if name not in here.algorithms
-    ]
-
-
 def abbreviate(names: Sequence[str]) -> str:
     """Join the first few of `names` with commas and count the rest."""
     rest = len(names) - _NAMED
@@ -124,13 +108,13 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             )
         return _guest(experiment, clock, "asked for")
     here, why = await host_environment()
-    missing = missing_features(experiment, here) if here is not None else []
+    missing = _missing(experiment.qdiscs, experiment.congestion_controls, here) if here is not None else []
     if backend == "host":
         if missing:
             raise KernelLacks(f"this machine's kernel has no {', '.join(missing)}: use --backend guest")
         return ChosenBackend(HostBackend(), "host", "real", "asked for")
     if here is not None:
-        absent = [*dict.fromkeys([*missing, *missing_course_features(here)])]
+        absent = [*dict.fromkeys([*missing, *_missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)])]
         if not absent:
             return ChosenBackend(
                 HostBackend(), "host", "real", "this machine's kernel has everything the course needs"
@@ -160,6 +144,13 @@ async def choose_for_session(experiment: Experiment, backend: str = "auto") -> C
 def choose_replay(reason: str) -> ChosenBackend:
     """Return the replay backend, with `reason` as the explanation."""
     return ChosenBackend(replay.ReplayBackend(reason), "replay", "recorded", reason)
+
+
+def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment) -> list[str]:
+    """Return the queue disciplines and algorithms that the kernel of `here` lacks."""
+    return [kind for kind in qdiscs if kind not in here.qdiscs] + [
+        name for name in algorithms if name not in here.algorithms
+    ]
 
 
 def _guest(experiment: Experiment, clock: str, reason: str) -> ChosenBackend:

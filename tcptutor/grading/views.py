@@ -122,12 +122,7 @@ def _pages(found: Survey, place: _Place) -> TableView:
 
 
 def _page(row: PageRow, place: _Place) -> tuple[str, ...]:
-    return (
-        place(row),
-        f"{row.done} of {row.students}",
-        _percent(row.mean),
-        bar(row.mean),
-    )
+    return (place(row), f"{row.done} of {row.students}", _percent(row.mean), bar(row.mean))
 
 
 def _questions(found: Survey, place: _Place) -> TableView:

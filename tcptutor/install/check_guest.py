@@ -132,11 +132,7 @@ def check_disk(snapshots: Snapshots) -> Finding:
     needed = guest_parts.room_needed(guest_parts.missing(snapshots, thorough=False)) + 100 * MEGABYTE
     text = f"{megabytes(free)} free for {snapshots.folder}"
     if free < needed:
-        return warn(
-            "disk",
-            f"{text}, {megabytes(needed)} needed",
-            guest_parts.NO_ROOM,
-        )
+        return warn("disk", f"{text}, {megabytes(needed)} needed", guest_parts.NO_ROOM)
     return ok("disk", text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 
@@ -59,7 +58,7 @@ def check_wsl(version: int, netem: bool, kvm: bool) -> list[Finding]:
 
 
 def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
-    """Check that the lab can create namespaces, and report each limit found in `contents` (see `limits.read`)."""
+    """Check that the lab can create namespaces, and report each limit in `contents`, from `namespace_limits.read`."""
     try:
         words = host.privilege()
         error = host.refusal([*words, "true"])
@@ -68,11 +67,7 @@ def check_namespaces(contents: Mapping[str, str]) -> list[Finding]:
     works = bool(words) and not error
     known = [limit_finding(limit, works) for limit in namespace_limits.recognize(contents)]
     if works:
-        how = (
-            "as root: experiments can run here, shells open in the guest"
-            if os.geteuid() == 0
-            else "as an ordinary user"
-        )
+        how = "as root (shells open in the guest)" if os.geteuid() == 0 else "as an ordinary user"
         return [ok("namespaces", how), *known]
     who, *ways = ["root"] if os.geteuid() == 0 else ["this user", "run as root"]
     if known:
@@ -100,11 +95,6 @@ def check_programs(lacking: list[MissingPackage]) -> list[Finding]:
         )
         for package in lacking
     ]
-
-
-def probe_kernel() -> tuple[Environment | None, str]:
-    """Probe this machine's kernel; return its environment, or None and the reason."""
-    return asyncio.run(selection.host_environment(fresh=True))
 
 
 def check_kernel(system: System, here: Environment | None, why: str) -> tuple[Finding, bool]:

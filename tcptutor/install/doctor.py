@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import curses
 import os
@@ -12,15 +13,10 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from tcptutor.backends import selection
 from tcptutor.base.glyphs import locale_encoding
 from tcptutor.base.places import has_matplotlib, matplotlib_command
-from tcptutor.install import (
-    check_guest,
-    check_host,
-    guest_parts,
-    namespace_limits,
-    packages,
-)
+from tcptutor.install import check_guest, check_host, guest_parts, namespace_limits, packages
 from tcptutor.install.findings import Finding, fail, ok, warn
 
 
@@ -43,7 +39,7 @@ class Diagnosis(NamedTuple):
 def diagnose() -> Diagnosis:
     """Run all checks. A missing feature is a finding, never an exception."""
     here = packages.this_system()
-    environment, why = check_host.probe_kernel()
+    environment, why = asyncio.run(selection.host_environment(fresh=True))
     kernel, host = check_host.check_kernel(here, environment, why)
     guest_lines, guest = check_guest.check(guest_parts.snapshots_here())
     # A kernel that could not be probed gets the benefit of the doubt.
@@ -97,9 +93,7 @@ def _terminal() -> Finding:
     here = next((each.fileno() for each in (sys.stdout, sys.stderr, sys.stdin) if each.isatty()), None)
     if here is None:
         return warn(
-            "terminal",
-            "none",
-            "the app needs one (over SSH: ssh -t); `tcptutor run ... --json` does not",
+            "terminal", "none", "the app needs one (over SSH: ssh -t); `tcptutor run ... --json` does not"
         )
     kind = os.environ.get("TERM", "")
     if kind in ("", "dumb", "unknown"):

@@ -22,7 +22,7 @@ IMAGE = "image"
 TITLES = {IMAGE: "guest image", **{clock: f"snapshot, {clock} clock" for clock in CLOCKS}}
 """Titles of the parts, in the order of building."""
 
-_SIZES = {IMAGE: 63, **dict.fromkeys(CLOCKS, 99)}
+SIZES_MB = {IMAGE: 63, **dict.fromkeys(CLOCKS, 99)}
 """Approximate size of each part, MB."""
 
 _SECONDS = {IMAGE: 40, **dict.fromkeys(CLOCKS, 60)}
@@ -80,11 +80,6 @@ def size(snapshots: Snapshots, part: str) -> int:
 def file(snapshots: Snapshots, part: str) -> Path:
     """Return the path of a part."""
     return snapshots.image.folder if part == IMAGE else snapshots.file(part)
-
-
-def expected_size(part: str) -> int:
-    """Return the approximate size of `part`, MB."""
-    return _SIZES[part]
 
 
 def expected_seconds(parts: list[str]) -> int:

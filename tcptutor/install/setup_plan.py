@@ -102,7 +102,7 @@ def describe_work(plan: Plan) -> Iterator[str]:
         yield f"    {package.name:<24}{package.reason}"
     for part in plan.parts:
         content = "a small Debian system" if part == guest_parts.IMAGE else "the booted guest, ready to run"
-        yield f"  build   {guest_parts.TITLES[part]:<24}{content}, about {guest_parts.expected_size(part)} MB"
+        yield f"  build   {guest_parts.TITLES[part]:<24}{content}, about {guest_parts.SIZES_MB[part]} MB"
     if plan.parts:
         minutes = max(1, round(guest_parts.expected_seconds(plan.parts) / 60))
         yield f"  in      {places.cache()}, in about {minutes} minute{'s' * (minutes > 1)}"

@@ -10,14 +10,7 @@ import base64
 import re
 from collections.abc import Callable, Iterator
 
-from tcptutor.grading.banks.items import (
-    Bank,
-    BankChoices,
-    BankItem,
-    BankNumber,
-    BankOrder,
-    format_decimal,
-)
+from tcptutor.grading.banks.items import Bank, BankChoices, BankItem, BankNumber, BankOrder, format_decimal
 from tcptutor.grading.banks.markup import with_charts
 
 _ROOT = "tcptutor"

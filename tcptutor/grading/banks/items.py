@@ -291,10 +291,7 @@ def _mistakes(question: Numeric, unit: str) -> Iterator[BankSlip]:
     for each in question.mistakes:
         value = _decimal(units.parse(each.value, question.unit) / scale)
         yield BankSlip(
-            value=value,
-            tolerance=abs(value) * near,
-            text=inline(each.value),
-            feedback=inline(each.feedback),
+            value=value, tolerance=abs(value) * near, text=inline(each.value), feedback=inline(each.feedback)
         )
 
 

@@ -146,10 +146,7 @@ def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun
 
 
 def _sweep_runs(
-    sweep: SweepActivity,
-    shared: SweepActivity,
-    page: PageTimeline,
-    load: Callable[[TimedRun], Run | None],
+    sweep: SweepActivity, shared: SweepActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun]:
     """Yield the latest run of each value and seed."""
     missing = [(own, common) for (_, own), (_, common) in zip(sweep.cells(), shared.cells(), strict=True)]
