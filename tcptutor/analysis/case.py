@@ -30,15 +30,6 @@ ENOUGH_LOSSES = 20
 _NEARLY_ALL = 0.999
 """Largest loss probability that the models accept."""
 
-FULL = 0.95
-"""Link utilization from which the link is full, with or without a queue."""
-
-SATURATED = 0.98
-"""Link utilization above which a larger window or buffer gains nothing."""
-
-QUEUED = 0.85
-"""Link utilization from which a link with a standing queue is full most of the time."""
-
 SEND_SHARE = 0.92
 """Payload in flight over the send buffer, where the application writes full segments.
 
@@ -66,13 +57,6 @@ OFFLOAD_LEAST, OFFLOAD_MOST = 2.0, 5.0
 
 OFFLOAD_PACING = 1.2
 """Pacing rate over cwnd/RTT in congestion avoidance (tcp_pacing_ca_ratio)."""
-
-VIRTUAL_CLOCK_WRITE, VIRTUAL_CLOCK_SEGMENT = 5.66e-6, 25e-6
-"""Processor time on the guest's virtual clock for a write, and for a segment with its ACK, s.
-
-The virtual clock executes one instruction per nanosecond on every computer, so both are instruction counts. They
-were counted with writes of 1 to 28 bytes on links of 30 to 60 Mbit/s that did not limit the flow.
-"""
 
 _UDP_OVERHEAD = 28 + ETHERNET_HEADER
 """IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcptutor.analysis.case import FULL, QUEUED, SATURATED
 from tcptutor.analysis.compared.findings import BUSY, FAST, MOSTLY, Condition, Findings
+from tcptutor.analysis.observed.path import FULL, QUEUED, SATURATED
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import LOSS_BLIND

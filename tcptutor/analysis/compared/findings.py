@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from tcptutor.analysis.case import FULL, QUEUED, SATURATED, Case
+from tcptutor.analysis.case import Case
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import Facts
-from tcptutor.analysis.observed.path import LossKind
+from tcptutor.analysis.observed.path import FULL, QUEUED, SATURATED, LossKind
 from tcptutor.theory.models import LOSS_BLIND
 
 MOSTLY = 0.5

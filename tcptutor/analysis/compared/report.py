@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tcptutor.analysis.case import ENOUGH_LOSSES, SATURATED, Case, case_of
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of
 from tcptutor.analysis.compared.difference import Difference, Judgement, outcome
 from tcptutor.analysis.compared.reasons import cause_text, not_modelled, reason
 from tcptutor.analysis.compared.verdict import Verdict, judge
@@ -22,6 +22,7 @@ from tcptutor.analysis.observed.figures import (
     figures,
 )
 from tcptutor.analysis.observed.measured import Measured, is_parameter_known, measure
+from tcptutor.analysis.observed.path import SATURATED
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index

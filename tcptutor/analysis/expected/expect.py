@@ -71,6 +71,7 @@ def expect(
         stretch = (stretch.without_losses() if finishing.is_expected else stretch).with_candidate(finishing)
     case, binding, near = stretch.case, stretch.binding, stretch.near
     flows = mean_rates(stretches, binding)
+    cwnd = mean_window(case, binding, near) if is_single else None
     link = case.tcp_capacity if is_single else None
     others = [
         replace(one, errors=errors_with_start(case, one)).prediction(link)
@@ -82,7 +83,7 @@ def expect(
             replace(binding, errors=_sure(case, binding, stretch.believed)).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
-        cwnd_segments=mean_window(case, binding, near) if is_single else None,
+        cwnd_segments=cwnd,
         loss_events=math.fsum(one.case.loss_events(one.binding.throughput) for one in stretches),
         note=note(case, [one.case for one in stretches], binding, near, completion),
         near=tuple(one.model for one in near),

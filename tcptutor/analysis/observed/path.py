@@ -14,11 +14,20 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.analysis.case import FULL, payload_ratio
+from tcptutor.analysis.case import payload_ratio
 from tcptutor.analysis.observed.flow import Trace, is_imported
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
+
+FULL = 0.95
+"""Link utilization from which the link is full, with or without a queue."""
+
+SATURATED = 0.98
+"""Link utilization above which a larger window or buffer gains nothing."""
+
+QUEUED = 0.85
+"""Link utilization from which a link with a standing queue is full most of the time."""
 
 _SOON = 0.1
 """Seconds beyond the RTT until a drop is noticed, from delayed and reordered ACKs."""
