@@ -334,14 +334,14 @@ def evidence_of_part(measured: Measured) -> Evidence | None:
     return evidence_of_flows(measured, _figures(measured), observe_path(measured))
 
 
-def facts_of_run(whole: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
-    """Return the facts of all flows in `whole`, or of those in a direction; None without measurements."""
-    measured, experiment, opposite = whole, whole.run.experiment, 0.0
+def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
+    """Return the facts of all flows in `part`, or of a direction's flows; None without measurements."""
+    measured, experiment, opposite = part, part.run.experiment, 0.0
     if backward is not None:
-        measured = restrict_to_direction(whole, backward)
+        measured = restrict_to_direction(part, backward)
         opposite = math.fsum(
             each.throughput
-            for each in intervals_between(whole, *measured.span)
+            for each in intervals_between(part, *measured.span)
             if experiment.reversed(each.flow) != backward
         )
     parts = _figures(measured)

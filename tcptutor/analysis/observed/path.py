@@ -151,7 +151,7 @@ def directions(run: Run) -> Directions:
 
 @dataclass(frozen=True)
 class ObservedPath:
-    """What the samples show of a run's path."""
+    """Links and loss events of a run, with any doubt about its path."""
 
     run: Run
     links: Directions
