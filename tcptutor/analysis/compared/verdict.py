@@ -173,9 +173,9 @@ def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> t
     cut = next(
         (one for one in changes_while_measured(experiment) if one.name == "link" and not one.value), None
     )
-    start += cut_text(experiment, cut) if cut else ""
-    extras = [turns_text(turns, limit.episode), flows_text(limit.limited_by, limits, measured.flows)]
-    return limit.limited_by, compose(start, limit, extras, is_part=limit.episode is not None)
+    start += _cut_text(experiment, cut) if cut else ""
+    extras = [_turns_text(turns, limit.episode), _flows_text(limit.limited_by, limits, measured.flows)]
+    return limit.limited_by, _compose(start, limit, extras, is_part=limit.episode is not None)
 
 
 def _sentence_after_change(
@@ -190,16 +190,16 @@ def _sentence_after_change(
     share_by_cause = shares((one.limited_by, one.seconds) for one in inner)
     limit, start = (
         find_limit(part, share_by_cause, inner, between),
-        direction + change_text(scope.change),
+        direction + _change_text(scope.change),
     )
     if not limit.reason or len(start + limit.reason) > LONGEST:
         return ""
     before = main_cause(clip_episodes(turns, experiment.flows.warmup, scope.start))
     earlier = f" (before: {CAUSE_NAMES[before]})" if before not in (None, limit.limited_by) else ""
-    return compose(start, limit, [earlier], is_part=True)
+    return _compose(start, limit, [earlier], is_part=True)
 
 
-def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
+def _compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool) -> str:
     """Return `start`, the limit's reason, and as many of `extras` as fit, the utilization last.
 
     Args:
@@ -216,7 +216,7 @@ def compose(start: str, limit: ShownLimit, extras: Sequence[str], is_part: bool)
     return text
 
 
-def turns_text(turns: Sequence[Episode], reported: Episode | None) -> str:
+def _turns_text(turns: Sequence[Episode], reported: Episode | None) -> str:
     """Return the causes in turn, or those before and after the episode `reported` that the reason describes.
 
     An example is " (first slow growth, 4 s, then the bottleneck, 6 s)". Empty for one cause, too many, or an
@@ -243,7 +243,7 @@ def _turn(turn: Episode) -> str:
     return f"{CAUSE_NAMES[turn.limited_by]}, {length:.0f} s" if length >= 1 else CAUSE_NAMES[turn.limited_by]
 
 
-def flows_text(limited_by: LimitedBy, limits: Mapping[int, LimitedBy], results: Sequence[FlowResult]) -> str:
+def _flows_text(limited_by: LimitedBy, limits: Mapping[int, LimitedBy], results: Sequence[FlowResult]) -> str:
     """Return the starving flows, or flows whose limit differs: "; flow 2: the receiver's window".
 
     `limits` are the causes by number of flow.
@@ -265,7 +265,7 @@ def flows_text(limited_by: LimitedBy, limits: Mapping[int, LimitedBy], results: 
     return f"; {subject}: {CAUSE_NAMES[common]}"
 
 
-def change_text(change: Change) -> str:
+def _change_text(change: Change) -> str:
     """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
     if change.name == "link":
         return f"at {units.seconds(change.at)} the link came up: "
@@ -273,7 +273,7 @@ def change_text(change: Change) -> str:
     return f"at {units.seconds(change.at)} the {change.name} became {write(change.value)}: "
 
 
-def cut_text(experiment: Experiment, cut: Change) -> str:
+def _cut_text(experiment: Experiment, cut: Change) -> str:
     """Return the duration of a cut: "the link was cut from 2 to 3 s; "."""
     later = (
         change.at

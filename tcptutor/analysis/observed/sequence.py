@@ -123,7 +123,7 @@ def sequence_of_packets(
     if flow >= run.experiment.total_streams:
         return None
     captured = segments(packets, sender_interface(run.experiment, flow))
-    connection = way_of(run.experiment, flow, captured)
+    connection = _way_of(run.experiment, flow, captured)
     if connection is None:
         return None
     return _of_segments(flow, connection, captured)
@@ -249,7 +249,7 @@ def sender_interface(experiment: Experiment, flow: int) -> str:
     return f"h{2 * pair + 1 + experiment.reversed(flow)}-eth0"
 
 
-def way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
+def _way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
     """Return the connection of flow number `flow` among segments at its sender's interface; None if missing.
 
     iperf3 numbers the ports of a pair's flows in order. Its control connection carries almost no payload.
