@@ -13,10 +13,8 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Problem
-from tcptutor.course.goals.goal import Condition, Conditions, flat
-from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.course.goals.lab_view import LabView
-from tcptutor.course.goals.requirement import read_wanted
+from tcptutor.course.goals.goal import Condition, Conditions, flat, read_wanted
+from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.course.goals.terms import term
 from tcptutor.run import Run
 

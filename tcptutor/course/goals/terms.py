@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course.formulas import mathis
-from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.course.goals.lab_view import ALGORITHM, SYSCTL, GoalQuantity, LabView, carries_data
+from tcptutor.course.goals.lab_view import ALGORITHM, SYSCTL, GoalQuantity, LabRun, LabView, carries_data
 from tcptutor.course.measurements import MEASURED
 from tcptutor.spec import PARAMETERS, interface_names
 from tcptutor.wire.kernel_state import HostState, InterfaceState

@@ -13,8 +13,7 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from msgspec import structs
 
 from tcptutor.course.goals.goal import AskedGoal, GoalBoard, GoalState, NearMiss
-from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.course.goals.near_misses import near_miss, obstacle
 from tcptutor.course.goals.near_misses.error_messages import PrintedLines, mends, refused
 from tcptutor.course.goals.near_misses.slip import Attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.goals.requirement import read_wanted
+from tcptutor.course.goals.goal import read_wanted
 from tcptutor.course.goals.terms import TERMS
 
 

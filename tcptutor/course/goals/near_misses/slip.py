@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from tcptutor.base import units
 from tcptutor.course.goals.goal import AskedGoal, Condition
-from tcptutor.course.goals.lab_run import LabRun
-from tcptutor.course.goals.lab_view import LabView
+from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.wire.kernel_state import SessionState
 
 
