@@ -247,6 +247,10 @@ FULL_ONLY = {
     "tests/faults/test_unwritable.py::test_a_command_that_cannot_save_ends_with_1": FullOnly(
         "six commands by three reasons; each command on a full disk, each reason once", ("*-full", "run-*")
     ),
+    "tests/fuzz/test_fuzz.py::test_forbidden_behavior_of_a_reader_is_detected": FullOnly(
+        "waits out a reader that sleeps; one that spins is in a plain run",
+        ("raise *", "while *", "bytearray*", "path*"),
+    ),
     "tests/fuzz/test_fuzz.py::test_readers_accept_or_refuse_mutated_files": FullOnly(
         "two hundred files for each reader, twenty in a plain run; `python -m tests.fuzz` takes others", ("*-0",)
     ),
@@ -258,6 +262,9 @@ FULL_ONLY = {
     ),
     "tests/grading/test_integrations.py::test_classroom50_installs_the_package_that_lies_beside": FullOnly(
         "creates a virtual environment; that of Gradescope is created in a plain run"
+    ),
+    "tests/grading/test_integrations.py::test_github_counts_the_modules_of_the_assignment": FullOnly(
+        "a right and a wrong list of modules; Gradescope has a wrong one in a plain run", ("small",)
     ),
     "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
     "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
@@ -308,6 +315,9 @@ FULL_ONLY = {
     ),
     "tests/terminal/test_walk.py::test_a_terminal_that_nobody_reads_does_not_keep_the_app": FullOnly(
         "waits for the app to give up writing, five seconds"
+    ),
+    "tests/terminal/test_walk.py::test_a_terminal_too_small_says_so_until_it_is_larger": FullOnly(
+        "starts the app and resizes its terminal; tests/ui/test_layout.py does so in a plain run"
     ),
     "tests/ui/test_check.py::test_tab_goes_through_the_open_questions_each_whole_on_the_screen": FullOnly(
         _SCREENS, ("*80*",)
