@@ -156,9 +156,13 @@ def _heights(panels: Sequence[ChartPanel], rows: int) -> list[int]:
 
 def _signs(chart: Chart) -> dict[str, str]:
     """Return a character that names each line of dots; none if there is a single one."""
-    names = [each.label for panel in chart.panels for each in panel.series if not each.marker and each.label]
+    names = [each.label for panel in chart.panels for each in panel.series if _is_dotted(each)]
     dotted = dict.fromkeys(names)
     return dict(zip(dotted, _DIGITS, strict=False)) if len(dotted) > 1 else {}
+
+
+def _is_dotted(series: ChartSeries) -> bool:
+    return bool(series.label) and not series.marker
 
 
 def _legend(chart: Chart, width: int, signs: Mapping[str, str]) -> list[str]:
@@ -227,7 +231,7 @@ def _panel(
             _curve(figure, each, cell)
     for number, (label, sign) in enumerate(signs.items()):
         for each in panel.series:
-            if each.label == label and not each.marker:
+            if each.label == label and _is_dotted(each):
                 cells = [cell(point) for point in each.points if all(map(math.isfinite, point))]
                 labeled = _samples(cells, (number + 0.5) * _SIGN_GAP / len(signs), _SIGN_GAP)
                 _signal(figure, labeled, sign, None, is_connected=False)
@@ -244,10 +248,8 @@ def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point]) -> 
         for point, spread in zip(series.points, series.spread or [0.0] * len(series.points), strict=True)
         if all(map(math.isfinite, point))
     ]
-    for (at, value), spread in known:
-        if spread:
-            ends = [cell((at, value - spread)), cell((at, value + spread))]
-            _signal(figure, ends, "", series.color)
+    bars = [cell((at, value + sign * spread)) for (at, value), spread in known if spread for sign in (-1, 1)]
+    _signal(figure, bars, "", series.color, is_connected=False, in_pairs=True)
     cells = [cell(point) for point, _ in known]
     _signal(figure, cells, series.marker, series.color, is_connected=series.is_connected)
 
@@ -278,7 +280,13 @@ def _bars(figure: Any, tops: Sequence[Point], width: float, color: int | None) -
 
 
 def _signal(
-    figure: Any, cells: Sequence[Point], marker: str, color: int | None, *, is_connected: bool = True
+    figure: Any,
+    cells: Sequence[Point],
+    marker: str,
+    color: int | None,
+    *,
+    is_connected: bool = True,
+    in_pairs: bool = False,
 ) -> None:
     import plotext  # noqa: PLC0415
 
@@ -286,7 +294,10 @@ def _signal(
         across, up = zip(*cells, strict=True)
         sign = plotext.marker(marker or "braille", pixel=color)
         signal = figure.signal(list(across), list(up), marker=sign)
-        figure.draw(signal.lines(is_connected))
+        signal.lines(is_connected)
+        for second in range(1, len(cells) if in_pairs else 0, 2):
+            signal.line(second)
+        figure.draw(signal)
 
 
 def check_target(target: Path) -> None:

@@ -12,9 +12,9 @@ from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import count, print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.exchange import open_run
-from tcptutor.exchange.plot import plot
+from tcptutor.exchange.plot import plot, save_chart
 from tcptutor.exchange.run_chart import run_chart
-from tcptutor.exchange.sequence import parse_span, plot_sequence, sequence_chart
+from tcptutor.exchange.sequence import parse_span, sequence_chart
 from tcptutor.sweep import figure
 from tcptutor.sweep.results_file import is_sweep, load
 
@@ -73,7 +73,7 @@ def _plot_sequence(request: PlotRequest) -> int:
         request,
         [path],
         lambda: sequence_chart(run, path, flow, span),
-        lambda target: plot_sequence(run, path, target, flow, span),
+        lambda target: save_chart(sequence_chart(run, path, flow, span), target, (10.0, 6.0)),
     )
 
 

@@ -7,6 +7,7 @@ gives the same bytes: no date, and ids from a fixed salt.
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -45,6 +46,8 @@ _ON_PAPER: dict[int | None, str] = {
     chart.GRAY: "#8C96A0",
 }
 _MARKERS = "o^sDv><*"
+_LETTERS = 40
+"""Largest number of letters on strokes of a kind."""
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _FAINT = "#8C96A0"
 _STYLE = {
@@ -108,19 +111,20 @@ def save(figure: Figure, target: Path, elsewhere: str = "give another place with
         figure.savefig(temporary, format=kind[1:], dpi=150, metadata=_METADATA[kind])
 
 
-def save_chart(drawn: Chart, target: Path) -> None:
-    """Draw a chart into a file. Raises TutorError."""
+def save_chart(drawn: Chart, target: Path, size: tuple[float, float] | None = None) -> None:
+    """Draw a chart into a file; `size` is in inches. Raises TutorError."""
+    check_target(target)
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     # Reproducible ids in SVG, and text that stays text.
     with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
         panels = drawn.panels
-        figure = Figure(figsize=(7.0, 2.5 + 2.0 * len(panels)), layout="constrained")
+        figure = Figure(figsize=size or (7.0, 2.5 + 2.0 * len(panels)), layout="constrained")
         axes = figure.subplots(len(panels), squeeze=False)[:, 0]
         for axis, panel in zip(axes, panels, strict=True):
             _chart_panel(axis, drawn.x, panel)
-        axes[0].set_title("\n".join(drawn.title), fontsize="medium")
+        axes[0].set_title("\n".join(textwrap.fill(line, 90) for line in drawn.title), fontsize="medium")
         axes[-1].set_xlabel(drawn.x.label or f"time, {drawn.x.unit}")
         save(figure, target, "give another place")
 
@@ -150,9 +154,16 @@ def _series(axis: Axes, series: ChartSeries, has_bars: bool) -> None:
     if has_bars:
         axis.bar(across, up, width=0.8 * (across[1] - across[0]), color=color)
     elif series.is_connected:
-        axis.plot(across, up, "-", color=color, alpha=0.7, linewidth=1.2, label=label)
+        dashes = "--" if series.marker else "-"
+        axis.plot(across, up, dashes, color=color, alpha=0.7, linewidth=1.2, label=label)
     elif series.marker == SUSPECT:
         axis.plot(across, up, "o", color=color, markerfacecolor="white", markersize=7, zorder=3, label=label)
+    elif series.marker not in MARKERS or not series.marker:
+        width = 3.0 if series.marker else 1.6
+        axis.errorbar(across, up, yerr=series.spread, fmt="none", ecolor=color, elinewidth=width, label=label)
+        if series.marker:
+            step = -(-len(across) // _LETTERS)
+            axis.plot(across[::step], up[::step], marker=f"${series.marker}$", linestyle="none", color=color)
     else:
         marker = _MARKERS[MARKERS.index(series.marker)]
         axis.errorbar(

@@ -191,7 +191,7 @@ def _series(
     if names:
         label, color = names[number], COLORS[number % len(COLORS)]
     elif curve.role == "ssthresh":
-        label, color, marker = "ssthresh", COLORS[1] if flows == 1 else _flow_color(curve.flow, flows), "-"
+        label, color, marker = "ssthresh", COLORS[1] if flows == 1 else _flow_color(curve.flow, flows), "_"
     elif curve.flow is not None:
         color = _flow_color(curve.flow, flows)
         label = "each flow" if color == GRAY else flow_label(curve.flow, curve.role, experiment)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
@@ -19,33 +17,19 @@ from tcptutor.base.chart import (
     COLORS,
     GRAY,
     LEVEL,
-    RED,
     Chart,
     ChartAxis,
     ChartPanel,
     ChartSeries,
-    check_target,
 )
 from tcptutor.base.errors import TutorError, UnitError, UsageError
-from tcptutor.exchange.plot import plot_style, save
 from tcptutor.run import Run
 from tcptutor.runs import packets
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TimeSpan = tuple[float, float]
 """Start and end, s."""
 
-_DOTS = 160
-"""Dots of a high terminal."""
-_SENT, _RETRANSMITTED, _SACKED, _ACKED, _ALLOWED = "#0072B2", "#D55E00", "#CC79A7", "#009E73", "#8C96A0"
 _EXAMPLE = "write it like --span 0.4s..0.7s"
-_LETTERS = 40
-"""Largest number of lettered strokes of a kind."""
-_WIDE = 4.0
-"""Width of the strokes of retransmissions, points."""
 
 
 def parse_span(text: str) -> tuple[float, float]:
@@ -89,54 +73,47 @@ def _shown(run: Run, path: Path, flow: int, span: TimeSpan | None) -> SequenceGr
     return shown
 
 
-def plot_sequence(run: Run, path: Path, target: Path, flow: int, span: TimeSpan | None) -> None:
-    """Write the sequence graph; `span` limits the time axis, s. Raises UsageError and TutorError."""
-    check_target(target)
-    with plot_style():
-        save(_figure(run, _shown(run, path, flow, span), span), target)
-
-
 def sequence_chart(run: Run, path: Path, flow: int, span: TimeSpan | None) -> Chart:
-    """Return the sequence graph for a terminal. Raises UsageError and TutorError."""
+    """Return the sequence graph; `span` limits the time axis, s. Raises UsageError and TutorError."""
     graph = _shown(run, path, flow, span)
     scale, unit = units.axis_unit(graph.end, "size")
-    low, high = (value / scale for value in _byte_range(graph))
-    dot = (high - low) / _DOTS
-
-    def strokes(spans: Sequence[ByteSpan], label: str, color: int, marker: str = "") -> ChartSeries:
-        points = [
-            (each.t, each.first / scale + dot * step)
-            for each in spans
-            for step in range(1 if marker else 1 + math.ceil((each.last - each.first) / scale / dot))
-        ]
-        return ChartSeries(points=points, label=label, color=color, marker=marker, is_connected=False)
-
-    def steps(values: Sequence[tuple[float, int]], label: str, color: int, marker: str = "") -> ChartSeries:
-        pairs = zip(values, [*values[1:], values[-1]], strict=True) if values else ()
-        points = [(t, now[1] / scale) for now, after in pairs for t in (now[0], after[0])]
-        return ChartSeries(points=points, label=label, color=color, marker=marker)
-
     series = [
-        strokes(graph.sent, "sent", COLORS[0]),
-        steps(graph.acked, "acknowledged", COLORS[2]),
-        strokes(graph.sacked, "SACKed", COLORS[3], "S"),
-        strokes(graph.retransmitted, "retransmitted", RED, "R"),
+        _strokes(graph.sent, scale, "sent", COLORS[0]),
+        _steps(graph.acked, scale, "acknowledged", COLORS[2]),
+        _strokes(graph.sacked, scale, "SACKed", COLORS[3], "S"),
+        _strokes(graph.retransmitted, scale, "retransmitted", COLORS[1], "R"),
     ]
     if span is not None:
-        series.insert(0, steps(graph.window_end, "allowed by the window", GRAY, LEVEL))
+        series.insert(0, _steps(graph.window_end, scale, "allowed by the window", GRAY, LEVEL))
+    low, high = _byte_range(graph)
     start, end = span or (0.0, max(run.experiment.seconds, run.experiment_s))
-    experiment = run.experiment
-    return Chart(
-        title=[f"{experiment.name}: {experiment.title}"],
-        panels=[
-            ChartPanel(
-                heading=f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}",
-                series=[each for each in series if each.points],
-                y=ChartAxis(low=low, high=high),
-            )
-        ],
-        x=ChartAxis(low=start, high=end, unit="s"),
+    panel = ChartPanel(
+        heading=f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}",
+        series=[each for each in series if each.points],
+        y=ChartAxis(low=low / scale, high=high / scale),
     )
+    title = f"{run.experiment.name}: {run.experiment.title}"
+    return Chart(title=[title], panels=[panel], x=ChartAxis(low=start, high=end, unit="s"))
+
+
+def _strokes(
+    spans: Sequence[ByteSpan], scale: float, label: str, color: int, letter: str = ""
+) -> ChartSeries:
+    """Return vertical strokes from the first byte to the last, as in tcptrace; letters differ without color."""
+    points = [(each.t, (each.first + each.last) / 2 / scale) for each in spans]
+    lengths = [(each.last - each.first) / 2 / scale for each in spans]
+    return ChartSeries(
+        points=points, label=label, color=color, marker=letter, is_connected=False, spread=lengths
+    )
+
+
+def _steps(
+    values: Sequence[tuple[float, int]], scale: float, label: str, color: int, marker: str = ""
+) -> ChartSeries:
+    """Return a line that keeps each value until the next."""
+    pairs = zip(values, [*values[1:], *values[-1:]], strict=True)
+    points = [(t, now[1] / scale) for now, after in pairs for t in (now[0], after[0])]
+    return ChartSeries(points=points, label=label, color=color, marker=marker)
 
 
 def _byte_range(graph: SequenceGraph) -> tuple[float, float]:
@@ -146,70 +123,7 @@ def _byte_range(graph: SequenceGraph) -> tuple[float, float]:
     return low - 0.03 * (graph.end - low), graph.end + 0.05 * (graph.end - low)
 
 
-def _figure(run: Run, graph: SequenceGraph, span: TimeSpan | None) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(14, 8.5), layout="constrained")
-    axis = figure.add_subplot()
-    scale, unit = units.axis_unit(graph.end, "size")
-    few = len(graph.sent) < 2500
-    _strokes(axis, graph.sent, scale, _SENT, 1.6 if few else 1.0, "sent")
-    _strokes(axis, graph.sacked, scale, _SACKED, 2.4, "SACKed (S)", "S")
-    _strokes(axis, graph.retransmitted, scale, _RETRANSMITTED, _WIDE, "retransmitted (R)", "R")
-    _steps(axis, graph.acked, scale, color=_ACKED, linewidth=1.6, label="acknowledged")
-    if span is not None:
-        _steps(axis, graph.window_end, scale, color=_ALLOWED, linestyle="--", label="allowed by the window")
-    axis.set_ylim(*(value / scale for value in _byte_range(graph)))
-    axis.set_xlim(*(span or (0, max(run.experiment.seconds, run.experiment_s))))
-    axis.set_xlabel("time, s")
-    axis.set_title(f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}", loc="left")
-    experiment = run.experiment
-    figure.suptitle(f"{experiment.name}: {experiment.title}", x=0.01, ha="left", fontweight="bold")
-    figure.legend(loc="outside lower left", ncols=5)
-    return figure
-
-
 def _source(run: Run, graph: SequenceGraph) -> str:
     if graph.source == "packets":
         return f"each segment as it passed {sender_interface(run.experiment, graph.flow)}"
     return "bytes sent until each ACK, without SACKs"
-
-
-def _strokes(
-    axis: Axes,
-    spans: Sequence[ByteSpan],
-    scale: float,
-    color: str,
-    width: float,
-    label: str,
-    letter: str = "",
-) -> None:
-    """Draw vertical strokes from the first byte to the last, some with a letter, as in tcptrace.
-
-    The letters distinguish the kinds without color.
-    """
-    if spans:
-        axis.vlines(
-            [span.t for span in spans],
-            [span.first / scale for span in spans],
-            [span.last / scale for span in spans],
-            colors=color,
-            linewidth=width,
-            label=label,
-        )
-        if letter:
-            lettered = spans[:: -(-len(spans) // _LETTERS)]
-            axis.plot(
-                [span.t for span in lettered],
-                [span.last / scale for span in lettered],
-                linestyle="none",
-                marker=f"${letter}$",
-                markersize=8,
-                color=color,
-            )
-
-
-def _steps(axis: Axes, steps: Sequence[tuple[float, int]], scale: float, **style: Any) -> None:
-    if steps:
-        times, values = zip(*steps, strict=True)
-        axis.plot(times, [value / scale for value in values], drawstyle="steps-post", **style)

@@ -233,9 +233,9 @@ def test_a_sequence_graph_is_plotted_from_the_command_line(run: Run, kept: Path,
         made = tcptutor("plot", str(kept), "--kind", "sequence", "--span", "0s..0.2s", "-o", str(target))
         assert made.returncode == 0, made.stderr
     assert one.read_bytes() == two.read_bytes()
-    figure = plots._figure(run, plots.sequence_graph(run, kept, 0).between(0, 0.2), (0, 0.2))
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["sent", "SACKed (S)", "retransmitted (R)", "acknowledged"]
+    drawn = plots.sequence_chart(run, kept, 0, (0, 0.2)).panels[0].series
+    assert [each.label for each in drawn] == ["sent", "acknowledged", "SACKed", "retransmitted"]
+    assert {f">{each.label}<" for each in drawn} <= set(re.findall(">[^<]*<", one.read_text()))
     shown = tcptutor("plot", str(kept), "--kind", "sequence", "--span", "0s..0.2s")
     assert {"sent", "SACKed", "retransmitted", "acknowledged"} <= set(shown.stdout.splitlines()[-1].split())
     assert re.search(r"[RS].*\n", shown.stdout)
