@@ -25,7 +25,7 @@ from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order
 from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.course.activity import Question
 from tcptutor.course.model import Course, Module, Step
-from tcptutor.grading.banks import markup
+from tcptutor.grading.banks import pages
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import (
     BY_HAND,
@@ -203,7 +203,7 @@ def test_what_is_asked_about_a_run_shows_it() -> None:
         assert ("<table>" in each.item.stem) == bool(each.question.about_run), each.item.id
         assert ("chart:" in each.item.stem) == bool(each.question.about_run and step.experiment)
         if each.question.about_run:
-            assert markup.page(step.after_run) in each.item.stem
+            assert pages.page(step.after_run) in each.item.stem
     assert set(re.findall(r"chart:([^\"]+)", "".join(each.item.stem for each in asked()))) == set(
         whole().charts
     )
@@ -269,7 +269,7 @@ def test_gift_gives_back_every_question() -> None:
         back = by_name[item.title]
         module, page, question, *draw = item.id.split("/")
         assert back.category == "/".join(["tcptutor", module, page, *([question] if draw else [])])
-        assert back.text == markup.with_charts(item.stem, lambda name: data(whole().charts[name]))
+        assert back.text == pages.with_charts(item.stem, lambda name: data(whole().charts[name]))
         assert back.feedback.startswith(item.explanation.strip())
         match item.answers:
             case BankChoices() as choices:
@@ -353,15 +353,15 @@ def test_numbers_are_marked_as_the_course_marks_them() -> None:
         looked_at += 1
         fraction, feedback = marked(back, value)
         assert (fraction == 1) == ours.correct, (back.name, value)
-        slips = {told(markup.inline(slip.feedback)) for slip in question.mistakes}
+        slips = {told(pages.inline(slip.feedback)) for slip in question.mistakes}
         if ours.feedback in slips or ours.correct:
-            assert told(feedback) == told(markup.inline(ours.feedback)), (back.name, value)
+            assert told(feedback) == told(pages.inline(ours.feedback)), (back.name, value)
         else:
             assert ours.feedback.endswith(question.feedback) or told(feedback) in slips
         outcome = qti_reader.answered(item, {"response1": {repr(value)}})
         assert (outcome.score == 100) == ours.correct, (back.name, value)
         if not ours.correct:
-            assert any(told(markup.inline(question.feedback)) in told(each) for each in outcome.told)
+            assert any(told(pages.inline(question.feedback)) in told(each) for each in outcome.told)
     assert looked_at > 1000
 
 
@@ -382,7 +382,7 @@ def test_an_order_is_never_listed_as_it_is_right() -> None:
         places = [event.place for event in item.answers.events]
         assert places != sorted(places) == list(range(1, len(places) + 1))
         by_place = sorted(item.answers.events, key=lambda event: event.place)
-        assert [event.text for event in by_place] == [markup.inline(each.text) for each in question.events]
+        assert [event.text for event in by_place] == [pages.inline(each.text) for each in question.events]
 
 
 # QTI
@@ -395,7 +395,7 @@ def test_qti_gives_back_every_question() -> None:
         stem = back.findtext("presentation/material/mattext") or ""
         assert (
             stem
-            == f"<div>{markup.with_charts(item.stem, lambda name: f'%24IMS-CC-FILEBASE%24/charts/{name}')}</div>"
+            == f"<div>{pages.with_charts(item.stem, lambda name: f'%24IMS-CC-FILEBASE%24/charts/{name}')}</div>"
         )
         texts = [node.text or "" for node in back.iter("mattext")]
         assert item.explanation in texts
@@ -557,11 +557,11 @@ def test_any_text_comes_back(text: str) -> None:
 
 
 def test_marks_inside_a_line() -> None:
-    assert markup.inline("`a<b` is **so** and *not* 2 * 3 * 4 <i>") == (
+    assert pages.inline("`a<b` is **so** and *not* 2 * 3 * 4 <i>") == (
         "<code>a&lt;b</code> is <strong>so</strong> and <em>not</em> 2 * 3 * 4 &lt;i&gt;"
     )
-    assert markup.page("<script>x</script>\n\n| a |\n| --- |\n| b |").startswith("<p>&lt;script&gt;")
-    assert "<img" not in markup.page("![a](chart:none.png)")
+    assert pages.page("<script>x</script>\n\n| a |\n| --- |\n| b |").startswith("<p>&lt;script&gt;")
+    assert "<img" not in pages.page("![a](chart:none.png)")
 
 
 # The command

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tcptutor.grading.banks.items import Bank, BankChoices, BankItem, BankNumber, BankOrder, format_decimal
-from tcptutor.grading.banks.markup import with_charts
+from tcptutor.grading.banks.pages import with_charts
 
 _ROOT = "tcptutor"
 _CONTROL = re.compile(r"[\\#=~{}:]")

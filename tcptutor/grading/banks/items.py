@@ -18,8 +18,7 @@ from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.model import Module, Step
 from tcptutor.course.personal import DRAWS_AGAIN
-from tcptutor.grading.banks.markup import inline, paragraphs
-from tcptutor.grading.banks.pages import PageContext, RecordedPages
+from tcptutor.grading.banks.pages import PageContext, RecordedPages, inline, paragraphs
 
 VARIANTS = 5
 """Default number of draws of a question that draws numbers."""

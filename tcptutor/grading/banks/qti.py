@@ -23,7 +23,7 @@ from tcptutor.grading.banks.items import (
     BankOrder,
     format_decimal,
 )
-from tcptutor.grading.banks.markup import with_charts
+from tcptutor.grading.banks.pages import with_charts
 
 _QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
 _CP = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"
