@@ -95,7 +95,7 @@ class RunStarted(JournalEvent, frozen=True, tag="run-started"):
     file: str
     """Name of its run file, in the folder `runs` next to the journal; empty if the run is not stored."""
     seed: int = 1
-    """Seed of its random numbers; events from before the field existed belong to runs with seed 1."""
+    """Seed of its random numbers."""
     changed_from: str = ""
     """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
 
@@ -110,7 +110,7 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     file: str
     """Name of its run file; empty when no data had arrived."""
     digest: str = ""
-    """SHA-256 of that file's text, in hexadecimal; empty without a file, and in events from before the field."""
+    """SHA-256 of that file's text, in hexadecimal; empty without a file."""
 
 
 class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):

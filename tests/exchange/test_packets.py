@@ -16,8 +16,8 @@ from tcptutor.exchange import export
 from tcptutor.exchange import sequence as plots
 from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, frames, load, save
 from tcptutor.run.frames import CapturedPacket
-from tcptutor.runs import packets, pcapng
-from tcptutor.runs.pcapng import CapturedInterface
+from tcptutor.runs import packets
+from tcptutor.runs.packets import CapturedInterface, read_pcapng, write_pcapng
 from tcptutor.runs.store import RunStore
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.bench import cursor_view
@@ -107,7 +107,7 @@ def test_packets_have_the_times_of_the_run_and_are_in_order(run: Run, kept: Path
 def test_a_file_is_read_as_it_was_written() -> None:
     there = [CapturedInterface("h1-eth0", 2, 1)]
     wrote = [CapturedPacket(7, 0, 100, b"abc"), CapturedPacket(1 << 60, 0, 5, b"")]
-    names, found = pcapng.read(b"".join(pcapng.write(there, wrote, 94, "a comment")))
+    names, found = read_pcapng(b"".join(write_pcapng(there, wrote, 94, "a comment")))
     assert names == ["h1-eth0"]
     assert list(found) == wrote
 
@@ -126,7 +126,7 @@ def test_each_interface_is_exported_to_a_file_of_its_own(run: Run, kept: Path, t
     made = tcptutor("export", "--pcap", str(kept), "-o", str(tmp_path / "x.pcapng"), "--json")
     files = [Path(name) for name in msgspec.json.decode(made.stdout)["files"]]
     assert [file.name for file in files] == ["x-h2-eth0.pcapng", "x-h1-eth0.pcapng"]
-    names, found = pcapng.read(files[1].read_bytes())
+    names, found = read_pcapng(files[1].read_bytes())
     assert names == ["h1-eth0"]
     assert len(list(found)) == len(TALK)
     beside = export.export_files(run, kept, "pcapng", None)

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal
 from tcptutor.journal.events import RunEnded
-from tcptutor.run import Fidelity, Finished, load
+from tcptutor.run import Fidelity, Finished, Run, load
+from tcptutor.runs import conduct
 from tcptutor.runs.store import RunStore
 
 from .conftest import a_run, answers, begin, finish, happened, latest_run, some_samples
@@ -208,3 +210,44 @@ def test_a_damaged_run_file_gives_the_run_before_it(journal: Journal, path: Path
     assert latest is not None
     assert latest.id == "r1"
     assert load(path.parent / "runs" / "r1.tcprun").complete
+
+
+PAGE = ("one-flow", "one-lossy-flow")
+RECORDED = Path(__file__).parents[1] / "ui" / "runs" / "lossy.tcprun"
+
+
+def keep_recorded(journal: Journal, id: str, changed_from: str = "") -> Run:
+    run = replace(load(RECORDED), id=id)
+    journal.begin_run(run, *PAGE, changed_from)
+    journal.finish_run(run, conduct.finish(run, journal.runs).file)
+    return run
+
+
+def test_a_what_if_is_found_with_its_base_and_counts_for_nothing(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.db")
+    keep_recorded(journal, "base")
+    before = journal.page(*PAGE)
+    keep_recorded(journal, "first", "base")
+    keep_recorded(journal, "second", "first")
+    assert journal.page(*PAGE) == before
+    assert [Path(file).stem for file in journal.run_files(*PAGE)] == ["base"]
+    names = [tuple(Path(file).stem for file in pair) for pair in journal.what_ifs(*PAGE)]
+    assert names == [("second", "first"), ("first", "base")]
+    assert not list(journal.what_ifs("one-flow", "another"))
+    keep_recorded(journal, "again")
+    journal.close()
+    opened = Journal.open(tmp_path / "journal.db")
+    assert [Path(file).stem for file in opened.run_files(*PAGE)] == ["again", "base"]
+    assert opened.page(*PAGE).runs == 2
+    opened.close()
+
+
+def test_a_killed_what_if_ends_at_the_next_start(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.db")
+    keep_recorded(journal, "base")
+    journal.begin_run(replace(load(RECORDED), id="killed"), *PAGE, "base")
+    journal.close()
+    opened = Journal.open(tmp_path / "journal.db")
+    assert not list(opened.what_ifs(*PAGE))
+    assert opened.page(*PAGE).runs == 1
+    opened.close()
