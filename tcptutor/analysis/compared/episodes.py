@@ -216,13 +216,6 @@ def notable_episodes(found: Sequence[Episode]) -> list[Episode]:
     return [one for one in found if one.seconds >= _TELLING]
 
 
-def longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
-    """Return the longest episode of a cause; None if the cause does not occur."""
-    return max(
-        (one for one in found if one.limited_by == limited_by), key=lambda one: one.seconds, default=None
-    )
-
-
 def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
     """Return each cause's share of the total, the largest first."""
     seconds: dict[LimitedBy, float] = {}
@@ -285,12 +278,6 @@ def after_change(experiment: Experiment) -> Scope | None:
     return Scope(first, first.at, end) if end - first.at >= _LEAST_AFTER else None
 
 
-def shares_after_change(experiment: Experiment, turns: Sequence[Episode]) -> dict[LimitedBy, float]:
-    scope = after_change(experiment)
-    inner = clip_episodes(turns, scope.start, scope.end) if scope else []
-    return shares((one.limited_by, one.seconds) for one in inner)
-
-
 def changes_while_measured(experiment: Experiment) -> list[Change]:
     return [one for one in experiment.path.changes if experiment.flows.warmup < one.at < experiment.seconds]
 
@@ -310,6 +297,40 @@ class ShownLimit:
     """Findings of the time span that the reason describes."""
     episode: Episode | None = None
     """Time span of the reason; None for all the time."""
+
+
+def limit_over_time(
+    experiment: Experiment,
+    seconds: Iterable[Sequence[Second]],
+    share_by_cause: Mapping[LimitedBy, float],
+    facts: Facts,
+    between: Between,
+) -> tuple[ShownLimit, list[Episode]]:
+    """Return the limit over the measured time, and the episodes in order of time.
+
+    Args:
+        experiment: The experiment.
+        seconds: Seconds of each flow.
+        share_by_cause: Share of the measured time of each cause.
+        facts: Facts over the measured time.
+        between: Function that returns the facts of a time span.
+    """
+    turns = episodes(seconds, experiment)
+    scope = after_change(experiment)
+    inner = clip_episodes(turns, scope.start, scope.end) if scope else []
+    after = shares((one.limited_by, one.seconds) for one in inner)
+    return find_limit(facts, _favor_after(share_by_cause, after), turns, between), turns
+
+
+def _favor_after(
+    shares: Mapping[LimitedBy, float], after: Mapping[LimitedBy, float]
+) -> dict[LimitedBy, float]:
+    """Return `shares` with the leading cause after a change of the path in front, if it took nearly as much."""
+    top = max(shares.values(), default=0.0)
+    favored = next((name for name in after if shares.get(name, 0.0) >= _AS_GOOD * top), None)
+    if favored is None or favored != next(iter(after)):
+        return dict(shares)
+    return {favored: shares[favored], **{name: share for name, share in shares.items() if name != favored}}
 
 
 def find_limit(
@@ -334,12 +355,20 @@ def find_limit(
         names.insert(0, overall)
     story = 2 <= len(notable_episodes(turns)) <= MOST_TURNS
     for name in names:
-        tries = [_over_all(name, whole), _over(longest(turns, name), between)]
         if story and name not in _WHOLE and shares.get(name, 1.0) < _NEARLY_ALL:
-            tries.reverse()
-        if (limit := next(filter(None, tries), None)) is not None:
+            limit = _over(_longest(turns, name), between) or _over_all(name, whole)
+        else:
+            limit = _over_all(name, whole) or _over(_longest(turns, name), between)
+        if limit is not None:
             return limit
     return ShownLimit("unexplained", "", whole)
+
+
+def _longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
+    """Return the longest episode of a cause; None if the cause does not occur."""
+    return max(
+        (one for one in found if one.limited_by == limited_by), key=lambda one: one.seconds, default=None
+    )
 
 
 def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
@@ -361,17 +390,6 @@ def _over(episode: Episode | None, between: Between) -> ShownLimit | None:
     if not text:
         return None
     return ShownLimit(episode.limited_by, f"{times} {text}", findings, episode)
-
-
-def favor_after(
-    shares: Mapping[LimitedBy, float], after: Mapping[LimitedBy, float]
-) -> dict[LimitedBy, float]:
-    """Return `shares` with the leading cause after a change of the path in front, if it took nearly as much."""
-    top = max(shares.values(), default=0.0)
-    favored = next((name for name in after if shares.get(name, 0.0) >= _AS_GOOD * top), None)
-    if favored is None or favored != next(iter(after)):
-        return dict(shares)
-    return {favored: shares[favored], **{name: share for name, share in shares.items() if name != favored}}
 
 
 def _moment(t: float) -> str:

@@ -24,15 +24,13 @@ from tcptutor.analysis.compared.episodes import (
     after_change,
     changes_while_measured,
     clip_episodes,
-    episodes,
     fairness,
-    favor_after,
     find_limit,
     judge_seconds,
+    limit_over_time,
     main_cause,
     notable_episodes,
     shares,
-    shares_after_change,
     shares_of_flow,
     shares_of_flows,
 )
@@ -138,9 +136,8 @@ def judge(observed: Observed) -> Verdict:
 def _flow_verdict(observed: Observed, flow: int, flow_seconds: Sequence[Second]) -> FlowVerdict:
     experiment = observed.measured.run.experiment
     between = partial(facts_of_flow_between, observed, flow)
-    share_by_cause, turns = shares_of_flow(experiment, flow_seconds), episodes([flow_seconds], experiment)
-    ranked = favor_after(share_by_cause, shares_after_change(experiment, turns))
-    limit = find_limit(observed.flows[flow], ranked, turns, between)
+    share_by_cause = shares_of_flow(experiment, flow_seconds)
+    limit, _ = limit_over_time(experiment, [flow_seconds], share_by_cause, observed.flows[flow], between)
     return FlowVerdict(
         flow=flow,
         limited_by=limit.limited_by,
@@ -161,9 +158,8 @@ def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> t
         start = REVERSE if observed.is_reverse else ""
     between = partial(facts_of_main_between, observed)
     share_by_cause = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
-    turns = episodes([flow.seconds for flow in flows], experiment)
-    ranked = favor_after(share_by_cause, shares_after_change(experiment, turns))
-    limit = find_limit(facts, ranked, turns, between)
+    by_second = [flow.seconds for flow in flows]
+    limit, turns = limit_over_time(experiment, by_second, share_by_cause, facts, between)
     if not limit.reason and observed.path.doubt:
         return limit.limited_by, observed.path.doubt
     if after := _sentence_after_change(experiment, between, turns, start):
