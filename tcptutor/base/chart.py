@@ -9,7 +9,8 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +252,17 @@ def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point]) -> 
     bars = [cell((at, value + sign * spread)) for (at, value), spread in known if spread for sign in (-1, 1)]
     _signal(figure, bars, "", series.color, is_connected=False, in_pairs=True)
     cells = [cell(point) for point, _ in known]
+    if series.is_connected:
+        cells = [*_thinned(cells)]
     _signal(figure, cells, series.marker, series.color, is_connected=series.is_connected)
+
+
+def _thinned(cells: Sequence[Point]) -> Iterator[Point]:
+    """Yield the lowest and the highest point of a line in each column of dots, in their order."""
+    for _, group in groupby(cells, lambda cell: round(2 * cell[0])):
+        column = [*group]
+        ends = {min(column, key=itemgetter(1)), max(column, key=itemgetter(1))}
+        yield from sorted(ends, key=column.index)
 
 
 def _samples(cells: Sequence[Point], first: float, gap: float) -> list[Point]:
