@@ -119,14 +119,14 @@ class Table(Sequence[Row], Generic[Row]):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns by field name, as written to a file."""
-        return {
-            name: [*map(_or_none, rounded(column))]
-            if self.is_optional(name)
-            else rounded(column)
-            if column.typecode == "d"
-            else column.tolist()
-            for name, column in zip(self.row.__struct_fields__, self._columns, strict=True)
-        }
+        names = self.row.__struct_fields__
+        return {name: self._written(name, column) for name, column in zip(names, self._columns, strict=True)}
+
+    def _written(self, name: str, column: array[Any]) -> list[Any]:
+        if column.typecode != "d":
+            return column.tolist()
+        numbers = [round(number, DIGITS) for number in column]
+        return [*map(_or_none, numbers)] if self.is_optional(name) else numbers
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[Any] | None]) -> Self:
@@ -146,11 +146,6 @@ class Table(Sequence[Row], Generic[Row]):
                 values = [field.default] * max(lengths)
             column.extend(_or_nan(values) if table.is_optional(field.name) else values)
         return table
-
-
-def rounded(numbers: Iterable[float]) -> list[float]:
-    """Round fractions to the decimals of a file."""
-    return [round(number, DIGITS) for number in numbers]
 
 
 class SampleTable(Table[Sample]):

@@ -20,7 +20,7 @@ from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import TABLES, Run
 from tcptutor.run.change import divergence_time
-from tcptutor.run.tables import Table, rounded
+from tcptutor.run.tables import DIGITS, Table
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
 from tcptutor.theory import jain_index
@@ -178,7 +178,7 @@ def _first_difference(table: str, one: Table[Any], other: Table[Any]) -> tuple[f
 def _equal_rows(one: array[Any], other: array[Any]) -> int:
     """Return the number of equal leading values, after rounding as in run files."""
     if one.tobytes() != other.tobytes() and one.typecode == "d":
-        one, other = (array("d", rounded(column)) for column in (one, other))
+        one, other = (array("d", [round(number, DIGITS) for number in column]) for column in (one, other))
     return _equal_bytes(one.tobytes(), other.tobytes()) // one.itemsize
 
 
