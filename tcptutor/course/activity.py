@@ -193,8 +193,9 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         return ""
 
     def is_done(self, page: PageRecord) -> bool:
-        """Return True if the student has completed the activity."""
-        raise NotImplementedError
+        """Return True if the student has completed the activity: answered it right, or answered it if it is locked."""
+        record = page.activity(self.id)
+        return (record.first if self.locked else record.right) is not None
 
 
 class Question(Activity, frozen=True, kw_only=True):
@@ -235,9 +236,6 @@ class Question(Activity, frozen=True, kw_only=True):
         right = self.reference().right
         if right is not None and not self.mark(right).correct:
             yield "answer", "the right answer is not marked as right"
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).right is not None
 
 
 def hint_problems(hints: tuple[str, ...]) -> Iterator[Problem]:

@@ -48,7 +48,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
 from tcptutor.course.knob import Knob
-from tcptutor.course.page_record import ActivityRecord, Given, PageRecord
+from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.run import Run
 from tcptutor.spec import Experiment, host_names
 
@@ -173,9 +173,6 @@ class ChallengeActivity(Activity, frozen=True, kw_only=True):
         return Mark(
             correct=not left, value=float(changes), feedback=f"{left} of {len(states)} to go." if left else ""
         )
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).right is not None
 
     def describe_status(self, record: ActivityRecord) -> str:
         """Return "open", "reached with 3 changes, par is 2", or "reached at par: 2 changes"."""

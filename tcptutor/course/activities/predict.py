@@ -27,7 +27,7 @@ from tcptutor.course.activity import (
     typed_text,
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
-from tcptutor.course.page_record import Given, PageRecord
+from tcptutor.course.page_record import Given
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -129,9 +129,6 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
             return Mark(correct=None, feedback=f"That is the shape. {shape.feedback}")
         answer = f"It is {self.right + 1}: {self.shapes[self.right].text}"
         return Mark(correct=None, feedback=f"{shape.feedback} {answer}")
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).first is not None
 
 
 _PLAIN_RANGE = (1, 1000)
@@ -313,9 +310,6 @@ class Predict(Activity, frozen=True, kw_only=True):
         by_models = expected(self.measure, run.experiment)
         feedback = answer_near(self.measure, value, actual, by_models, self.tolerance, "the run")
         return Mark(correct=None, value=value, feedback=feedback, measured=actual or None)
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).first is not None
 
 
 def _is_by_eight(factor: float) -> bool:

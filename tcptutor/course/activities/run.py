@@ -65,9 +65,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        names = [model.value for model in ThroughputModel]
-        if self.model and self.model not in names:
-            yield "model", f"no model {self.model!r}: choose from {', '.join(names)}"
+        yield from _model_problems(self.model)
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         return Reference(right=() if context.run else None, empty=())
@@ -102,6 +100,12 @@ MAX_RUNS = 24
 """Most runs of a sweep; more take longer than a student waits."""
 _LINEAR_UP_TO = 20
 """Largest ratio between positive end values for a linear axis."""
+
+
+def _model_problems(model: str) -> Iterator[Problem]:
+    names = [each.value for each in ThroughputModel]
+    if model and model not in names:
+        yield "model", f"no model {model!r}: choose from {', '.join(names)}"
 
 
 class SweepActivity(Activity, frozen=True, kw_only=True):
@@ -222,9 +226,7 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        names = [model.value for model in ThroughputModel]
-        if self.model and self.model not in names:
-            yield "model", f"no model {self.model!r}: choose from {', '.join(names)}"
+        yield from _model_problems(self.model)
         if self.published is not None:
             yield from ((f"published.{key}", reason) for key, reason in self.published.problems())
 
@@ -249,9 +251,6 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         return Mark(correct=context.curve is not None)
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).right is not None
 
 
 class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):

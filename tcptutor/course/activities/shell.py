@@ -50,7 +50,7 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
-from tcptutor.course.page_record import Given, PageRecord
+from tcptutor.course.page_record import Given
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.kernel_state import HostState, SessionState
 
@@ -220,9 +220,6 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
             raise UsageError("no goal is reached yet: open a terminal and work on the network")
         left = len(self.goals) - len(set(given))
         return Mark(correct=not left, feedback=f"{left} still to go." if left else "")
-
-    def is_done(self, page: PageRecord) -> bool:
-        return page.activity(self.id).right is not None
 
 
 def _key(name: str, place: int, entries: tuple[object, ...]) -> str:
