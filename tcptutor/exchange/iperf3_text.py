@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tcptutor.exchange.iperf3_variants import find_perfsonar_result, perfsonar_to_iperf3, with_streams
+from tcptutor.exchange.iperf3_document import find_perfsonar_result, perfsonar_to_iperf3, with_streams
 
 _START = re.compile(r'"start"\s*:\s*(?=\{)')
 _BEGIN = re.compile(r'\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")')

@@ -19,7 +19,7 @@ from tcptutor.analysis import document, report
 from tcptutor.base.errors import TutorError
 from tcptutor.exchange import export, import_runs, plot
 from tcptutor.exchange.curves import QUANTITIES
-from tcptutor.exchange.iperf3_variants import find_perfsonar_result
+from tcptutor.exchange.iperf3_document import find_perfsonar_result
 from tcptutor.run import Run
 
 from .places import FILES, import_run
