@@ -212,13 +212,13 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
             value = value / base if base else math.inf
     except UsageError as error:
         return Judgement(False, str(error))
-    said = stated(claim)
+    claimed = stated(claim)
     agrees = {
-        "about": abs(value - said.value) <= said.slack * (1 + _HAIR),
-        "above": value > said.value,
-        "below": value < said.value,
+        "about": abs(value - claimed.value) <= claimed.slack * (1 + _HAIR),
+        "above": value > claimed.value,
+        "below": value < claimed.value,
     }[claim.relation]
-    return Judgement(agrees, units.rounded(value, said.kind), value)
+    return Judgement(agrees, units.rounded(value, claimed.kind), value)
 
 
 _HAIR = 1e-9

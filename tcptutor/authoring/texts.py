@@ -74,9 +74,9 @@ def all_texts(step: Step) -> list[str]:
 
 def _later(activity: Activity) -> Iterator[tuple[str, str]]:
     """Yield the texts an activity shows only after the run: questions about it, feedback, explanations."""
-    told = {Stage.BEFORE_RUN: "feedback", Stage.RUN: "explanation"}.get(activity.stage)
+    shown_later = {Stage.BEFORE_RUN: "feedback", Stage.RUN: "explanation"}.get(activity.stage)
     for key, text in texts(activity):
-        if activity.about_run or (told and key.endswith(told)):
+        if activity.about_run or (shown_later and key.endswith(shown_later)):
             yield key, text
 
 

@@ -196,7 +196,7 @@ def _walk(path: str, table: Any, kind: Any) -> tuple[str, Any, Any]:
                 fields = {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
                 kind = get_type_hints(struct)[fields[name]]
             table = table.get(name, {}) if isinstance(table, dict) else {}
-        elif index == "...":  # a table with keys of the author's own: it is not said which
+        elif index == "...":  # a table with the author's own keys: msgspec does not report which
             kind, table = get_args(kind)[1], {}
         else:
             key += f"[{int(index) + 1}]" if len(table) > 1 else ""

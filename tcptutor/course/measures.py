@@ -122,12 +122,12 @@ def answer_near(
         whose: Subject of the sentence, "the run" or "your runs".
     """
     measure = MEASURES[name]
-    written, said = measure.written(value), f"{whose} had {measure.written(had)}"
+    written, comparison = measure.written(value), f"{whose} had {measure.written(had)}"
     if by_models is not None:
-        said += f", the model {measure.written(by_models)}"
+        comparison += f", the model {measure.written(by_models)}"
     if abs(value - had) <= tolerance * abs(had):
-        return f"{written} is right within ±{units.percent(tolerance)}: {said}."
-    return f"{written} is too {'much' if value > had else 'little'}: {said}."
+        return f"{written} is right within ±{units.percent(tolerance)}: {comparison}."
+    return f"{written} is too {'much' if value > had else 'little'}: {comparison}."
 
 
 _LEAST = 2
@@ -214,23 +214,23 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     def _answer_knee(self, value: float) -> str:
         at, by_model = self.knee, self.expected_knee
-        said = f"your runs have the knee at {self.values[at]}"
+        comparison = f"your runs have the knee at {self.values[at]}"
         if by_model is not None:
-            said += f", the model at {self.values[by_model]}" if by_model != at else ", like the model"
+            comparison += f", the model at {self.values[by_model]}" if by_model != at else ", like the model"
         written = units.write(value, self.kind)
         if self._is_at(value, at):
-            return f"{written} is right: {said}."
+            return f"{written} is right: {comparison}."
         if by_model is not None and self._is_at(value, by_model):
-            return f"{written} matches the model: {said}."
+            return f"{written} matches the model: {comparison}."
         if value > self.xs[at]:
             late = (
                 "the curve was already rising" if self._cost else f"more of it added less than {self._share}"
             )
-            return f"{written} is too late: {said}. From there on {late}."
+            return f"{written} is too late: {comparison}. From there on {late}."
         here = max((n for n, x in enumerate(self.xs) if x <= value), default=0)
         change = self.means[at] / self.means[here] - 1 if self.means[here] else 0.0
         early = f" From {self.values[here]} to {self.values[at]} it still changed by {units.signed_percent(change)}."
-        return f"{written} is too early: {said}.{early if not self._cost and here < at else ''}"
+        return f"{written} is too early: {comparison}.{early if not self._cost and here < at else ''}"
 
     def _answer_at(self, value: float, at: str, tolerance: float) -> str:
         here = self.values.index(at)

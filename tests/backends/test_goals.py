@@ -21,7 +21,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
-from tcptutor.course.goals.goal import AskedGoal, Goal, GoalBoard, read_goal
+from tcptutor.course.goals.goal import Goal, GoalBoard, ParsedGoal, read_goal
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Finished, Run
 from tcptutor.spec import build as build_experiment
@@ -42,10 +42,10 @@ SHARES = 4
 SHAPER, QUEUE = "dev s1-eth2 parent 1: handle 2: tbf", "burst 5000 limit 30000"
 
 
-def asked(*goals: Goal) -> list[AskedGoal]:
+def asked(*goals: Goal) -> list[ParsedGoal]:
     read = [read_goal(goal, host_names(1)) for goal in goals]
-    assert all(isinstance(goal, AskedGoal) for goal in read), read
-    return [goal for goal in read if isinstance(goal, AskedGoal)]
+    assert all(isinstance(goal, ParsedGoal) for goal in read), read
+    return [goal for goal in read if isinstance(goal, ParsedGoal)]
 
 
 def goal(id: str, when: dict[str, object], **more: object) -> Goal:
@@ -56,7 +56,7 @@ class WatchedHands:
     """A shell on s1 with a watch beside it, which sees the session from now on."""
 
     def __init__(
-        self, lab: Hands, shell: LabTerminal, *goals: AskedGoal, in_order: bool = False, broken: bool = False
+        self, lab: Hands, shell: LabTerminal, *goals: ParsedGoal, in_order: bool = False, broken: bool = False
     ) -> None:
         self.lab, self.shell = lab, shell
         self.watch = GoalWatch(goals, in_order, broken)

@@ -46,7 +46,7 @@ from tcptutor.course.activity import (
     is_sentence,
     typed_text,
 )
-from tcptutor.course.goals.target import AskedTarget, Target, TargetState, judge_run, read_target
+from tcptutor.course.goals.target import ParsedTarget, Target, TargetState, judge_run, read_target
 from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.run import Run
@@ -100,10 +100,10 @@ class ChallengeActivity(Activity, frozen=True, kw_only=True):
     explanation: str = ""
 
     @property
-    def parsed_targets(self) -> tuple[AskedTarget, ...]:
+    def parsed_targets(self) -> tuple[ParsedTarget, ...]:
         """Parsed targets. A loaded page has no unreadable targets."""
         read = (read_target(goal, host_names(self.experiment.pairs)) for goal in self.goals)
-        return tuple(each for each in read if isinstance(each, AskedTarget))
+        return tuple(each for each in read if isinstance(each, ParsedTarget))
 
     @property
     def needs_start_run(self) -> bool:
@@ -207,7 +207,7 @@ class ChallengeActivity(Activity, frozen=True, kw_only=True):
                 yield f"knob[{place}].{key}", reason
         for place, goal in enumerate(self.goals, 1):
             read = read_target(goal, host_names(self.experiment.pairs))
-            if not isinstance(read, AskedTarget):
+            if not isinstance(read, ParsedTarget):
                 yield f"goal[{place}].{read[0]}", read[1]
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:

@@ -194,7 +194,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
                 yield f"draw.{name}", "is drawn but never used: use it in `prompt` and `answer`"
             elif name not in draws.placeholders(self.prompt):
                 yield "prompt", f"does not contain {{{name}}}, which is drawn"
-        said: set[Problem] = set()
+        reported: set[Problem] = set()
         printed = {
             (level, each)
             for level, hint in enumerate(self.hints, start=1)
@@ -204,10 +204,10 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         for number in range(SAMPLE_DRAWS):
             draw = self.draw_numbers(str(number))
             for problem in self._problems_of_draw(draw, with_texts=number < _DRAWS_WITH_TEXTS):
-                if problem[0] not in {key for key, _ in said}:
-                    said.add(problem)
+                if problem[0] not in {key for key, _ in reported}:
+                    reported.add(problem)
                     yield problem
-            if any(key == "answer" for key, _ in said):
+            if any(key == "answer" for key, _ in reported):
                 return
             printed = {each for each in printed if self._is_answer(each[1], draw)}
         for level, placeholder in sorted(printed):

@@ -48,7 +48,7 @@ from tcptutor.course.activity import (
     hint_problems,
     is_sentence,
 )
-from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
+from tcptutor.course.goals.goal import Goal, ParsedGoal, read_goal
 from tcptutor.course.goals.lab_view import ALGORITHM, LabView
 from tcptutor.course.page_record import Given
 from tcptutor.spec import Experiment, host_names
@@ -95,10 +95,10 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     which describes the intended network, nor of anything shown."""
 
     @property
-    def parsed_goals(self) -> tuple[AskedGoal, ...]:
+    def parsed_goals(self) -> tuple[ParsedGoal, ...]:
         """Parsed goals, for a `GoalWatch`. A loaded page has no unreadable goals."""
         read = (read_goal(goal, host_names(self.experiment.pairs)) for goal in self.goals)
-        return tuple(goal for goal in read if isinstance(goal, AskedGoal))
+        return tuple(goal for goal in read if isinstance(goal, ParsedGoal))
 
     @property
     def kernel_requirements(self) -> Experiment:
@@ -149,7 +149,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
             if not goal.id.strip() or ids.index(goal.id) < place - 1:
                 yield f"{key}.id", f"{goal.id!r} is empty, or the id of another goal"
             read = read_goal(goal, there)
-            if not isinstance(read, AskedGoal):
+            if not isinstance(read, ParsedGoal):
                 yield f"{key}.{read[0]}", read[1]
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:

@@ -31,8 +31,8 @@ NONE = "none"
 """Word for a quantity that must be absent, such as a rate."""
 
 
-class Wanted(NamedTuple):
-    """Required value, range, or set of words, built by `read_wanted`."""
+class Requirement(NamedTuple):
+    """Required value, range, or set of words, built by `read_requirement`."""
 
     text: str
     """As in the lesson file."""
@@ -56,14 +56,14 @@ class Wanted(NamedTuple):
             return value in self.words
         return not self.words and self.low <= value <= self.high
 
-    def excludes(self, other: Wanted) -> bool:
+    def excludes(self, other: Requirement) -> bool:
         """Return True if no value satisfies both."""
         if self.words or other.words:
             return not set(self.words) & set(other.words)
         return self.high < other.low or other.high < self.low
 
 
-def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Wanted:
+def read_requirement(value: object, kind: str, choices: tuple[str, ...] = ()) -> Requirement:
     """Parse the required value of a quantity of `kind`.
 
     Args:
@@ -77,11 +77,11 @@ def read_wanted(value: object, kind: str, choices: tuple[str, ...] = ()) -> Want
     if isinstance(value, list):
         if kind not in ("algorithm", "name") or not value:
             raise UsageError("must be one value, not a list: only names may be a list")
-        words = tuple(word for each in value for word in read_wanted(each, kind, choices).words)
-        return Wanted(" or ".join(words), kind, words=words)
+        words = tuple(word for each in value for word in read_requirement(each, kind, choices).words)
+        return Requirement(" or ".join(words), kind, words=words)
     text = ("on" if value else "off") if isinstance(value, bool) else str(value).strip()
     if kind in ("sysctl", "algorithm", "name", "address"):
-        return Wanted(text, kind, words=(_word(text, kind, choices),))
+        return Requirement(text, kind, words=(_word(text, kind, choices),))
     return _bounds(text, kind)
 
 
@@ -104,22 +104,22 @@ def _word(text: str, kind: str, choices: tuple[str, ...]) -> str:
     return text
 
 
-def _bounds(text: str, kind: str) -> Wanted:
+def _bounds(text: str, kind: str) -> Requirement:
     if text == NONE:
-        return Wanted(text, kind, words=(NONE,))
+        return Requirement(text, kind, words=(NONE,))
     if found := _COMPARED.fullmatch(text):
         bound, how = _number(found["value"], kind), found["how"]
         if how.startswith(">"):
-            return Wanted(text, kind, low=bound if how == ">=" else math.nextafter(bound, math.inf))
-        return Wanted(text, kind, high=bound if how == "<=" else math.nextafter(bound, -math.inf))
+            return Requirement(text, kind, low=bound if how == ">=" else math.nextafter(bound, math.inf))
+        return Requirement(text, kind, high=bound if how == "<=" else math.nextafter(bound, -math.inf))
     if len(both := _BETWEEN.split(text, maxsplit=1)) == 2:
         low, high = (_number(each.strip(), kind) for each in both)
         if low >= high:
             raise UsageError(f"{text!r} is an empty range: write the lower bound first")
-        return Wanted(text, kind, low, high)
+        return Requirement(text, kind, low, high)
     exact = _number(text, kind)
     slack = 0.0 if kind == "count" else max(abs(exact) * _RELATIVE, _LEAST.get(kind, 0.0))
-    return Wanted(text, kind, exact - slack, exact + slack)
+    return Requirement(text, kind, exact - slack, exact + slack)
 
 
 def _number(text: str, kind: str) -> float:
@@ -190,7 +190,7 @@ class Condition(NamedTuple):
     """Quantity and its required values."""
 
     term: GoalQuantity
-    requirement: Wanted
+    requirement: Requirement
 
     def holds(self, view: LabView) -> bool:
         """Return True if the condition holds; for several hosts, on each."""
@@ -202,7 +202,7 @@ class Condition(NamedTuple):
         )
 
 
-class AskedGoal(NamedTuple):
+class ParsedGoal(NamedTuple):
     """Parsed goal."""
 
     goal: Goal
@@ -248,13 +248,13 @@ def flat(when: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Setti
             yield name, value
 
 
-def read_goal(goal: Goal, hosts: tuple[str, ...]) -> AskedGoal | Problem:
+def read_goal(goal: Goal, hosts: tuple[str, ...]) -> ParsedGoal | Problem:
     """Parse a goal for a lab with these hosts and switches; return key and reason if it is invalid."""
     conditions = []
     for name, value in flat(goal.when):
         try:
             known = term(name, hosts)
-            conditions.append(Condition(known, read_wanted(value, known.kind, known.choices)))
+            conditions.append(Condition(known, read_requirement(value, known.kind, known.choices)))
         except UsageError as error:
             return f"when.{name}", str(error)
     if not conditions:
@@ -268,4 +268,4 @@ def read_goal(goal: Goal, hosts: tuple[str, ...]) -> AskedGoal | Problem:
                 "interface",
                 f"has no effect without a condition on the path ({', '.join(PLACED)}): remove it",
             )
-    return AskedGoal(goal, tuple(conditions))
+    return ParsedGoal(goal, tuple(conditions))

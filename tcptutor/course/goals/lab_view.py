@@ -184,19 +184,19 @@ def chain(state: SessionState, name: str) -> tuple[QdiscSettings, ...]:
     return next((one.qdiscs for one in state.interfaces if one.name == name), ())
 
 
-def made(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
+def contributions(qdiscs: tuple[QdiscSettings, ...], quantity: str) -> Iterator[float]:
     """Yield each qdisc's contribution to a path quantity, in base units."""
     for one in qdiscs:
         if quantity in _BY_NETEM and one.kind == "netem" and one.settings.get(quantity):
             yield float(one.settings[quantity])
         elif quantity == "rate" and one.kind in _BY_RATE:
-            if held := one.settings.get("rate", one.settings.get("upper")):
-                yield float(held)
+            if rate := one.settings.get("rate", one.settings.get("upper")):
+                yield float(rate)
         elif quantity == "queue" and one.kind == "tbf":
             yield float(one.settings["limit"])
 
 
-def makers(state: SessionState, quantity: str, data: bool) -> list[tuple[str, float]]:
+def contributors(state: SessionState, quantity: str, data: bool) -> list[tuple[str, float]]:
     """Return the interfaces contributing to a quantity on the data or reverse path, with the amounts.
 
     An interface with several qdiscs may appear more than once.
@@ -206,7 +206,7 @@ def makers(state: SessionState, quantity: str, data: bool) -> list[tuple[str, fl
         (one.name, value)
         for one in state.interfaces
         if is_on_path(one.name) and carries_data(one.name, pairs) is data
-        for value in made(one.qdiscs, quantity)
+        for value in contributions(one.qdiscs, quantity)
     ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from tcptutor.course.goals.goal import AskedGoal, GoalBoard
+from tcptutor.course.goals.goal import GoalBoard, ParsedGoal
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.run import Finished, Run
 from tcptutor.spec import Experiment
@@ -163,7 +163,7 @@ def _settled(state: SessionState) -> SessionState:
 
 
 def judged(
-    asked: Sequence[AskedGoal], in_order: bool, record: SessionRecord, find: Callable[[str], Run | None]
+    asked: Sequence[ParsedGoal], in_order: bool, record: SessionRecord, find: Callable[[str], Run | None]
 ) -> GoalBoard:
     """Return the goal board at the end of `record`.
 
@@ -186,9 +186,9 @@ class _Replay:
         self.watch = watch
         self._find = find
         self._run: Run | None = None
-        self._told = 0
+        self._replayed = 0
         """Samples already replayed."""
-        self._told_queue = 0
+        self._replayed_queue = 0
 
     def take(self, entry: Entry) -> None:
         self._sample(entry.sampled_until)
@@ -196,7 +196,7 @@ class _Replay:
             case StateEntry(state=state):
                 self.watch.take(state, self._run)
             case SessionRunStarted(run=run, experiment=experiment):
-                self._run, self._told, self._told_queue = self._find(run), 0, 0
+                self._run, self._replayed, self._replayed_queue = self._find(run), 0, 0
                 self.watch.take(RunDetected(experiment), self._run)
             case SessionRunEnded():
                 self._ends()
@@ -220,15 +220,15 @@ class _Replay:
     def _batches(self, run: Run, until: float) -> Iterator[Samples]:
         """Yield the samples not replayed yet, in batches like the session's."""
         times, queue = run.samples.column("t"), run.queue.column("t")
-        while self._told < len(times) and times[self._told] <= until:
-            end = min(until, times[self._told] + _BATCH)
-            first, first_queue = self._told, self._told_queue
-            while self._told < len(times) and times[self._told] <= end:
-                self._told += 1
-            while self._told_queue < len(queue) and queue[self._told_queue] <= end:
-                self._told_queue += 1
+        while self._replayed < len(times) and times[self._replayed] <= until:
+            end = min(until, times[self._replayed] + _BATCH)
+            first, first_queue = self._replayed, self._replayed_queue
+            while self._replayed < len(times) and times[self._replayed] <= end:
+                self._replayed += 1
+            while self._replayed_queue < len(queue) and queue[self._replayed_queue] <= end:
+                self._replayed_queue += 1
             yield Samples(
                 end,
-                tuple(run.samples[first : self._told]),
-                tuple(run.queue[first_queue : self._told_queue]),
+                tuple(run.samples[first : self._replayed]),
+                tuple(run.queue[first_queue : self._replayed_queue]),
             )

@@ -13,7 +13,7 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Problem
-from tcptutor.course.goals.goal import Condition, Conditions, flat, read_wanted
+from tcptutor.course.goals.goal import Condition, Conditions, flat, read_requirement
 from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.course.goals.terms import term
 from tcptutor.run import Run
@@ -41,7 +41,7 @@ class TargetState(msgspec.Struct, frozen=True):
     """Measured values with units; empty before any run."""
 
 
-class AskedTarget(NamedTuple):
+class ParsedTarget(NamedTuple):
     """Parsed target."""
 
     target: Target
@@ -51,17 +51,19 @@ class AskedTarget(NamedTuple):
         """Judge the target on a run, and on the run with the initial settings."""
         if self.target.ratio_to and start is None:
             return TargetState(self.target.text, found="needs a run with nothing changed to compare with")
-        told, reached = [], True
+        values, reached = [], True
         for each in self.conditions:
             value = each.term.value(run)
             if self.target.ratio_to and start is not None:
                 value = _ratio(value, each.term.value(start))
-            reached = reached and value is not None and each._replace(term=_given(each, value)).holds(run)
-            told.append(_told(value, each.requirement.kind))
-        return TargetState(self.target.text, reached, ", ".join(told))
+            reached = (
+                reached and value is not None and each._replace(term=_with_value(each, value)).holds(run)
+            )
+            values.append(_written(value, each.requirement.kind))
+        return TargetState(self.target.text, reached, ", ".join(values))
 
 
-def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem:
+def read_target(target: Target, hosts: tuple[str, ...]) -> ParsedTarget | Problem:
     """Parse a target for a lab with these hosts and switches; return key and reason if it is invalid."""
     conditions = []
     for name, value in flat(target.when):
@@ -70,12 +72,12 @@ def read_target(target: Target, hosts: tuple[str, ...]) -> AskedTarget | Problem
             kind = "number" if target.ratio_to else known.kind
             if target.ratio_to and known.kind not in NUMBERS:
                 return f"when.{name}", "is not a number, so it cannot be a ratio"
-            conditions.append(Condition(known, read_wanted(value, kind, known.choices)))
+            conditions.append(Condition(known, read_requirement(value, kind, known.choices)))
         except UsageError as error:
             return f"when.{name}", str(error)
     if not any(each.term.about_run for each in conditions):
         return "when", "has no condition on the run: add one, such as run.throughput"
-    return AskedTarget(target, tuple(conditions))
+    return ParsedTarget(target, tuple(conditions))
 
 
 def view_of(run: Run) -> LabView:
@@ -84,7 +86,7 @@ def view_of(run: Run) -> LabView:
     return LabView(seen.state, seen.state, run=seen)
 
 
-def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
+def judge_run(targets: tuple[ParsedTarget, ...], run: Run, start: Run | None) -> Iterator[TargetState]:
     """Judge each target on `run`, and on the `start` run with the initial settings if available."""
     view = view_of(run)
     needed = start is not None and any(each.target.ratio_to for each in targets)
@@ -92,7 +94,7 @@ def judge_run(targets: tuple[AskedTarget, ...], run: Run, start: Run | None) -> 
     yield from (each.state(view, first) for each in targets)
 
 
-def _given(condition: Condition, value: Any) -> Any:
+def _with_value(condition: Condition, value: Any) -> Any:
     """Return the condition's quantity with a fixed value."""
     return condition.term._replace(value=lambda _: value)
 
@@ -101,7 +103,7 @@ def _ratio(value: float | None, other: float | None) -> float | None:
     return value / other if value is not None and other else None
 
 
-def _told(value: Any, kind: str) -> str:
+def _written(value: Any, kind: str) -> str:
     if value is None:
         return "not measured"
     if isinstance(value, tuple):

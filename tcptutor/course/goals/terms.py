@@ -32,8 +32,8 @@ def smallest_bucket(view: LabView) -> float | None:
 
 def send_buffer_limit(view: LabView) -> float | None:
     """Return the smallest send buffer limit of the senders, bytes; None until a session reports it."""
-    told = [view.sysctl(host, "tcp_wmem") for host in view.senders]
-    return min(float(numbers.split()[-1]) for numbers in told if numbers) if all(told) else None
+    limits = [view.sysctl(host, "tcp_wmem") for host in view.senders]
+    return min(float(numbers.split()[-1]) for numbers in limits if numbers) if all(limits) else None
 
 
 def shared_addresses(view: LabView) -> int | None:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from msgspec import structs
 
-from tcptutor.course.goals.goal import AskedGoal, GoalBoard, GoalState, NearMiss
+from tcptutor.course.goals.goal import GoalBoard, GoalState, NearMiss, ParsedGoal
 from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.course.goals.near_misses import near_miss, obstacle
-from tcptutor.course.goals.near_misses.error_messages import PrintedLines, mends, refused
+from tcptutor.course.goals.near_misses.error_messages import PrintedLines, is_correction, refused
 from tcptutor.course.goals.near_misses.slip import Attempt
 from tcptutor.run import Finished, Run
 from tcptutor.wire.kernel_state import HostState, SessionState
@@ -30,7 +30,7 @@ class GoalWatch:
 
     def __init__(
         self,
-        asked: Sequence[AskedGoal],
+        asked: Sequence[ParsedGoal],
         in_order: bool = False,
         broken: bool = False,
         *,
@@ -120,7 +120,7 @@ class GoalWatch:
         return self._say(self._lines.setdefault(terminal, PrintedLines()).take(data))
 
     def _command_ended(self, event: CommandEnded) -> GoalBoard:
-        if mends(event, self._failed):
+        if is_correction(event, self._failed):
             self._failed = self._printed = None
             self.board = structs.replace(self.board, printed=None)
         if event.status:
@@ -181,7 +181,7 @@ class GoalWatch:
         self.board = GoalBoard(goals=tuple(states), printed=self._printed)
         return self.board
 
-    def _state(self, place: int, asked: AskedGoal, explain: bool) -> GoalState:
+    def _state(self, place: int, asked: ParsedGoal, explain: bool) -> GoalState:
         id_, text = asked.goal.id, asked.goal.text
         if place in self._reached:
             return GoalState(id=id_, text=text, ticked=True)
@@ -201,12 +201,12 @@ class GoalWatch:
             return structs.replace(self.board.goals[place], ticked=False, due=True)
         # Check the current state first: its faults will affect the next run.
         now = Attempt(asked, self._now(), tuple(self._states[1:]), runs[-1] if runs else None)
-        told = (
+        explanations = (
             near
             for near in map(near_miss, (now, *attempts))
             if near and (place, near.kind) not in self._given
         )
-        return GoalState(id=id_, text=text, near=next(told, None))
+        return GoalState(id=id_, text=text, near=next(explanations, None))
 
     def _near_at_first(self) -> Iterator[tuple[int, str]]:
         for place, each in enumerate(self._asked):
@@ -218,7 +218,7 @@ class GoalWatch:
         assert self._start is not None
         return LabView(self._states[0], self._start, self._before, changed=self._changed)
 
-    def _views(self, asked: AskedGoal, runs: list[LabRun]) -> list[LabView]:
+    def _views(self, asked: ParsedGoal, runs: list[LabRun]) -> list[LabView]:
         """Return the current lab, or for goals about runs the current run and the last finished one."""
         if not asked.about_run:
             return [self._now()]

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from tcptutor.course.goals.goal import AskedGoal, Goal, read_goal
+from tcptutor.course.goals.goal import Goal, ParsedGoal, read_goal
 from tcptutor.run import Environment, Fidelity, Run, Sample
 from tcptutor.spec import Experiment, Hosts, Path, host_names
 from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionState, SysctlChange
@@ -16,9 +16,9 @@ _ZEROS = dict.fromkeys(Sample.__struct_fields__, 0)
 HERE = Environment(backend="guest", clock="real", kernel="6.12", hz=250)
 
 
-def asked(id: str, when: dict[str, Any], pairs: int = 1, **more: Any) -> AskedGoal:
+def asked(id: str, when: dict[str, Any], pairs: int = 1, **more: Any) -> ParsedGoal:
     read = read_goal(Goal(id=id, text="It is so", when=when, **more), host_names(pairs))
-    assert isinstance(read, AskedGoal), read
+    assert isinstance(read, ParsedGoal), read
     return read
 
 

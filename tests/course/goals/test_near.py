@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.backends.recording import Recording
 from tcptutor.course import load
-from tcptutor.course.goals.goal import PLACED, AskedGoal
+from tcptutor.course.goals.goal import PLACED, ParsedGoal
 from tcptutor.course.goals.near_misses import SLIPS
 from tcptutor.course.goals.near_misses.error_messages import _MESSAGES, is_taken, means, refused
 from tcptutor.course.goals.watch import GoalWatch
@@ -120,7 +120,7 @@ def test_every_message_is_one_that_a_test_has() -> None:
     assert {message.kind for message in _MESSAGES} <= tested
 
 
-def _half_done() -> list[tuple[str, AskedGoal, str]]:
+def _half_done() -> list[tuple[str, ParsedGoal, str]]:
     """Of each shipped goal that asks several things of one interface: each of these in turn."""
     found = []
     for module in load().modules:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.goals.goal import read_wanted
+from tcptutor.course.goals.goal import read_requirement
 from tcptutor.course.goals.terms import TERMS
 
 
@@ -29,13 +29,13 @@ from tcptutor.course.goals.terms import TERMS
 def test_what_is_asked_holds_of_some_values(
     written: object, kind: str, are: list[object], are_not: list[object]
 ) -> None:
-    wanted = read_wanted(written, kind)
+    wanted = read_requirement(written, kind)
     assert [value for value in are if not wanted.holds(value)] == []
     assert [value for value in are_not if wanted.holds(value)] == []
 
 
 def test_a_switch_is_a_word() -> None:
-    assert read_wanted(True, "name", ("off", "on")).holds("on")
+    assert read_requirement(True, "name", ("off", "on")).holds("on")
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_a_switch_is_a_word() -> None:
 )
 def test_what_cannot_be_asked_is_refused(written: object, kind: str, says: str) -> None:
     with pytest.raises(UsageError, match=says.replace("?", r"\?")):
-        read_wanted(written, kind, ("bottleneck",))
+        read_requirement(written, kind, ("bottleneck",))
 
 
 def test_no_value_is_two_that_exclude_each_other() -> None:
-    one, other = read_wanted("20 ms", "time"), read_wanted("0 s", "time")
+    one, other = read_requirement("20 ms", "time"), read_requirement("0 s", "time")
     assert one.excludes(other)
-    assert not one.excludes(read_wanted(">= 10 ms", "time"))
-    assert read_wanted("reno", "algorithm").excludes(read_wanted("cubic", "algorithm"))
+    assert not one.excludes(read_requirement(">= 10 ms", "time"))
+    assert read_requirement("reno", "algorithm").excludes(read_requirement("cubic", "algorithm"))
 
 
 def test_every_quantity_is_of_the_lab_or_of_a_run() -> None:

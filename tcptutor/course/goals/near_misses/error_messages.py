@@ -230,7 +230,7 @@ def is_taken(command: str, state: SessionState | None) -> bool:
     return any(parent in (found["parent"], f"{major}:1") for parent in there)
 
 
-def mends(ended: CommandEnded, failed: CommandEnded | None) -> bool:
+def is_correction(ended: CommandEnded, failed: CommandEnded | None) -> bool:
     """Return True if the command succeeded where `failed` did not: the same program, and not only a query."""
     if failed is None or ended.status or _LOOKS.search(ended.command):
         return False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.course.goals.goal import PLACED, Condition
-from tcptutor.course.goals.lab_view import bottleneck, carries_data, makers
+from tcptutor.course.goals.lab_view import bottleneck, carries_data, contributors
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
 
 _BACK = ("delay", "loss", "rate")
@@ -26,8 +26,8 @@ def _placed(attempt: Attempt, conditions: tuple[Condition, ...]) -> Iterator[tup
 def acks_way(attempt: Attempt) -> str:
     """Detect a setting for the data path that was made only on the reverse path."""
     for name, each in _placed(attempt, attempt.unmet):
-        back = makers(attempt.view.state, name, data=False)
-        new = [one for one in back if one not in makers(attempt.view.start, name, data=False)]
+        back = contributors(attempt.view.state, name, data=False)
+        new = [one for one in back if one not in contributors(attempt.view.start, name, data=False)]
         right = [one for one, value in new if each.requirement.holds(value)]
         if right:
             return (
@@ -46,8 +46,8 @@ def both_ways(attempt: Attempt) -> str:
             continue
         now = getattr(path, back)
         if now and now != getattr(first, back) and each.requirement.low > 0:
-            where = and_list([one for one, _ in makers(attempt.view.state, name, data=False)])
-            there = and_list([one for one, _ in makers(attempt.view.state, name, data=True)])
+            where = and_list([one for one, _ in contributors(attempt.view.state, name, data=False)])
+            there = and_list([one for one, _ in contributors(attempt.view.state, name, data=True)])
             effect = f"{amount(now, 'time')} more RTT" if name == "delay" else "an effect on ACKs too"
             return (
                 f"{there} has this setting, and {where} as well, which means {effect}; remove it from {where}"
@@ -58,7 +58,7 @@ def both_ways(attempt: Attempt) -> str:
 def twice(attempt: Attempt) -> str:
     """Detect several qdiscs on the data path where a single qdisc is enough."""
     for name, each in _placed(attempt, attempt.unmet):
-        on_way = makers(attempt.view.state, name, data=True)
+        on_way = contributors(attempt.view.state, name, data=True)
         if (
             name in ("delay", "loss")
             and len(on_way) > 1
@@ -84,7 +84,7 @@ def elsewhere(attempt: Attempt) -> str:
         if each.holds(attempt.view) and each.requirement.low > 0:
             there = [
                 one
-                for one, value in makers(attempt.view.state, name, data=True)
+                for one, value in contributors(attempt.view.state, name, data=True)
                 if each.requirement.holds(value)
             ]
             # Check the place of each condition that holds, even if other conditions do not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.base.headers import ETHERNET_HEADER
-from tcptutor.course.goals.lab_view import carries_data, chain, is_on_path, made
+from tcptutor.course.goals.lab_view import carries_data, chain, contributions, is_on_path
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
 from tcptutor.wire.kernel_state import QdiscSettings
 
@@ -139,7 +139,8 @@ def undone(attempt: Attempt) -> str:
         for before in attempt.earlier:
             for name, qdiscs in now:
                 had = chain(before, name)
-                if not any(map(each.requirement.holds, made(had, quantity))) or any(made(qdiscs, quantity)):
+                held_before = any(map(each.requirement.holds, contributions(had, quantity)))
+                if not held_before or any(contributions(qdiscs, quantity)):
                     continue
                 if quantity in ("rate", "queue") and qdiscs and len(qdiscs) < len(had):
                     return (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tcptutor.base import units
-from tcptutor.course.goals.goal import AskedGoal, Condition
+from tcptutor.course.goals.goal import Condition, ParsedGoal
 from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.wire.kernel_state import SessionState
 
@@ -14,7 +14,7 @@ from tcptutor.wire.kernel_state import SessionState
 class Attempt(NamedTuple):
     """A goal that is due, with everything known about the lab."""
 
-    asked: AskedGoal
+    asked: ParsedGoal
     view: LabView
     """View by which the goal is judged."""
     earlier: tuple[SessionState, ...] = ()
