@@ -202,7 +202,7 @@ FULL_ONLY = {
         ("changed1-*",),
     ),
     "tests/cli/test_run.py::test_the_design_s_command_works": FullOnly(
-        "half a minute of one processor as printed; a plain run shortens it", ("10 s",)
+        "half a minute of one processor as printed; a plain run shortens it", ("shorter",)
     ),
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
         "half an hour of guests for all pages; tests/cli/test_lint.py runs the claims of a small page in a plain run"

@@ -126,7 +126,7 @@ async def test_the_same_seed_gives_the_same_run(
         "delay": "20 ms",
         "loss": "1 %",
         "algorithm": "reno",
-        "duration": "1.5 s",
+        "duration": "1 s",
         "warmup": "0",
         "acks": "on",
         "maxrate": "8 Mbit/s",
