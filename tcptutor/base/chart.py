@@ -278,8 +278,8 @@ def _samples(cells: Sequence[Point], first: float, gap: float) -> list[Point]:
 
 
 def _bars(figure: Any, tops: Sequence[Point], width: float, color: int | None) -> None:
-    """Fill a bar of about four fifths of `width` columns below each point that is above zero."""
-    half = max(0, round(0.4 * width))
+    """Fill a bar below each point that is above zero; `width` columns include the gap to the next."""
+    half = max(0, int(width) - 2) // 2
     filled = [
         (column, float(row))
         for middle, top in tops
