@@ -326,6 +326,21 @@ def test_a_path_without_a_rate_is_limited_by_the_computer() -> None:
     assert numbers(verdict).link_used is None
 
 
+@pytest.mark.parametrize(("processor", "write", "cause"), [
+    (0.97, None, "bottleneck"), (0.5, None, "application"), (0.97, "100 B", "application"),
+])  # fmt: skip
+def test_a_program_that_gets_no_processor_time_is_not_called_slow(
+    processor: float, write: str | None, cause: str
+) -> None:
+    settings = {} if write is None else {"length": write}
+    run = run_of(
+        experiment(rate="none", delay="0", **settings), 5e7, rtt=2e-4, min_rtt=5e-5,
+        busy=lambda t: 0.6 * t,
+    )  # fmt: skip
+    run.fidelity = Fidelity(status="suspect", checks={"busiest processor": processor})
+    assert explain(run).limited_by == cause
+
+
 def test_only_the_measured_time_counts() -> None:
     # During the warm-up the flow waited for the receiver and lost segments; afterwards only the window grows.
     run = run_of(

@@ -27,6 +27,8 @@ ROUNDING = 0.02
 RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     # Limits of the sender come before effects of the network.
     ("timeout", lambda f: f.is_stalled),
+    # A program that gets no processor time writes too little, through no fault of its own.
+    ("bottleneck", lambda f: f.is_processor_limited and f.evidence.busy < BUSY and _is_free_to_send(f)),
     ("application", lambda f: f.evidence.busy < BUSY),
     ("pacing", lambda f: f.paced_by_application or f.paced_by_fq),
     # ACKs clock the window, however full it is.
@@ -50,6 +52,12 @@ RULES: tuple[tuple[LimitedBy, Condition], ...] = (
     ("bottleneck", lambda f: f.is_processor_limited),
 )
 """Rules in order of precedence."""
+
+
+def _is_free_to_send(findings: Findings) -> bool:
+    """Return whether neither pacing nor the size of its writes holds the sending program back."""
+    paced = findings.paced_by_application or findings.paced_by_fq
+    return findings.case.experiment.flows.length is None and not paced
 
 
 def cause(findings: Findings) -> LimitedBy:

@@ -65,7 +65,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     cwnd_segments: float = 0.0
     """Mean cwnd of a single flow."""
     processor: float = 0.0
-    """Share of the time that the busiest processor was busy; 0 if unknown."""
+    """Share of the whole run that the busiest processor was busy; 0 if unknown."""
     loss_varies: bool = False
     """True if the path's loss changes in this time."""
     path_is_known: bool = True
@@ -163,6 +163,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
                     evidence=evidence_of_flow(figures, path, together, opposite),
                     flows=flows,
                     events=_events(path, [each]),
+                    processor=_processor(measured),
                     cwnd_segments=figures.cwnd,
                     path_is_known=not path.doubt,
                 )
@@ -311,6 +312,7 @@ def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) ->
         losses=_losses(experiment, events, evidence),
         flows=len(rates[backward]) or 1,
         events=events,
+        processor=_processor(measured),
         cwnd_segments=figures.cwnd,
         loss_varies=_loss_varies(experiment, start, end),
         path_is_known=not path.doubt,
@@ -366,10 +368,14 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
         losses=losses,
         flows=1,
         events=events,
-        processor=measured.run.fidelity.number("busiest processor"),
+        processor=_processor(measured),
         loss_varies=_loss_varies(experiment, start, end),
         path_is_known=not path.doubt,
     )
+
+
+def _processor(measured: Measured) -> float:
+    return measured.run.fidelity.number("busiest processor")
 
 
 def _figures(measured: Measured) -> list[IntervalFigures]:
