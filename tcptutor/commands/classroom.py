@@ -65,7 +65,7 @@ def show_class(request: ClassRequest) -> int:
     elif request.plot is not None:
         pass
     elif not request.as_text and on_terminal():
-        from tcptutor.ui.viewers import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
+        from tcptutor.ui.frame import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
         ended = show_on_screen(named, anonymous=request.anonymous)
         return ended or exit_code(graded)

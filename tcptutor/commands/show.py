@@ -23,7 +23,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
         return _show_sweep(path, as_json)
     run, path = open_run(name, warn)
     if not (as_json or as_text or all_flows) and on_terminal():
-        from tcptutor.ui.viewers import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
+        from tcptutor.ui.frame import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
         return show_on_screen(run, path)
     result = report(run)

@@ -14,13 +14,11 @@ from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
 from tcptutor.ui import background
-from tcptutor.ui.history import RunHistory, figures_of
 from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.lab_state import LabState
-from tcptutor.ui.live import Live
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.live import Live, RunHistory, figures_of
+from tcptutor.ui.live_sweep import LiveSweep, SweepRunner
 from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SweepEnded, SweepUpdated
-from tcptutor.ui.sweep_runner import SweepRunner
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:

@@ -1,28 +1,36 @@
-"""Base of all apps: style, keys that work everywhere, minimum size."""
+"""Base of all apps: style, keys that work everywhere, minimum size; and the viewers of a run and of a class."""
 
 from __future__ import annotations
 
+import asyncio
 import math
+import os
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor.base import places
+from tcptutor.base import glyphs, places
 from tcptutor.base.glyphs import Glyphs
 from tcptutor.base.printable import escaped
+from tcptutor.run import Run
 from tcptutor.ui import shutdown, themes
 from tcptutor.ui.glyphs import NOTICES, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
+
+if TYPE_CHECKING:
+    from tcptutor.grading.survey import Survey
+
 
 MINIMUM = (80, 24)
 """Minimum terminal size in columns and lines."""
@@ -165,3 +173,50 @@ class Frame(App[None]):
             self.pop_screen()
         elif not fits and not isinstance(self.screen, TooSmall):
             self.push_screen(TooSmall())
+
+
+class ShowApp(Frame):
+    """Viewer of a stored run."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, run: Run, file: Path) -> None:
+        super().__init__()
+        self._stored, self._file = run, file
+
+    def get_default_screen(self) -> Screen[None]:
+        from tcptutor.ui.screens.stored import StoredScreen  # noqa: PLC0415  # the class viewer needs no charts
+
+        return StoredScreen(self._stored, self._file.name, self._file)
+
+
+class ClassApp(Frame):
+    """Viewer of a class's results."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, survey: Survey, *, anonymous: bool = False) -> None:
+        super().__init__()
+        self._survey, self._anonymous = survey, anonymous
+
+    def get_default_screen(self) -> Screen[None]:
+        from tcptutor.ui.screens.classroom import ClassScreen  # noqa: PLC0415  # the run viewer needs no tables
+
+        return ClassScreen(self._survey, hidden=self._anonymous)
+
+
+def show_run(run: Run, file: Path) -> int:
+    """Show `run`, stored in `file`, and return the exit code."""
+    return _show(ShowApp(run, file))
+
+
+def show_class(survey: Survey, *, anonymous: bool = False) -> int:
+    """Show the class and return the exit code."""
+    return _show(ClassApp(survey, anonymous=anonymous))
+
+
+def _show(app: Frame) -> int:
+    app.glyphs = glyphs.for_terminal(os.environ)
+    shutdown.signals.catch()
+    asyncio.run(app.run_async())
+    return app.return_code or 0

@@ -18,8 +18,8 @@ from tcptutor.run import QueueSample, QueueTable, Run
 from tcptutor.runs.store import RunStore
 from tcptutor.ui import background
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import layout
-from tcptutor.ui.widgets.bench.history import History
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.panel import layout
 from tests.analysis import synthetic
 
 FLOWS, SECONDS, HZ = 16, 65, 100

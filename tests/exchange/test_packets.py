@@ -20,10 +20,10 @@ from tcptutor.runs import packets
 from tcptutor.runs.packets import CapturedInterface, read_pcapng, write_pcapng
 from tcptutor.runs.store import RunStore
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import cursor_view
-from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.inspection import Inspection
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.readout import cursor_view
+from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
+from tcptutor.ui.widgets.readout.inspection import Inspection
 from tcptutor.wire.protocol import CapturedPackets, Samples
 from tests.command import here as tcptutor
 from tests.conftest import Build

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from tcptutor.run import Run, load
-from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench.chart import MIN_HEIGHT
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.frame import ShowApp
+from tcptutor.ui.widgets.chart.chart import MIN_HEIGHT
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tests.ui.screen import text, until, until_text
 
 from .places import FILES, RUNS, import_run

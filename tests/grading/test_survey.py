@@ -16,7 +16,7 @@ from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.survey import QuestionRow, Survey, anonymize, survey
 from tcptutor.grading.views import bar, ratio_bars, table_views
-from tcptutor.ui.viewers import ClassApp
+from tcptutor.ui.frame import ClassApp
 from tests.command import here as tcptutor
 from tests.grading.evidence.doer import Doer, able
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in

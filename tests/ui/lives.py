@@ -10,10 +10,10 @@ import msgspec
 from tcptutor import analysis
 from tcptutor.run import QueueTable, Run, SampleTable, load
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import layout
-from tcptutor.ui.widgets.bench.build import scene_of
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.chart.build import scene_of
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.panel import layout
 
 RECORDED = Path(__file__).parents[2] / "assets" / "recorded" / "parallel-streams"
 STORED = Path(__file__).parents[1] / "analysis" / "runs"

@@ -15,10 +15,9 @@ from tcptutor.course import personal
 from tcptutor.journal import Journal
 from tcptutor.ui import background
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.history import MAX_EARLIER, RunHistory
-from tcptutor.ui.live import EarlierRun, Live
+from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, RunHistory
 from tcptutor.ui.screens.side import LOADING
-from tcptutor.ui.widgets.page.runs import RunsTable
+from tcptutor.ui.widgets.page.page import RunsTable
 from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import predict
 

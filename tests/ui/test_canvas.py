@@ -7,8 +7,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.ui.widgets.bench import canvas, chart
-from tcptutor.ui.widgets.bench.canvas import Layer, compose
+from tcptutor.ui.widgets.chart import canvas, chart
+from tcptutor.ui.widgets.chart.canvas import Layer, compose
 
 WIDTH, HEIGHT = 12, 4
 DOTS = canvas.ACROSS * WIDTH, canvas.DOWN * HEIGHT

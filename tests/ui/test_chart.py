@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
-from tcptutor.ui.widgets.bench import axes, chart
-from tcptutor.ui.widgets.bench.lines import Line
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.chart import axes, chart
+from tcptutor.ui.widgets.chart.lines import Line
+from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 
 from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, live_of, scene, screen, stored
 

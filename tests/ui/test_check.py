@@ -8,7 +8,7 @@ from tcptutor.course import Question
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.sitting import Sitting
-from tcptutor.ui.widgets.page.entry_box import Entry
+from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.page import Page
 
 from .made import MODULE, one_page

@@ -6,9 +6,8 @@ from math import isnan
 
 import pytest
 
-from tcptutor.ui.widgets.bench import axes, strips
-from tcptutor.ui.widgets.bench.counts import ByteCount
-from tcptutor.ui.widgets.bench.history import STEPS, History
+from tcptutor.ui.widgets.chart import axes, strips
+from tcptutor.ui.widgets.chart.history import STEPS, ByteCount, History
 
 from .lives import ended, live_of, scene, stored
 

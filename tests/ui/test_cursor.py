@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan, nearest_loss, neighboring_loss
+from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan, nearest_loss, neighboring_loss
 
 WHOLE = TimeSpan(0.0, 20.0)
 START = Cursor(10.0, WHOLE)

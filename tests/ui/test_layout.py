@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.course.model import Course
-from tcptutor.ui.widgets.bench.line_panel import DRAW_INTERVAL_S
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.chart.line_panel import DRAW_INTERVAL_S
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 from .made import lossy, one_page
 from .screen import settled, text, until, until_text

@@ -13,14 +13,15 @@ from textual.pilot import Pilot
 
 from tcptutor.analysis import Instants, insight
 from tcptutor.run import SampleTable, UdpSample, UdpTable
+from tcptutor.ui.frame import ShowApp
 from tcptutor.ui.live import Live
 from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
-from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench import axes, cursor_view
-from tcptutor.ui.widgets.bench.cursor import Cursor, nearest_loss
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.inspection import Inspection
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.readout import cursor_view
+from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss
+from tcptutor.ui.widgets.readout.inspection import Inspection
 from tests.journal.conftest import predict
 
 from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, stored

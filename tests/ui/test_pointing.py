@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tcptutor.ui.screens.dialogs import ConfirmScreen
-from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tests.journal.conftest import answers, predict
 
 from .made import MODULE, one_page

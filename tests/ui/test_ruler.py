@@ -10,8 +10,8 @@ import pytest
 from tcptutor import analysis
 from tcptutor.analysis import Report
 from tcptutor.run import load
-from tcptutor.ui.widgets.bench import models, result, ruler
-from tcptutor.ui.widgets.bench.scene import OwnPrediction
+from tcptutor.ui.widgets.chart.scene import OwnPrediction
+from tcptutor.ui.widgets.panel import result, ruler, tables
 
 from .lives import EIGHT, ONE, STORED, WINDOW, ended, going, live_of, screen, stored
 
@@ -29,7 +29,7 @@ def drawn(name: str, width: int = 78, room: int = 9, own: OwnPrediction | None =
 
 def table(name: str, width: int = 78, room: int = 40, formula: str = "") -> list[str]:
     run = stored(name)
-    return [line.text for line in models.table(report(name), run.experiment, OWN, width, room, formula)]
+    return [line.text for line in tables.model_table(report(name), run.experiment, OWN, width, room, formula)]
 
 
 @pytest.mark.parametrize("file", sorted(STORED.iterdir()), ids=lambda file: file.stem)
@@ -109,7 +109,7 @@ def test_a_capped_formula_and_the_link_are_two_rows_and_only_the_link_has_a_tick
 
 def test_the_table_judges_you_as_the_ruler_does() -> None:
     run, own = stored(ONE), OwnPrediction("12,0 Mbit/s", 12e6)
-    line = models.table(report(ONE), run.experiment, own, 78, 40)[-1].text
+    line = tables.model_table(report(ONE), run.experiment, own, 78, 40)[-1].text
     assert line.split() == ["you", "12", "Mbit/s", "33", "%", "too", "high"]
 
 

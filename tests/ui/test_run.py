@@ -202,8 +202,8 @@ async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
     make_app, journal, course, monkeypatch
 ) -> None:
     from tcptutor.ui import background
-    from tcptutor.ui.widgets.bench.panel import RunPanel
     from tcptutor.ui.widgets.page.page import Page
+    from tcptutor.ui.widgets.panel.panel import RunPanel
 
     from .test_snapshots import keep_run
 

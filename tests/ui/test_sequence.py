@@ -7,13 +7,13 @@ from pathlib import Path
 from msgspec.structs import replace as changed
 
 from tcptutor.run import AckSample, AckTable, Retransmission, RetransmissionTable, Run
+from tcptutor.ui.frame import ShowApp
 from tcptutor.ui.live import Live
-from tcptutor.ui.viewers import ShowApp
-from tcptutor.ui.widgets.bench import cursor_view
-from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.inspection import Inspection
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.readout import cursor_view
+from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
+from tcptutor.ui.widgets.readout.inspection import Inspection
 
 from .lives import ONE, live_of, stored
 from .screen import text, until, until_text

@@ -13,9 +13,10 @@ import pytest
 from tcptutor.analysis import Report, report
 from tcptutor.run import CA_STATES, Run, SampleTable
 from tcptutor.ui.live import EarlierRun, Live
-from tcptutor.ui.widgets.bench import axes, causes, strips
-from tcptutor.ui.widgets.bench import series as series_module
-from tcptutor.ui.widgets.bench.scene import Series
+from tcptutor.ui.widgets.chart import axes, strips
+from tcptutor.ui.widgets.chart import series as series_module
+from tcptutor.ui.widgets.chart.scene import Series
+from tcptutor.ui.widgets.readout import causes
 
 from .fakes import recorded
 from .lives import EIGHT, ONE, WINDOW, ended, going, live_of, scene, screen

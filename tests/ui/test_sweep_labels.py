@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tcptutor.course.page_sweep import CurveLine
-from tcptutor.ui.widgets.bench import axes
-from tcptutor.ui.widgets.sweep import labels, plot
+from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import AxisPlaces, CurveScene, OwnGuess
 
 WIDTHS = (58, 78, 80, 118)
@@ -84,4 +84,4 @@ def test_the_name_of_the_axis_keeps_its_unit(width: int) -> None:
     [("Reno, short buffer", "Reno"), ("receiver's window", "receiver's"), ("queue, kB", "queue, kB")],
 )
 def test_a_name_is_shortened_at_a_word(name: str, short: str) -> None:
-    assert labels.shorten(name, axes.MARGIN - 1) == short
+    assert plot.shorten(name, axes.MARGIN - 1) == short

@@ -13,9 +13,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.course import load
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.journal import Journal
-from tcptutor.ui import sweep_runner
-from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.sweep_runner import SweepRunner
+from tcptutor.ui.live_sweep import LiveSweep, SweepRunner, recall_sweep
 
 from .fakes import SweptLab
 from .record import EXAMPLES
@@ -60,7 +58,7 @@ async def recalled(path: Path) -> LiveSweep:
     """What a tcptutor that is started now finds."""
     journal = Journal.open(path)
     live = LiveSweep(*STEP, example())
-    async for _ in sweep_runner.recall(live, journal.run_files(*STEP)):
+    async for _ in recall_sweep(live, journal.run_files(*STEP)):
         pass
     journal.close()
     return live
@@ -89,7 +87,7 @@ async def test_a_run_with_other_settings_is_none_of_the_sweep(tmp_path: Path, jo
     await SweepRunner(live, journal, lambda: None).run(SweptLab())
     assert live.complete
     longer = LiveSweep(*STEP, short(example()))
-    async for _ in sweep_runner.recall(longer, journal.run_files(*STEP)):
+    async for _ in recall_sweep(longer, journal.run_files(*STEP)):
         pass
     assert longer.cells == []
     assert len((await recalled(tmp_path / "journal.db")).cells) == 6

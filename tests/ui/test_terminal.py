@@ -17,7 +17,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Finished, load
 from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.widgets.bench.result import status_pieces
+from tcptutor.ui.widgets.panel.result import status_pieces
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Failed, HomeFile, HomeFiles

@@ -14,7 +14,7 @@ from tcptutor.course.model import Course, Step
 from tcptutor.ui.bindings import working_keys
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.entry_box import Entry
+from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.page import Page, widest_line
 
 from .four_modules import four_modules

@@ -18,10 +18,8 @@ from tcptutor.ui.screens.lesson_sweep import SweepSide
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.challenge import ChallengeBox
-from tcptutor.ui.widgets.page.choice import ChoiceBox
-from tcptutor.ui.widgets.page.numeric import NumericBox, ReadOffBox
-from tcptutor.ui.widgets.page.order import OrderBox
-from tcptutor.ui.widgets.page.predict import PredictBox
+from tcptutor.ui.widgets.page.entries import NumericBox, PredictBox, ReadOffBox
+from tcptutor.ui.widgets.page.lists import ChoiceBox, OrderBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
 from tcptutor.ui.widgets.page.shell import ShellBox
 

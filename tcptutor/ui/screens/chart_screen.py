@@ -14,7 +14,7 @@ from tcptutor.run import Run
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.base import TutorScreen, WhatIfBase
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 _FAST = 8
 """Columns of a long step."""

@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from tcptutor.ui import bindings, words
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.widgets.bench import strips
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.chart import strips
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 SIGNS = (
     (strips.LOST, "losses: a sender slows because of one"),

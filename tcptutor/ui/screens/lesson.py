@@ -39,10 +39,10 @@ from tcptutor.ui.screens.lesson_body import LessonBody
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPED, page_footer, typing_footer
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.entry_box import Entry
+from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 _PREFETCH_AFTER = 1.0
 """Seconds on a page before its run is prefetched, to skip pages that are only passed by."""

@@ -21,11 +21,10 @@ from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.lesson_layout import Layout, View
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study, Tally
-from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
-from tcptutor.ui.widgets.terminal.header import HostTabs
-from tcptutor.ui.widgets.terminal.terminal import Terminal
+from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.terminal.terminal import HostTabs, Terminal
 
 _MIN_SIDE_COLUMNS = 56
 """Minimum columns of the panel next to the text."""

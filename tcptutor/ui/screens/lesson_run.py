@@ -20,12 +20,11 @@ from tcptutor.run import Environment, Run
 from tcptutor.run.change import summarize_changes
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
-from tcptutor.ui.history import MAX_EARLIER, figures_of
-from tcptutor.ui.live import EarlierRun, Live
+from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, figures_of
 from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
-from tcptutor.ui.widgets.bench.panel import RunPanel
-from tcptutor.ui.widgets.bench.scene import OwnPrediction
+from tcptutor.ui.widgets.chart.scene import OwnPrediction
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 WHAT_IFS = 3
 """Maximum number of what-ifs in the table of runs."""

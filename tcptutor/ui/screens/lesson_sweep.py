@@ -13,8 +13,8 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import background, sweep_runner
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui import background
+from tcptutor.ui.live_sweep import LiveSweep, recall_sweep
 from tcptutor.ui.messages import RunLoaded, SweepEnded, SweepUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.screens.stored import CellScreen
@@ -168,7 +168,7 @@ class SweepSide(Side):
             with contextlib.suppress(
                 JournalError
             ):  # the page's record is read from the journal too, and reports the failure
-                async for _ in sweep_runner.recall(live, self.study.run_files()):
+                async for _ in recall_sweep(live, self.study.run_files()):
                     if self._live is None and live.state == "ended":
                         self._show(live)
         finally:

@@ -12,8 +12,8 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.study import Study
-from tcptutor.ui.widgets.bench.panel import RunPanel
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 LOADING = "Loading your last run …"
 

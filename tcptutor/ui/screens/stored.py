@@ -20,7 +20,7 @@ from tcptutor.ui import background
 from tcptutor.ui.lab_state import place
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 
 class StoredScreen(ChartScreen):

@@ -23,7 +23,7 @@ from tcptutor.ui.screens.base import WhatIfBase
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.screens.what_if_ask import AskWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench.panel import RunPanel
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.workbench import PLACE
 
 

@@ -28,8 +28,8 @@ from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
 from tcptutor.ui.screens.dialogs import CommandLineScreen
 from tcptutor.ui.screens.workbench_lists import ComparisonList, StartList
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.bench.panel import RunPanel
-from tcptutor.ui.widgets.page.entry_box import Entry
+from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
 

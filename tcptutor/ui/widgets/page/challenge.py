@@ -20,8 +20,8 @@ from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.entry_box import Entry
-from tcptutor.ui.widgets.page.list_box import ListBox
+from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.widgets.page.lists import ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 REACHED, OPEN, LOADING = "✓", "○", "…"

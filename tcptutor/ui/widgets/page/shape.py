@@ -14,9 +14,8 @@ from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.choice import CHOSEN, FREE
-from tcptutor.ui.widgets.page.list_box import ListBox
-from tcptutor.ui.widgets.page.predict import NO_PREDICTION, PredictionBox
+from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox
+from tcptutor.ui.widgets.page.lists import CHOSEN, FREE, ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 RIGHT = "✓"

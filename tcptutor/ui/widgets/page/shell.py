@@ -17,7 +17,7 @@ from tcptutor.course.goals.near_misses.error_messages import is_taken
 from tcptutor.course.page_record import Given
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.list_box import EntryLine
+from tcptutor.ui.widgets.page.lists import EntryLine
 from tcptutor.ui.widgets.page.text import inline
 from tcptutor.wire.kernel_state import SessionState
 

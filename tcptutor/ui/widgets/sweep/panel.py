@@ -13,11 +13,10 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.widgets.bench import network
-from tcptutor.ui.widgets.bench.line_panel import LinePanel
-from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
-from tcptutor.ui.widgets.sweep.picture import render
-from tcptutor.ui.widgets.sweep.table import table
+from tcptutor.ui.widgets.chart.line_panel import LinePanel
+from tcptutor.ui.widgets.chart.lines import TEXT, Line, paragraph
+from tcptutor.ui.widgets.panel import network
+from tcptutor.ui.widgets.sweep.picture import render, table
 
 
 class SweepPanel(LinePanel, can_focus=True):

@@ -1,14 +1,14 @@
-"""Chart of a sweep: measurements over models and published points, between axes, with labels."""
+"""Chart of a sweep: measurements over models and published points, between axes, with"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from tcptutor.base.chart import ratio_ticks
-from tcptutor.ui.widgets.bench import axes, canvas
-from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.sweep import labels
+from tcptutor.ui.widgets.chart import axes, canvas
+from tcptutor.ui.widgets.chart.canvas import Layer, Pattern
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 MIN_HEIGHT = 6
@@ -30,7 +30,7 @@ def render(scene: CurveScene, width: int, height: int) -> list[Line]:
     """Return `height` lines of chart, the axis, and the causes of limitation where they fit."""
     across = axes.columns(width)
     cells = _cells(scene, across, height)
-    ticks = labels.free_ticks(
+    ticks = free_ticks(
         [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
     )
     frame = axes.frame(
@@ -65,9 +65,9 @@ def render(scene: CurveScene, width: int, height: int) -> list[Line]:
             )
     # The axis' name is right of its values, like the labels of lines above.
     end = axes.GUTTER + across
-    spare = min(labels.MAX_OVERHANG, end - len(lines[-1].text.rstrip()))
-    name = labels.shorten(scene.axis, axes.MARGIN - 1 + spare)
-    column = end - labels.overhang(name)
+    spare = min(MAX_OVERHANG, end - len(lines[-1].text.rstrip()))
+    name = shorten(scene.axis, axes.MARGIN - 1 + spare)
+    column = end - overhang(name)
     lines[-1] = lines[-1].append_at(column, Line.of((f" {name}", MUTED)))
     return [*lines, *_knee_line(scene, across), *_limits_line(scene, across)]
 
@@ -195,17 +195,17 @@ def _right_labels(scene: CurveScene, cells: Cells, height: int) -> dict[int, tup
     for line in scene.lines:
         if line.values[-1] <= scene.top:
             _, style, _ = _PATTERNS[line.kind]
-            name = labels.shorten(line.name, axes.MARGIN - 1)
+            name = shorten(line.name, axes.MARGIN - 1)
             labels_wanted.append((_row_from_bottom(line.values[-1], scene, height), (name,), style))
     taken: dict[int, tuple[int, Line]] = {}
     for row, names, style in labels_wanted:
         near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
         lines = [height - 1 - at for at in near if abs(at - row) <= 2]
         free = [at for at in lines if at not in taken]
-        fitting = ((at, name) for name in names for at in free if labels.fits_right(name, cells[at]))
+        fitting = ((at, name) for name in names for at in free if fits_right(name, cells[at]))
         at, name = next(fitting, (None, ""))
         if at is not None:
-            column = len(cells[at]) - labels.overhang(name)
+            column = len(cells[at]) - overhang(name)
             taken[at] = column, Line.of((f" {name}", style))
     return taken
 
@@ -260,3 +260,62 @@ def _column(at: float, across: int) -> int:
 def _row_from_bottom(value: float, scene: CurveScene, height: int) -> int:
     dots = canvas.DOWN * height
     return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // canvas.DOWN))
+
+
+MAX_OVERHANG = 3
+"""Columns of the chart that a label at the right may cover."""
+
+
+def shorten(name: str, room: int) -> str:
+    """Return `name` if it fits, otherwise as many words before the first comma as fit."""
+    if len(name) <= room:
+        return name
+    first, *further = name.partition(",")[0].split()
+    for word in further:
+        if len(first) + 1 + len(word) > room:
+            break
+        first += f" {word}"
+    return first if len(first) <= room else ""
+
+
+def overhang(name: str) -> int:
+    """Return the columns of the chart that a label at the right covers."""
+    return max(0, len(name) + 1 - axes.MARGIN)
+
+
+def fits_right(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
+    """Return whether a label fits right of a row of the chart, or covers only free columns at its end."""
+    inside = overhang(name)
+    return inside == 0 or (
+        inside <= min(MAX_OVERHANG, len(row))
+        and all(cell is None or cell[1] in ("grid", "you") for cell in row[-inside:])
+    )
+
+
+class Tick(NamedTuple):
+    """Tick of the horizontal axis, in columns of the chart."""
+
+    at: int
+    name: str
+    start: int
+
+    @property
+    def centered_label(self) -> str:
+        """Label to center below the tick; blank if the label is moved."""
+        return self.name if self.start == self.at - len(self.name) // 2 else " "
+
+
+def free_ticks(labels: Sequence[tuple[int, str]], across: int) -> list[Tick]:
+    """Return ticks without overlapping labels; the last tick has priority, then from the left.
+
+    A label beyond an end of the axis moves inward while it stays below its tick.
+    """
+    accepted: list[Tick] = []
+    for column, name in [*labels[-1:], *labels[:-1]]:
+        start = max(min(column - len(name) // 2, across - len(name)), 1 - axes.GUTTER)
+        if start <= column < start + len(name) and all(
+            start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
+            for other in accepted
+        ):
+            accepted.append(Tick(column, name, start))
+    return sorted(accepted)

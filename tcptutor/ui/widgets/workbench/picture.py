@@ -15,12 +15,12 @@ from tcptutor.run import Environment, Run
 from tcptutor.ui import words
 from tcptutor.ui.background import Forecast
 from tcptutor.ui.live import ComparisonRun, Live
-from tcptutor.ui.widgets.bench import chart
-from tcptutor.ui.widgets.bench.comparison import comparison_curves, comparison_lines
-from tcptutor.ui.widgets.bench.history import STEPS
-from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
-from tcptutor.ui.widgets.bench.references import axis_top, references
-from tcptutor.ui.widgets.bench.scene import WINDOW, FlowCurve, GuideLine, Scene
+from tcptutor.ui.widgets.chart import chart
+from tcptutor.ui.widgets.chart.build import axis_top, references
+from tcptutor.ui.widgets.chart.comparison import comparison_curves, comparison_lines
+from tcptutor.ui.widgets.chart.history import STEPS
+from tcptutor.ui.widgets.chart.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
+from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
 _STALE_TEXT = "these settings cannot be run, so this is of the last ones that could"

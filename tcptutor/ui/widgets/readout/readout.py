@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from tcptutor.base import units
 from tcptutor.ui import words
-from tcptutor.ui.widgets.bench.axes import rate_unit
-from tcptutor.ui.widgets.bench.build import MAX_CURVES
-from tcptutor.ui.widgets.bench.causes import CAUSES, PHASES
-from tcptutor.ui.widgets.bench.chart import flow_style
-from tcptutor.ui.widgets.bench.cursor import Cursor
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.chart.axes import rate_unit
+from tcptutor.ui.widgets.chart.build import MAX_CURVES
+from tcptutor.ui.widgets.chart.chart import flow_style
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.readout.causes import CAUSES, PHASES
+from tcptutor.ui.widgets.readout.cursor import Cursor
 
 if TYPE_CHECKING:
     from tcptutor.analysis import FlowInstant, Insight, Instant, LimitedBy, Loss, RoundTrip

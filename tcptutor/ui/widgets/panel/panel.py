@@ -16,13 +16,15 @@ from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes, cursor_view, layout, network
-from tcptutor.ui.widgets.bench.cursor import Cursor, nearest_loss, neighboring_loss
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.inspection import Inspection
-from tcptutor.ui.widgets.bench.line_panel import LinePanel
-from tcptutor.ui.widgets.bench.lines import TEXT, Line, paragraph
-from tcptutor.ui.widgets.bench.scene import OwnPrediction
+from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.chart.line_panel import LinePanel
+from tcptutor.ui.widgets.chart.lines import TEXT, Line, paragraph
+from tcptutor.ui.widgets.chart.scene import OwnPrediction
+from tcptutor.ui.widgets.panel import layout, network
+from tcptutor.ui.widgets.readout import cursor_view
+from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss, neighboring_loss
+from tcptutor.ui.widgets.readout.inspection import Inspection
 
 _NEAR_COLUMNS = 2
 """Maximum distance of the cursor from a loss event, in columns, for a zoom on the event."""

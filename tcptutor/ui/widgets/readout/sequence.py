@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from tcptutor.base import units
-from tcptutor.ui.widgets.bench import axes, canvas
-from tcptutor.ui.widgets.bench.canvas import Cell, Layer
-from tcptutor.ui.widgets.bench.chart import AXIS, flow_style
-from tcptutor.ui.widgets.bench.cursor import TimeSpan
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes, canvas
+from tcptutor.ui.widgets.chart.canvas import Cell, Layer
+from tcptutor.ui.widgets.chart.chart import AXIS, flow_style
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.readout.cursor import TimeSpan
 
 if TYPE_CHECKING:
     from tcptutor.analysis import SequenceGraph

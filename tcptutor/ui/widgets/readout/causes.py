@@ -15,9 +15,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes
-from tcptutor.ui.widgets.bench.cursor import TimeSpan
-from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.lines import STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.readout.cursor import TimeSpan
 
 if TYPE_CHECKING:
     from tcptutor.analysis import FlowVerdict, LimitedBy, PhaseName

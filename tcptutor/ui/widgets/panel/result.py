@@ -5,7 +5,7 @@ from __future__ import annotations
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
+from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 
 _FAULT_HIDDEN = "that is yours to find. The lines are what the network should give as it was built."
 

@@ -9,9 +9,9 @@ from math import isnan
 
 from tcptutor.base import units
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_up, size_unit
-from tcptutor.ui.widgets.bench.history import STEPS, History, interpolate
-from tcptutor.ui.widgets.bench.scene import Points, Series
+from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up, size_unit
+from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
+from tcptutor.ui.widgets.chart.scene import Points, Series
 
 
 def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:

@@ -12,12 +12,14 @@ from typing import Literal
 
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes, causes, chart, flows, models, network, result, ruler, strips
-from tcptutor.ui.widgets.bench.build import scene_of
-from tcptutor.ui.widgets.bench.comparison import comparison_lines
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import MUTED, TEXT, Line, spread
-from tcptutor.ui.widgets.bench.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.chart import axes, chart, strips
+from tcptutor.ui.widgets.chart.build import scene_of
+from tcptutor.ui.widgets.chart.comparison import comparison_lines
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.chart.lines import MUTED, TEXT, Line, spread
+from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.panel import network, result, ruler, tables
+from tcptutor.ui.widgets.readout import causes
 
 View = Literal["chart", "models", "flows"]
 
@@ -60,9 +62,9 @@ def render(
 ) -> list[Line]:
     """Return at most `height` lines; called in a thread."""
     if view == "models" and live.report is not None:
-        return models.table(live.report, live.run.experiment, own, width, height, live.formula)
+        return tables.model_table(live.report, live.run.experiment, own, width, height, live.formula)
     if view == "flows" and (history.flows or live.run.udp):
-        return flows.table(live, history, width, height)
+        return tables.flow_table(live, history, width, height)
     return _with_chart(live, history, own, message, width, height)
 
 

@@ -1,4 +1,4 @@
-"""Table of flows: trajectory of cwnd as blocks, and figures of each flow."""
+"""Tables of a run, for the views of its panel: a row per model, a row per flow."""
 
 from __future__ import annotations
 
@@ -6,22 +6,120 @@ import math
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from tcptutor.analysis import FlowFigures
+from tcptutor.analysis import FlowFigures, Judgement, ModelComparison, Report
 from tcptutor.base import units
+from tcptutor.spec import Experiment
+from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.axes import rate_unit, rounded_up
-from tcptutor.ui.widgets.bench.build import flow_names
-from tcptutor.ui.widgets.bench.chart import flow_style
-from tcptutor.ui.widgets.bench.history import History, interpolate
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.ruler import figure
-from tcptutor.ui.widgets.bench.strips import BLOCKS
+from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up
+from tcptutor.ui.widgets.chart.build import flow_names
+from tcptutor.ui.widgets.chart.chart import flow_style
+from tcptutor.ui.widgets.chart.history import History, interpolate
+from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.chart.scene import OwnPrediction
+from tcptutor.ui.widgets.chart.strips import BLOCKS
+from tcptutor.ui.widgets.panel.ruler import BEYOND, WITHIN, figure, order_models, uncapped_sum
+
+_INDENT = "  "
+_NOT_THE_LIMIT = "not the limit"
+_JUDGEMENT_TEXT: dict[Judgement, str] = {
+    "not-the-limit": _NOT_THE_LIMIT,
+    "undecided": "cannot tell",
+    "capped": "capped by the link",
+}
+
+
+def model_table(
+    report: Report,
+    experiment: Experiment,
+    own: OwnPrediction | None,
+    width: int,
+    room: int,
+    formula: str = "",
+) -> list[Line]:
+    """Return the table, the page's formula first; if it exceeds `room`, formulas of the last models go first."""
+    models = order_models(report.comparisons, formula)
+    names = [each.prediction.label for each in models]
+    name = min(max([len("measured"), *map(len, names)]), max(10, width - 42))
+    head = Line.of(
+        ("measured".ljust(name), STRONG), (f"  {units.rate(report.throughput_bps):>12}", STRONG),
+        ("  which is", MUTED),
+    )  # fmt: skip
+    own_rows = list(_own_row(report, own, name))
+    # Consecutive models with the same reason show it once, under the last of them.
+    after = [*(each.reason for each in models[1:]), ""]
+    rows = [
+        (
+            _row(each, each is report.comparisons[0], name),
+            list(_details(each, each.reason if each.reason != following else "", experiment, width)),
+        )
+        for each, following in zip(models, after, strict=True)
+    ]
+    for with_details in range(len(rows), -1, -1):
+        lines = [head]
+        for number, (row, details) in enumerate(rows):
+            lines += [row, *(details if number < with_details else [])]
+        if len(lines) + len(own_rows) <= room:
+            break
+    return [*lines, *own_rows][:room]
+
+
+def _row(each: ModelComparison, is_binding: bool, name: int) -> Line:
+    prediction = each.prediction
+    label = prediction.label if len(prediction.label) <= name else f"{prediction.label[: name - 1]}…"
+    deviation = "" if each.judgement == "capped" else words.above_or_below(each.ratio)
+    figures = f"  {units.rate(prediction.throughput_bps):>12}  {deviation:>11}  "
+    tolerance = words.tolerance(prediction.tolerance)
+    judgement: tuple[tuple[str, str], ...]
+    match each.judgement:
+        case "explains":
+            judgement = ((WITHIN, GOOD), (f" {tolerance}", TEXT))
+        case "misses":
+            judgement = ((BEYOND, BAD), (f" {tolerance}", TEXT))
+        case "capped":
+            figures, judgement = figures[:16], ((_JUDGEMENT_TEXT["capped"], MUTED),)
+        case "other-algorithm":
+            judgement = ((f"for {words.algorithm(prediction.model.algorithm)}", MUTED),)
+        case _:
+            judgement = ((_JUDGEMENT_TEXT[each.judgement], MUTED),)
+    return Line.of((label.ljust(name), STRONG if is_binding else TEXT), (figures, TEXT), *judgement)
+
+
+def _details(each: ModelComparison, reason: str, experiment: Experiment, width: int) -> Iterator[Line]:
+    yield from _wrap_muted(capped_text(each, experiment) or each.prediction.formula, width)
+    if reason and not reason.startswith(_NOT_THE_LIMIT):  # already in the row
+        yield from _wrap_muted(reason, width)
+
+
+def capped_text(each: ModelComparison, experiment: Experiment) -> str:
+    """Return e.g. "8 × 9.58 = 76.6 Mbit/s, the link carries 47.8" if the link caps the formula; empty otherwise."""
+    uncapped, flows = each.prediction.uncapped_bps, experiment.total_streams
+    if uncapped is None:
+        return ""
+    scale, unit = rate_unit(uncapped)
+    carried = figure(each.prediction.throughput_bps / scale)
+    return f"{uncapped_sum(uncapped, flows, scale)} {unit}, the link carries {carried}"
+
+
+def _wrap_muted(text: str, width: int) -> Iterator[Line]:
+    for line in words.wrapped(text, width, _INDENT):
+        yield Line.of((line, MUTED))
+
+
+def _own_row(report: Report, own: OwnPrediction | None, name: int) -> Iterator[Line]:
+    if own is not None:
+        measured = report.throughput_bps
+        deviation = words.too_high_or_low(own.bps / measured) if measured else ""
+        yield Line.of(
+            ("you".ljust(name), "you"), (f"  {units.rate(own.bps):>12}  {deviation:>11}".rstrip(), TEXT)
+        )
+
 
 _COLUMNS = (7, 7, 7, 7, 8, 6)
 """Column widths of throughput, share, retransmissions, losses, RTT, CoV."""
 
 
-def table(live: Live, history: History, width: int, room: int) -> list[Line]:
+def flow_table(live: Live, history: History, width: int, room: int) -> list[Line]:
     """Return a line per flow, at most `room` lines in all; flows that do not fit are counted."""
     flows = sorted(history.flows)
     names = flow_names(live.run.experiment, flows)

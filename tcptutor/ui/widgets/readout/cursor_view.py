@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench import axes, causes, chart, sequence, strips
-from tcptutor.ui.widgets.bench.build import flow_names, scene_of
-from tcptutor.ui.widgets.bench.cursor import Cursor
-from tcptutor.ui.widgets.bench.inspection import Backdrop, Inspection
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, spread
-from tcptutor.ui.widgets.bench.readout import InstantFacts, height, readout
-from tcptutor.ui.widgets.bench.scene import WINDOW, GuideLine, Scene, Series
+from tcptutor.ui.widgets.chart import axes, chart, strips
+from tcptutor.ui.widgets.chart.build import flow_names, scene_of
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, spread
+from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
+from tcptutor.ui.widgets.readout import causes, sequence
+from tcptutor.ui.widgets.readout.cursor import Cursor
+from tcptutor.ui.widgets.readout.inspection import Backdrop, Inspection
+from tcptutor.ui.widgets.readout.readout import InstantFacts, height, readout
 
 if TYPE_CHECKING:
     from tcptutor.analysis import RoundTrip

@@ -17,9 +17,9 @@ from tcptutor.analysis import ModelComparison, Report
 from tcptutor.base import units
 from tcptutor.ui import words
 from tcptutor.ui.live import EarlierRun
-from tcptutor.ui.widgets.bench.axes import rate_unit
-from tcptutor.ui.widgets.bench.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.scene import OwnPrediction
+from tcptutor.ui.widgets.chart.axes import rate_unit
+from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.chart.scene import OwnPrediction
 
 MIN_LINES = 3
 """Minimum lines: a model, the student, the axis."""

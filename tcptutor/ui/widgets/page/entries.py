@@ -1,4 +1,4 @@
-"""Boxes of activities with a typed response, and their text field."""
+"""Boxes with a text field: predictions, and numbers calculated or read off a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tcptutor.base import units
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.page_record import Given
 from tcptutor.journal.drafts import Draft
+from tcptutor.run import Run
+from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
+from tcptutor.ui.widgets.page.text import paragraphs
 
 
 class EntryBox(ActivityBox[A]):
@@ -141,3 +149,131 @@ class Entry(Input):
         if self._submitted == self.value and self.cursor_at_end and text[:1].isdigit():
             self.clear()
         super().insert_text_at_cursor(text)
+
+
+class NumericBox(EntryBox[Numeric]):
+    """Question answered with a number and its unit."""
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.prompt)
+
+    def unit(self) -> str:
+        return self.activity.plain_unit
+
+
+class ReadOffBox(EntryBox[ReadOff]):
+    """Question about a value of the student's own run; names the run it is marked against."""
+
+    def __init__(self, activity: ReadOff) -> None:
+        super().__init__(activity)
+        # Held rather than queried: a run may finish loading while the page is being left.
+        self._against = Static("", classes="against", markup=False)
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.prompt)
+
+    def unit(self) -> str:
+        return self.activity.plain_unit
+
+    def compose_entry(self) -> ComposeResult:
+        yield from super().compose_entry()
+        yield self._against
+
+    def show_run(self, run: Run) -> None:
+        started, seconds = run.started[:16].replace("T", " "), units.seconds(run.experiment_s)
+        self._against.update(
+            Content.styled(f"Marked against your run of {started}, {seconds} long.", "$text-muted")
+        )
+
+    def show_answer(self, given: Given) -> None:
+        super().show_answer(given)
+        self._against.display = not self.is_locked
+
+
+NO_PREDICTION = Content("You ran this without a prediction.")
+
+
+class PredictionBox(ActivityBox[A]):
+    """Prediction: editable until locked, with feedback after the run."""
+
+    TITLE: ClassVar[str] = "Predict"
+    _awaits_run = False
+    """Whether the prediction was locked just now, with no run since."""
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        answered = bool(response.mark and response.mark.feedback)
+        # After a run the page scrolls to the text after it: the feedback must be seen first.
+        super().show(response, just_now=answered and self._awaits_run)
+        self._awaits_run = not answered and (just_now or self._awaits_run)
+
+
+class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
+    """Prediction of a number with its unit."""
+
+    LABEL: ClassVar[str] = "Your prediction "
+
+    def __init__(self, activity: Predict) -> None:
+        super().__init__(activity)
+        self._doubted = ""
+        """Doubtful input awaiting confirmation by Enter; empty for none."""
+
+    def ask(self) -> Content:
+        return paragraphs(self.activity.prompt)
+
+    def unit(self) -> str:
+        return self.activity.plain_unit
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        self._doubted = ""
+        super().show(response, just_now)
+
+    def feedback(self, response: MarkedResponse) -> Content:
+        if not isinstance(response.answer, str) or not response.answer:
+            return NO_PREDICTION
+        written = self.activity.written(response.answer)
+        how = "locked; u takes it back" if response.can_withdraw else "locked"
+        understood = self.activity.interpret(response.answer)
+        how = f"{understood}; {how}" if understood else how
+        locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
+        lesson_feedback = response.mark.feedback if response.mark else ""
+        return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
+
+    def demand_response(self) -> None:
+        """Demand a prediction before the run."""
+        super().demand_response()
+        self.show_feedback(
+            Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)")
+        )
+
+    def show_error(self, reason: str) -> None:
+        super().demand_response()
+        super().show_error(reason)
+
+    def ask_confirmation(self, given: Given, doubt: str) -> None:
+        self._doubted = str(given)
+        super().demand_response()
+        self.show_feedback(
+            Content.assemble(("? ", "$warning bold"), doubt, " Enter locks it as it is, Esc goes back.")
+        )
+
+    def leave(self) -> None:
+        if self._doubted:
+            self._clear_doubt()
+        else:
+            super().leave()
+
+    def on_input_changed(self) -> None:
+        super().on_input_changed()
+        # The change may be that of text typed before Enter, reported only now.
+        if self._doubted and self.query_one(Entry).value.strip() != self._doubted:
+            self._clear_doubt()
+
+    def submit(self, text: str) -> None:
+        if text:
+            self.respond(text, sure=text == self._doubted)
+        else:
+            self.demand_response()
+
+    def _clear_doubt(self) -> None:
+        self._doubted = ""
+        self.show_feedback(Content(""))

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 from math import isnan
 
-from tcptutor.ui.widgets.bench import axes, canvas
-from tcptutor.ui.widgets.bench.canvas import Layer, Pattern
-from tcptutor.ui.widgets.bench.history import STEPS
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.bench.scene import FlowCurve, GuideLine, Kind, Scene
+from tcptutor.ui.widgets.chart import axes, canvas
+from tcptutor.ui.widgets.chart.canvas import Layer, Pattern
+from tcptutor.ui.widgets.chart.history import STEPS
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
 
 MIN_HEIGHT = 8
 """Minimum lines of a chart in which flows can be distinguished."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 
-from tcptutor.ui.widgets.bench import axes, canvas
-from tcptutor.ui.widgets.bench.lines import STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.bench.scene import Scene, Series
+from tcptutor.ui.widgets.chart import axes, canvas
+from tcptutor.ui.widgets.chart.lines import STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 

@@ -16,10 +16,10 @@ from tcptutor.course.experiments import differing, short_name
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import ComparisonRun, Live
-from tcptutor.ui.widgets.bench.chart import FLOW_PATTERNS, flow_style, sample
-from tcptutor.ui.widgets.bench.history import STEPS, History, interpolate
-from tcptutor.ui.widgets.bench.lines import MUTED, STRONG, TEXT, Line
-from tcptutor.ui.widgets.bench.scene import FlowCurve
+from tcptutor.ui.widgets.chart.chart import FLOW_PATTERNS, flow_style, sample
+from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
+from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line
+from tcptutor.ui.widgets.chart.scene import FlowCurve
 
 LETTERS = "ABCDE"
 """Labels of comparison runs, in order."""

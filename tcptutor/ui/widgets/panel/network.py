@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.bench.strips import DROPPED
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.chart.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart.strips import DROPPED
 
 LINK_COLUMNS = 18
 """Columns of the link between the switches."""

@@ -19,9 +19,9 @@ from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.runs import packets
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.bench.cursor import Cursor, TimeSpan
-from tcptutor.ui.widgets.bench.history import History
-from tcptutor.ui.widgets.bench.lines import Line
+from tcptutor.ui.widgets.chart.history import History
+from tcptutor.ui.widgets.chart.lines import Line
+from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Insight, Instants, SequenceGraph

@@ -1,1 +1,0 @@
-"""A run's panel: chart, strips, comparison with models, cursor."""

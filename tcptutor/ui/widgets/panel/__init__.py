@@ -1,0 +1,1 @@
+"""Panel of a run: chart, strips, ruler and verdict, laid out for any size."""

@@ -1,0 +1,1 @@
+"""Cursor in a run, and what it reads out."""
