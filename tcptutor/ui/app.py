@@ -76,7 +76,7 @@ class TutorApp(Frame):
             "what_if",
             "what if",
             id="app.what-if",
-            tooltip="what if: repeat the run with one change, from the cursor on if there is one",
+            tooltip="what if: repeat the run with one change, at the cursor if there is one",
         ),
     ]
 

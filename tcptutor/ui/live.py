@@ -125,7 +125,7 @@ class Live:
         this, seed = self.report.throughput_bps, self.run.experiment.seed
         others = [run.throughput_bps for run in self.earlier if run.seed != seed]
         if not others:
-            return f"the same run again: {units.rate(self.earlier[-1].throughput_bps)} the time before"
+            return f"the same seed again: {units.rate(self.earlier[-1].throughput_bps)} last time"
         low, high = units.rate(min(this, *others)), units.rate(max(this, *others))
         number = f"{len(others) + 1} runs"
         if low == high:

@@ -87,7 +87,7 @@ class Workbench:
             names = self._catalogue.names
             if not names:
                 raise UsageError(
-                    "no experiment of the course can be read: `tcptutor lint` says why"
+                    "no experiment of the course can be read: `tcptutor lint` shows the errors"
                 ) from None
             self._load(names[0], {}, None, "bench")
 
@@ -103,7 +103,7 @@ class Workbench:
         if given is None:
             known = experiment.name in self._catalogue.names
             reason = f"the course's {experiment.name} has changed since" if known else "it was set up by hand"
-            here = f"; the bench keeps {self.original.name}" if self.ready else ""
+            here = f"; the bench still has {self.original.name}" if self.ready else ""
             raise UsageError(f"This network can't be opened on the bench: {reason}{here}.")
         self._load(experiment.name, given, experiment.seed, experiment.scale)
         self._started_from = experiment
@@ -283,7 +283,7 @@ class Workbench:
         words += [word for each in given for word in ("--set", each)]
         return shlex.join([*words, "--seed", str(self.experiment.seed)])
 
-    def keep(self, name: str) -> SavedBench:
+    def saved_bench(self, name: str) -> SavedBench:
         """Return the settings under a name, with the run made from them.
 
         Raises:

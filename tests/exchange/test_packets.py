@@ -193,7 +193,7 @@ def test_the_chart_draws_them_too(run: Run, kept: Path) -> None:
         assert into.has_sequence == bool(letters)
         close = Cursor(0.06, TimeSpan(0.0, 2.0), 0, (TimeSpan(0.0, 0.2),), shows_sequence=True)
         title, *graph = [line.text for line in cursor_view.render(into, close, 100, 24)]
-        for letter, word in (("S", "SACKed"), ("R", "resent")):
+        for letter, word in (("S", "SACKed"), ("R", "retransmitted")):
             assert (word in title) == (letter in letters)
             assert any(letter in line[8:] for line in graph[:12]) == (letter in letters)
     packets.file_of(kept).unlink()

@@ -131,7 +131,7 @@ async def test_an_import_shows_a_dash_for_what_its_file_does_not_tell() -> None:
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "the bottleneck is full")
         screen = text(app)
-        for unknown in ("queue", "sent again", "losses", "0 measured", "Unknown"):
+        for unknown in ("queue", "retransmitted", "losses", "0 measured", "Unknown"):
             assert unknown not in screen
         await pilot.press("f")
         await until_text(pilot, "mean cwnd")

@@ -49,7 +49,7 @@ def test_a_page_is_walked_its_experiment_run_and_its_result_read(terminal: Open)
         tutor.wait_for(rf"{page}/{PAGES}")
     # Running without a prediction asks for it first.
     tutor.keys("r")
-    tutor.wait_for(r"First your prediction")
+    tutor.wait_for(r"Predict first")
     tutor.keys("12", "Enter")
     tutor.wait_for(r"12 Mbit/s\s+\(locked")
     tutor.keys("r")

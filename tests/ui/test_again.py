@@ -156,7 +156,7 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
         await run(pilot, "r")
         again = await run(pilot, "r")
         assert again.run.experiment.seed == 1
-        assert again.spread == "the same run again: 22.1 Mbit/s the time before"
+        assert again.spread == "the same seed again: 22.1 Mbit/s last time"
         await pilot.app.bench.close()
 
 
@@ -217,7 +217,7 @@ async def test_several_flows_stand_beside_others_with_how_equal_and_how_steady_t
         runs.show([("page 2", None), ("run 1", one), ("this run", several)], "")
         await pilot.pause()
         head, nothing, alone, last = str(runs.render()).splitlines()
-        assert head.split()[-3:] == ["resent", "Jain", "CoV"]
+        assert head.split()[-3:] == ["retrans", "Jain", "CoV"]
         assert nothing.rstrip().endswith("not run yet")
         assert alone.split()[-2:] == ["–", "–"]
         assert last.split()[-2:] == [f"{several.jain_index:.3f}", f"{several.cov:.2f}"]

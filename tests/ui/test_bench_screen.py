@@ -35,7 +35,7 @@ async def test_a_turned_knob_says_what_is_to_be_expected(make_app) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         await until_text(pilot, "r runs it: 22 s of lab time, which take about 25 s here.")
-        assert "expected course" in text(app)
+        assert "expected trajectory" in text(app)
         await pilot.press("tab", "tab", "right")
         await until_text(pilot, "→ loss               0.2 % •")
         await until_text(pilot, "expected 16.2 Mbit/s ±16 %, limited by random loss")
@@ -55,7 +55,7 @@ async def test_every_knob_says_what_it_is_and_its_bounds(make_app) -> None:
         await typed(pilot, "tcp_sack=0")
         await until_text(pilot, "→ tcp_sack           0 •")
         await pilot.press("shift+tab", "down", "down")
-        await until_text(pilot, "where the random numbers of the path")
+        await until_text(pilot, "start of the random numbers")
 
 
 async def test_what_cannot_be_run_is_told_at_the_knob_and_nothing_runs(make_app, lab: FakeLab) -> None:
@@ -65,7 +65,9 @@ async def test_what_cannot_be_run_is_told_at_the_knob_and_nothing_runs(make_app,
         await pilot.press("down", "down")
         await typed(pilot, "900ms")
         await until_text(pilot, "✗ jitter: larger than the delay")
-        await until_text(pilot, "✗ these settings cannot be run, so this is of the last ones that could")
+        await until_text(
+            pilot, "✗ these settings cannot be run: this is the forecast for the last that could"
+        )
         assert "expected 23.2 Mbit/s" in text(app)
         await pilot.press("r")
         await until_text(pilot, "✗ Not started: these settings cannot be run.")

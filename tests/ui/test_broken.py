@@ -48,6 +48,6 @@ async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) 
         assert (live.hides_fault, live.report) == (True, None)
         assert app.screen.what_if_base is None
         if size[0] >= 100:
-            await until_text(pilot, "that is yours to find")
+            await until_text(pilot, "finding the fault is your task")
         assert "capped" not in text(app)
         await app.bench.close()

@@ -84,7 +84,7 @@ async def test_a_challenge_is_reached_by_keys_alone(journal: Journal) -> None:
         await until_text(pilot, "window: 900 kB is out of bounds: choose 4 KiB to 400 kB")
         await pilot.press(*["backspace"] * 3, *keys("100"), "enter")
         await until_text(pilot, "› window  ● 100 kB  at first 400 kB")
-        await until_text(pilot, "The signs are of the run before")
+        await until_text(pilot, "The signs are of the previous run")
         await ran(pilot, lab, 2)
         await until_text(pilot, "✓ After the warm-up the RTT is never above 45 ms  41.8 ms")
         await until_text(pilot, "✓ Reached at par: 1 change.")

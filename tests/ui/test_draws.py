@@ -67,7 +67,7 @@ async def test_what_was_right_comes_back_with_other_numbers_and_stays_done(
         await until_text(pilot, "A window of")
         number = shown(pilot.app)
         await answer(pilot, number)
-        await until_text(pilot, "a: once more, with other numbers")
+        await until_text(pilot, "a: again, with new numbers")
         await pilot.press("a")
         await until_text(pilot, "Enter answers")
         other = shown(pilot.app)
@@ -86,7 +86,7 @@ async def test_unanswered_numbers_stay_while_pages_are_turned(make_app) -> None:
         await until_text(pilot, "A window of")
         number = shown(pilot.app)
         await pilot.press("m")
-        await until_text(pilot, "Enter goes on where you were")
+        await until_text(pilot, "Enter continues where you were")
         await pilot.press("enter")
         await until_text(pilot, "A window of")
         assert shown(pilot.app) == number

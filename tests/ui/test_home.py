@@ -109,7 +109,7 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
         await pilot.press("enter")
         await until_text(pilot, "Eight flows share the path")
         await pilot.press("m")
-        await until_text(pilot, "goes on where you were")
+        await until_text(pilot, "continues where you were")
 
 
 async def test_how_near_the_predictions_were_is_told_from_the_third_on(make_app, journal: Journal) -> None:
@@ -152,7 +152,7 @@ async def test_four_modules_stand_in_order_with_what_is_left_of_each(make_app, j
     app = make_app(of=four_modules())
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "19 of 60 pages done, about 2 h 30 min left")
-        await until_text(pilot, "Enter goes on where you were: 2 Congestion algorithms")
+        await until_text(pilot, "Enter continues where you were: 2 Congestion algorithms")
         lines = [line.strip() for line in text(app).splitlines() if "□" in line or "■" in line]
         assert lines == [
             f"1  TCP basics              done          {'■' * 12} 12/12 ✓",
@@ -161,7 +161,7 @@ async def test_four_modules_stand_in_order_with_what_is_left_of_each(make_app, j
             f"4  Pacing                  60 min        {'□' * 18} 0/18",
         ]
         await pilot.press("up")
-        await until_text(pilot, "Enter opens again 1 TCP basics")
+        await until_text(pilot, "Enter reopens 1 TCP basics")
 
 
 async def test_a_module_is_open_before_those_that_come_before_it_are_done(make_app, journal: Journal) -> None:

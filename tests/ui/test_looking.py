@@ -91,7 +91,7 @@ def test_at_a_loss_it_is_told_what_it_came_from() -> None:
     at = into.losses(0)[-1]
     said = told(into, cursor.move_to(at))
     assert "the path loses segments at random, and the bottleneck's queue dropped none" in said
-    halved = re.search(r"loss at (.*) s: cwnd (\d+) to (\d+), 1 sent again", said)
+    halved = re.search(r"loss at (.*) s: cwnd (\d+) to (\d+), 1 retransmitted", said)
     assert halved is not None and halved[1] == f"{at:.2f}"
     windows = [row.cwnd for row in stored(ONE).samples if at - 0.5 < row.t < at + 0.5]
     assert {int(halved[2]), int(halved[3])} <= set(windows)

@@ -80,8 +80,8 @@ async def test_a_run_without_prediction_is_asked_about(make_app, lab, journal) -
         assert lab.runs == 0
         assert journal.page(*STEP).activities == {}
         await pilot.press("x")
-        await until_text(pilot, "runs it without")
-        await click(pilot, "runs it without")
+        await until_text(pilot, "run without")
+        await click(pilot, "run without")
         await until_text(pilot, "why: random loss")
         await pilot.app.bench.close()
 

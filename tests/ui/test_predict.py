@@ -35,7 +35,7 @@ async def page(make_app):
 
 async def test_run_asks_for_the_prediction_first(page, lab) -> None:
     await page.press("r")
-    await until_text(page, "First your prediction")
+    await until_text(page, "Predict first")
     assert isinstance(page.app.focused, Input)
     assert lab.runs == 0
 
@@ -51,7 +51,7 @@ async def test_a_plain_number_has_the_unit_behind_the_field(page, journal) -> No
 
 async def test_the_empty_field_shows_no_value_of_the_page(page) -> None:
     await page.press("r")
-    await until_text(page, "First your prediction")
+    await until_text(page, "Predict first")
     field = next(line for line in text(page.app).splitlines() if "Your prediction" in line)
     assert not re.search("[0-9]", field.partition("│")[0])
 
@@ -233,7 +233,7 @@ async def test_a_locked_prediction_can_be_taken_back_until_a_run_has_begun(page,
     await until_text(page, "✓ done")
     await page.press("u")
     assert record(journal).first.answer == "100"
-    assert "u takes it back" not in text(page.app)
+    assert "u unlocks it" not in text(page.app)
 
 
 async def test_keys_after_a_question_about_the_prediction_are_still_for_the_field(page, journal, lab) -> None:

@@ -205,7 +205,7 @@ async def test_the_run_comes_first_and_marks_what_was_read_off_it(opened, journa
     right = recorded(lossy().experiment)
     value = units.seconds(ACTIVITY.measured(right))
     async with opened() as pilot:
-        await until_text(pilot, "About your run: r runs it first.")
+        await until_text(pilot, "About your run: press r first.")
         assert "What does your run show?" not in text(pilot.app)
         await pilot.press("r")
         await until_text(pilot, "Marked against your run of 20")
@@ -253,7 +253,7 @@ async def test_a_page_that_is_opened_again_goes_on_with_the_run_of_before(opened
         await pilot.press("r")
         await until_text(pilot, "✓ done")
         await pilot.press("m")
-        await until_text(pilot, "goes on where you were")
+        await until_text(pilot, "continues where you were")
         await pilot.press("enter")
         await until_text(pilot, "Marked against your run of 20")
         await pilot.press("tab", *keys(value), "enter")

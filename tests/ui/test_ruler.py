@@ -154,7 +154,7 @@ def test_each_flow_has_its_figures_and_all_together_their_fairness() -> None:
     told = live.report
     assert (
         f"Jain's index {told.jain_index:.3f} · CoV between flows {told.cov_between:.2f}"
-        f" · {told.retransmits} sent again · {told.loss_events} losses"
+        f" · {told.retransmits} retransmitted · {told.loss_events} losses"
     ) in lines
     running = screen(going(EIGHT, 8.0), view="flows")
     assert len(running) == 9

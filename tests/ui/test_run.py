@@ -100,7 +100,7 @@ async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, j
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
         await until_text(pilot, "✗ the lab's agent ended during the run")
-        await until_text(pilot, "it are kept")
+        await until_text(pilot, "s are saved")
         assert len(latest_run(journal, *STEP).samples) == 120
         lab.dies_at = None
         await pilot.press("r")

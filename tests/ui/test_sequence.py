@@ -49,7 +49,7 @@ def bytes_of(into: Inspection, *spans: TimeSpan) -> Cursor:
 def test_the_graph_stands_in_the_place_of_the_window() -> None:
     into = looking(live_of(traced()))
     shown = lines(into, bytes_of(into))
-    assert shown[0].startswith("bytes of flow 1, MB  ⣶⣶ sent  R resent  ⠤⠤ acknowledged")
+    assert shown[0].startswith("bytes of flow 1, MB  ⣶⣶ sent  R retransmitted  ⠤⠤ acknowledged")
     assert len(shown) == 22
     assert sum(line.count("R") for line in shown[1:10]) == 1
     window = lines(into, into.initial_cursor())
@@ -83,7 +83,7 @@ async def test_a_key_draws_it_and_the_same_key_the_window_again() -> None:
         await until_text(pilot, "Mbit/s")
         assert "b bytes" not in text(app)
         await pilot.press("i")
-        await until_text(pilot, "bytes  i closes")
+        await until_text(pilot, "bytes  i close")
         await pilot.press("b")
         await until_text(pilot, "bytes of flow 1, MB")
         await pilot.press("b")

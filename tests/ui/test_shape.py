@@ -74,7 +74,7 @@ async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:
     async with make_app(MODULE, of=PAGE).run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "Which of these")
         await pilot.press("r")
-        await until_text(pilot, "First your prediction")
+        await until_text(pilot, "Predict first")
         assert lab.runs == 0
         await pilot.press("1", "enter")
         await until_text(pilot, "(locked")

@@ -35,7 +35,7 @@ def board(*ticked: bool, near: str = "", printed: str = "") -> GoalBoard:
 
 async def test_goals_stand_with_the_hosts_and_commands_of_the_page(page) -> None:
     screen = text(page.app)
-    assert "Reach these, on s1, h1, h2. The kernel ticks them." in screen
+    assert "Reach these goals, on s1, h1, h2. The kernel's state ticks them." in screen
     assert [f" {number} ○ " in screen for number in (1, 2, 3)] == [True] * 3
     assert "s1  sudo tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms" in screen
 
@@ -72,6 +72,6 @@ async def test_keys_and_numbers_answer_nothing(page, journal) -> None:
 async def test_one_after_the_other(make_app) -> None:
     app = make_app(MODULE, of=one_page(SHELLS[1]))
     async with app.run_test(size=(80, 30)) as pilot:
-        await until_text(pilot, "Reach these one after the other, on h1, h2.")
+        await until_text(pilot, "Reach these goals in this order, on h1, h2.")
         assert " 1 ○ " in text(app)
         assert " 2 · " in text(app)

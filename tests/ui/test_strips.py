@@ -88,8 +88,8 @@ def test_a_number_says_which_one_it_is() -> None:
     assert after["throughput"].summary == "mean 8.99"
     assert after["rtt"].summary == "mean 50.5"
     assert after["queue"].summary.startswith("most ")
-    assert after["losses"].summary == after["resent"].summary == "32 measured"
-    assert before["resent"].summary.endswith(" so far")
+    assert after["losses"].summary == after["retransmits"].summary == "32 measured"
+    assert before["retransmits"].summary.endswith(" so far")
 
 
 def test_no_word_is_cut_however_large_its_number() -> None:
@@ -100,7 +100,7 @@ def test_no_word_is_cut_however_large_its_number() -> None:
         ]
         assert line.text.endswith(f" {said}")
         assert said.split()[1] in ("measured", "counted")
-        running = Series("sent again", [0.0], 1.0, f"{number} so far", aggregation="sum")
+        running = Series("retrans", [0.0], 1.0, f"{number} so far", aggregation="sum")
         assert strips.render(scene(ended(ONE)), running, 78)[0].text.endswith(" so far")
 
 
@@ -115,7 +115,7 @@ def test_the_warm_up_has_its_own_figures_and_the_others_are_without_it() -> None
     rows = [row for row in run.queue if row.t < warmup]
     queued = f"queue: {rows[-1].drops} dropped, most {max(row.bytes for row in rows) / 1000:.3g} kB"
     assert rows[-1].drops > 500
-    assert line.split(maxsplit=1)[1].rstrip() == f"{before} sent again, {queued}"
+    assert line.split(maxsplit=1)[1].rstrip() == f"{before} retransmitted, {queued}"
     assert not any(line.startswith("warm-up") for line in screen(ended(WINDOW)))
 
 

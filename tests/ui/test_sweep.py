@@ -85,14 +85,14 @@ async def test_a_prediction_comes_first_and_what_is_about_the_sweep_after_all_of
 ) -> None:
     async with opened(make_app) as pilot:
         await pilot.press("r")
-        await until_text(pilot, "First your prediction")
+        await until_text(pilot, "Predict first")
         assert lab.asked == []
         await pilot.press("2", "0", "space", "k", "B", "enter")
         await until_text(pilot, "(locked")
         lab.hold_at = 2.0
         await pilot.press("r")
         await until_text(pilot, "▶ 0 of 6 runs, at window 5 kB")
-        assert "About your run: r runs it first." in text(pilot.app)
+        assert "About your run: press r first." in text(pilot.app)
         lab.go_on.set()
         await until_text(pilot, "✓ 6 runs")
         await until_text(pilot, "What did the windows beyond")
@@ -123,12 +123,12 @@ async def test_what_is_stopped_is_kept_and_goes_on_later(
         await pilot.press("r")
         await until_text(pilot, "▶ 3 of 6 runs, at window 20 kB")
         await pilot.press("s")
-        await until_text(pilot, "✂ stopped: 3 of 6 runs are kept; r goes on.")
+        await until_text(pilot, "✂ stopped: 3 of 6 runs are saved; r continues.")
         assert points(pilot) == 3
-        assert "About your run: r runs it first." in text(pilot.app)
+        assert "About your run: press r first." in text(pilot.app)
     lab.hold_at, lab.holds, lab.asked = None, 0, []
     async with opened(make_app) as pilot:
-        await until_text(pilot, "3 of 6 runs are kept")
+        await until_text(pilot, "3 of 6 runs are saved")
         assert points(pilot) == 3
         await pilot.press("r")
         await until_text(pilot, "✓ 6 runs")
@@ -175,7 +175,7 @@ async def test_without_a_lab_the_recorded_runs_are_played(tmp_path: Path, journa
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.bench.state.environment is not None)
         await pilot.press("r")
-        await until_text(pilot, "✓ played: not run now.")
+        await until_text(pilot, "✓ replayed from a recording.")
         await until(pilot, lambda: points(pilot) == 6)
         await pilot.press("r")
         await until(pilot, lambda: journal.page(*STEP).whole_runs == 12 and not app.bench.busy)
@@ -232,7 +232,7 @@ async def test_every_suspect_point_is_shown_as_such_and_r_runs_just_those_again(
     lab.doubts = {10_000, 20_000}
     async with opened(make_app) as pilot:
         await pilot.press("r")
-        await until_text(pilot, "2 of 6 suspect: r runs those again")
+        await until_text(pilot, "2 of 6 suspect: r runs them again")
         await until_text(pilot, "suspect at 10 kB, 20 kB: 37 % of the samples are missing")
         screen = text(pilot.app)
         assert points(pilot) == 4

@@ -89,7 +89,7 @@ async def test_one_key_leads_to_the_page_and_back(make_app, lab) -> None:
         await until_text(pilot, "F6 terminal")
         await pilot.press("p")
         await until_text(pilot, "What cwnd is")
-        await until_text(pilot, "T closes the terminal")
+        await until_text(pilot, "T close terminal")
         await pilot.press("n")
         await until_text(pilot, "h1:~#")
         await pilot.press("f6", "x")
@@ -154,7 +154,7 @@ async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
         live = pilot.app.bench.session.live
         assert (
             "".join(text for text, _ in status_pieces(live))
-            == f"✓ 12 s, started by hand; kept as {live.run.id}"
+            == f"✓ 12 s, started by hand; saved as {live.run.id}"
         )
         await pilot.press("f6")
         assert "The formula says" not in text(pilot.app), "what the page asks is about its own run"
@@ -204,7 +204,7 @@ async def test_a_terminal_left_open_is_named_on_other_pages_and_ended_from_there
         await pilot.press("f6", "n")
         await until_text(pilot, "A second page")
         await until_text(pilot, "A terminal is open on another page: T closes it, then r runs.")
-        assert "T closes the terminal" in text(app)
+        assert "T close terminal" in text(app)
         await pilot.press("r")
         await until_text(pilot, "Close the terminal of the other page?")
         assert lab.runs == 0

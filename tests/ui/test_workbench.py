@@ -128,7 +128,7 @@ def test_what_contradicts_itself_is_told_at_its_knob_and_the_last_that_could_be_
     assert "larger than the delay" in bench.problem.reason
     assert bench.text("jitter") == "900 ms"
     with pytest.raises(UsageError, match="not saved: jitter"):
-        bench.keep("x")
+        bench.saved_bench("x")
     bench.set("delay", "2 s")
     assert bench.problem is None
     assert bench.experiment.path.jitter == 0.9
@@ -227,9 +227,9 @@ def test_what_is_kept_comes_back_and_can_be_forgotten(bench: Workbench, tmp_path
     assert benches.all() == ()
     bench.set("loss", "1 %")
     bench.set("seed", "9")
-    benches.save(bench.keep("  lossy "))
+    benches.save(bench.saved_bench("  lossy "))
     bench.set("mtu", "9000")
-    benches.save(bench.keep("jumbo"))
+    benches.save(bench.saved_bench("jumbo"))
     assert [each.name for each in benches.all()] == ["jumbo", "lossy"]
     bench.recall(benches.all()[1])
     assert (bench.experiment.path.loss, bench.experiment.seed, bench.saved_as) == (0.01, 9, "lossy")

@@ -86,7 +86,7 @@ _CURSOR_FOOTER = (
     ("cursor.zoom-out", "out"),
     ("cursor.flow", "flow"),
     ("cursor.bytes", "bytes"),
-    ("cursor.toggle", "closes"),
+    ("cursor.toggle", "close"),
 )
 
 

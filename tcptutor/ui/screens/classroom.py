@@ -26,7 +26,7 @@ class ClassScreen(TutorScreen):
             "turn(-1)",
             "previous table",
             priority=True,
-            id="class.before",
+            id="class.previous",
             tooltip="the previous table",
         ),
         Binding(
@@ -40,7 +40,7 @@ class ClassScreen(TutorScreen):
     ]
     OTHER_KEYS = (("↑ ↓", "select a row; its details are below"), ("1 to 5", "a table"))
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("class.before class.next", "other table"),
+        ("class.previous class.next", "other table"),
         ("class.names", "names / numbers"),
         ("app.keys", "keys"),
         ("app.quit", "quit"),

@@ -50,7 +50,7 @@ def confirm_terminal_close() -> ConfirmScreen:
     return ConfirmScreen(
         "Close the terminal of the other page?",
         "It is using the lab, so nothing else can run. Its runs are saved.",
-        "closes it",
+        "close it",
     )
 
 
@@ -58,7 +58,7 @@ def confirm_run_without_prediction() -> ConfirmScreen:
     return ConfirmScreen(
         "Run without a prediction?",
         "You can't predict this run afterwards, and a prediction helps most before you see the result.",
-        "runs it without",
+        "run without",
     )
 
 
@@ -80,9 +80,7 @@ class CommandLineScreen(ModalScreen[None]):
             with VerticalScroll():
                 yield Static(Content(self._line), id="command-line", markup=False)
             yield Static(self._remark, id="command-said", markup=False)
-            yield _key_bar(
-                FooterKey((("Enter", "enter"),), "copies it"), FooterKey((("Esc", "escape"),), "back")
-            )
+            yield _key_bar(FooterKey((("Enter", "enter"),), "copy"), FooterKey((("Esc", "escape"),), "back"))
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._line)

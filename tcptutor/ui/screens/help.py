@@ -17,7 +17,7 @@ from tcptutor.ui.widgets.chart import strips
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
 SIGNS = (
-    (strips.LOST, "losses: a sender slows because of one"),
+    (strips.LOST, "losses: a sender slows because of a loss"),
     (strips.MARKED, "losses: a sender slows because of an ECN mark"),
     (strips.DROPPED, "losses: the bottleneck's queue drops packets"),
     ("▇", "full strip: throughput: the link, or twice the expected"),

@@ -153,14 +153,14 @@ class HomeScreen(SavingScreen):
             step = next((step for step in module.steps if step.id == step_id), None)
             where = (f"{name}, “{step.title}”" if step else name, "bold")
             return Content.assemble(
-                "Enter goes on where you were: ", where, _page(module, step), self._calibration()
+                "Enter continues where you were: ", where, _page(module, step), self._calibration()
             )
         if not self.tutor.journal.record.has_visited(module.id):
             about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
             return Content.assemble("Enter begins ", (name, "bold"), about)
         step = pages.resume(self.tutor.journal, module)
         where = (f"{name}, “{step.title}”" if step else name, "bold")
-        how = "opens again" if progress.done == progress.total else "goes on with"
+        how = "reopens" if progress.done == progress.total else "continues with"
         return Content.assemble(f"Enter {how} ", where, _page(module, step))
 
     def _calibration(self) -> str:

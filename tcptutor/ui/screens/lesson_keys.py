@@ -62,7 +62,7 @@ BINDINGS: list[BindingType] = [
     priority("c", "view", "chart", "lesson.chart", "show the chart, the text, or both if they fit"),
     # While only the chart is shown, keys that scroll the text bring it back.
     priority("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
-    Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.field-before"),
+    Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.previous-field"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
@@ -113,18 +113,18 @@ FOOTER: Entries = (
 SHELL_FOOTER: Entries = (
     ("lesson.pane", "page"),
     ("terminal.previous-host terminal.next-host", "host"),
-    ("lesson.type-command", "types the next command"),
+    ("lesson.type-command", "type next command"),
 )
 """Footer while the shell gets the keys."""
 
 
 def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
     """Return the footer while a field of `box` gets the keys."""
-    enter = "locks it in" if box and box.activity.locked else box.TYPED if box else "answers"
+    enter = "lock in" if box and box.activity.locked else box.TYPED if box else "answer"
     return (
         FooterKey((("Enter", "enter"),), enter),
         FooterKey((("Tab", "tab"),), "next"),
-        FooterKey((("Esc", "escape"),), "leaves the field"),
+        FooterKey((("Esc", "escape"),), "leave field"),
     )
 
 
@@ -140,10 +140,10 @@ def page_footer(*, chart_only: bool, cursor: bool, terminal: bool, other_termina
     footer = tuple((ids, "text" if chart_only and label == "chart" else label) for ids, label in FOOTER)
     footer = with_cursor(footer) if cursor else footer
     if other_terminal:
-        return ("lesson.end-terminal", "closes the terminal"), *_without(footer, "lesson.terminal")
+        return ("lesson.end-terminal", "close terminal"), *_without(footer, "lesson.terminal")
     if terminal:
         footer = _without(footer, "lesson.terminal", "lesson.run", "lesson.repeat")
-        return ("lesson.pane", "terminal"), ("lesson.end-terminal", "closes it"), *footer
+        return ("lesson.pane", "terminal"), ("lesson.end-terminal", "close"), *footer
     return footer
 
 

@@ -74,7 +74,7 @@ class SweepSide(Side):
         elif live.problem:
             status = f"✗ {live.problem}"
         elif live.done < live.total:
-            status = f"✂ {progress(live)}, r goes on"
+            status = f"✂ {progress(live)}, r continues"
         else:
             status = f"✓ {self._description}"
         return Content.assemble(("c: chart   ", "$text-muted"), (status, "bold"))

@@ -128,7 +128,7 @@ def _facts(run: Run) -> Content:
 
 def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
     """Return a table with a line for each flow, TCP before UDP."""
-    rows = [("flow", "throughput", "mean RTT", "mean cwnd", "resent", "losses", "algorithm")]
+    rows = [("flow", "throughput", "mean RTT", "mean cwnd", "retrans", "losses", "algorithm")]
     rows += [
         (
             f"{flow.flow + 1}",

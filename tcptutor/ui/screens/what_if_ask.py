@@ -163,10 +163,10 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         move = [FooterKey((("↑", "up"), ("↓", "down")), "choose")] if self._field != "since" else []
         self.query_one(KeyBar).show_keys(
             (
-                FooterKey((("Enter", "enter"),), "runs it" if last else "takes it"),
+                FooterKey((("Enter", "enter"),), "run" if last else "accept"),
                 *move,
                 FooterKey((("Tab", "tab"),), "next"),
-                FooterKey((("Esc", "escape"),), "goes back"),
+                FooterKey((("Esc", "escape"),), "back"),
             )
         )
 

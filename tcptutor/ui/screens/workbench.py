@@ -33,8 +33,8 @@ from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
 
-_TYPING = (FooterKey((("Enter", "enter"),), "takes it"), FooterKey((("Esc", "escape"),), "leaves the field"))
-_TYPED = ("move", "turn", "group", "type", "compare", "keep", "begin", "command", "back")
+_TYPING = (FooterKey((("Enter", "enter"),), "accept"), FooterKey((("Esc", "escape"),), "leave field"))
+_TYPED = ("move", "turn", "group", "type", "compare", "save", "start_from", "command", "back")
 """Actions bound to letters, digits or arrows, which a field takes as input."""
 
 
@@ -49,16 +49,16 @@ _BINDINGS: list[BindingType] = [
     _key("left,minus", "turn(-1)", "turn back", "less", "turn the knob back by a step"),
     _key("right,plus,equals_sign", "turn(1)", "turn on", "more", "turn the knob on by a step"),
     _key("tab", "group(1)", "next group", "group", "go to the next group of knobs; Shift+Tab goes back"),
-    Binding("shift+tab", "group(-1)", show=False, priority=True, id="workbench.group-before"),
+    Binding("shift+tab", "group(-1)", show=False, priority=True, id="workbench.previous-group"),
     _key("enter", "type", "type", "type", "type a value with its unit; empty resets it"),
-    _key("d", "own", "reset", "own", "reset the knob to the experiment's file"),
-    _key("D", "own_all", "reset all", "own-all", "reset all knobs to the experiment's file"),
+    _key("d", "reset", "reset", "reset", "reset the knob to the experiment's file"),
+    _key("D", "reset_all", "reset all", "reset-all", "reset all knobs to the experiment's file"),
     _key("r", "run", "run", "run", "run these settings with this seed"),
     _key("s", "stop", "stop", "stop", "stop the run, keeping its data"),
     _key("v", "view", "view", "view", "cycle through forecast, chart, all models, each flow"),
-    _key("c", "compare", "compare", "beside", "choose up to five earlier runs to compare"),
-    _key("k", "keep", "save", "keep", "save these settings and their run under a name"),
-    _key("f", "begin", "from", "from", "start from saved settings or an experiment of the course"),
+    _key("c", "compare", "compare", "compare", "choose up to five earlier runs to compare"),
+    _key("k", "save", "save", "save", "save these settings and their run under a name"),
+    _key("f", "start_from", "from", "from", "start from saved settings or an experiment of the course"),
     _key("a", "command", "as a command", "command", "the shell command that runs the same"),
     _key("escape,e", "back", "back", "back", "back; the knobs stay as they are"),
 ]
@@ -69,8 +69,8 @@ _FOOTER = (
     ("workbench.run", "run"),
     ("workbench.stop", "stop"),
     ("workbench.view", "view"),
-    ("workbench.beside", "compare"),
-    ("workbench.keep", "save"),
+    ("workbench.compare", "compare"),
+    ("workbench.save", "save"),
     ("app.keys", "keys"),
     ("workbench.back", "back"),
     ("workbench.command", "command"),
@@ -160,9 +160,9 @@ class WorkbenchScreen(ChartScreen):
                 works = not self.tutor.bench.obstacle
             case "stop":
                 works = self.tutor.bench.busy
-            case "own":
+            case "reset":
                 works = self._workbench.is_changed(self._workbench.selected)
-            case "own_all":
+            case "reset_all":
                 works = bool(self._workbench.settings)
             case "view":
                 works = self._workbench.live is not None
@@ -189,11 +189,11 @@ class WorkbenchScreen(ChartScreen):
         if self._workbench.turn(self._workbench.selected, by, here.algorithms if here else ()):
             self.settings_changed()
 
-    def action_own(self) -> None:
+    def action_reset(self) -> None:
         self._workbench.reset(self._workbench.selected)
         self.settings_changed()
 
-    def action_own_all(self) -> None:
+    def action_reset_all(self) -> None:
         self._workbench.reset_all()
         self.settings_changed()
 
@@ -204,7 +204,7 @@ class WorkbenchScreen(ChartScreen):
             self._workbench.text(self._workbench.selected),
         )
 
-    def action_keep(self) -> None:
+    def action_save(self) -> None:
         if self._workbench.problem is not None:
             self._look_ahead()
             self._panel.show_message("✗ Not saved: these settings cannot be run.")
@@ -234,7 +234,7 @@ class WorkbenchScreen(ChartScreen):
         what, text = self._typed, self._entry.value
         self._close_entry()
         if what == NAME:
-            self._keep(text)
+            self._save(text)
         else:
             self._workbench.set(what, text)
             self.settings_changed()
@@ -254,7 +254,7 @@ class WorkbenchScreen(ChartScreen):
     def action_compare(self) -> None:
         ComparisonList(self, self._workbench, self._benches, self.comparisons_changed).open()
 
-    def action_begin(self) -> None:
+    def action_start_from(self) -> None:
         StartList(self, self._workbench, self._benches, self.settings_changed).open()
 
     def action_view(self) -> None:
@@ -310,7 +310,7 @@ class WorkbenchScreen(ChartScreen):
             and not live.in_progress
             and same_settings(live.run.experiment, self._workbench.experiment)
         ):
-            self._keep(self._workbench.saved_as)
+            self._save(self._workbench.saved_as)
 
     def _show(self, live: Live) -> None:
         live.comparisons = tuple(run for run in self._workbench.comparisons if run.id != live.run.id)
@@ -374,9 +374,9 @@ class WorkbenchScreen(ChartScreen):
 
     # Saving
 
-    def _keep(self, name: str) -> None:
+    def _save(self, name: str) -> None:
         try:
-            self._benches.save(self._workbench.keep(name))
+            self._benches.save(self._workbench.saved_bench(name))
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=10)
             return

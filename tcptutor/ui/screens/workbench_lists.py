@@ -31,7 +31,7 @@ from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 MAX_FILES = 60
 """Maximum number of listed runs, latest first."""
 
-_KEPT, _EXPERIMENT = "kept:", "experiment:"
+_SAVED, _EXPERIMENT = "saved:", "experiment:"
 
 
 class ComparisonList:
@@ -48,7 +48,7 @@ class ComparisonList:
     def open(self) -> None:
         """Show the list and fill it as runs are loaded."""
         title = f"Runs to compare, up to {MAX_COMPARISONS}"
-        listing = ChooseScreen(title, "looking for your runs …", tick=lambda id: self._tick(id, listing))
+        listing = ChooseScreen(title, "loading your runs …", tick=lambda id: self._tick(id, listing))
         self._screen.app.push_screen(listing)
         self._screen.run_worker(self._fill(listing), group="lists")
 
@@ -115,7 +115,7 @@ class StartList:
 
     def open(self) -> None:
         """Show the list."""
-        listing = ChooseScreen("Begin from", "reading the course …", take_out=self._remove)
+        listing = ChooseScreen("Start from", "loading the course …", remove=self._remove)
         self._screen.app.push_screen(listing, self._start_from)
         self._screen.run_worker(self._fill(listing), group="lists")
 
@@ -126,7 +126,7 @@ class StartList:
             kept = await asyncio.to_thread(self._benches.all)
         except JournalError as error:
             problem = str(error)
-        listing.put([Choice(_KEPT + each.name, _line(each), removable=True) for each in kept])
+        listing.put([Choice(_SAVED + each.name, _line(each), removable=True) for each in kept])
         names = await asyncio.to_thread(self._bench.experiment_titles)
         listing.put([Choice(_EXPERIMENT + name, f"{name}  {title}") for name, title in names])
         listing.say(problem)
@@ -138,7 +138,7 @@ class StartList:
             if id.startswith(_EXPERIMENT):
                 self._bench.use_experiment(id.removeprefix(_EXPERIMENT))
             else:
-                name = id.removeprefix(_KEPT)
+                name = id.removeprefix(_SAVED)
                 self._bench.recall(next(each for each in self._benches.all() if each.name == name))
         except (TutorError, StopIteration) as error:
             self._screen.notify(str(error) or "it no longer exists", severity="error", timeout=10)
@@ -147,7 +147,7 @@ class StartList:
 
     def _remove(self, id: str) -> str:
         try:
-            self._benches.remove(id.removeprefix(_KEPT))
+            self._benches.remove(id.removeprefix(_SAVED))
         except JournalError as error:
             return str(error)
         return ""
@@ -189,12 +189,12 @@ class Choice(NamedTuple):
 class ChooseScreen(ModalScreen[str]):
     """A list of choices, dismissed with the id of the chosen entry, or "" if closed.
 
-    `tick` and `take_out` are called with an id and return an error message, or an empty string on success.
+    `tick` and `remove` are called with an id and return an error message, or an empty string on success.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "tick", show=False, id="choose.tick"),
-        Binding("x", "take_out", "take out", show=False, id="choose.out"),
+        Binding("x", "remove", "remove", show=False, id="choose.remove"),
         Binding("escape", "dismiss('')", "close", id="choose.close"),
     ]
 
@@ -204,11 +204,11 @@ class ChooseScreen(ModalScreen[str]):
         empty: str,
         *,
         tick: Callable[[str], str] | None = None,
-        take_out: Callable[[str], str] | None = None,
+        remove: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__()
         self._title, self._empty = title, empty
-        self._tick, self._take_out = tick, take_out
+        self._tick, self._remove = tick, remove
         self._choices: list[Choice] = []
 
     def compose(self) -> ComposeResult:
@@ -217,14 +217,14 @@ class ChooseScreen(ModalScreen[str]):
             yield OptionList(compact=True, markup=False)
             yield Static(self._empty, id="choose-said", markup=False)
             keys = KeyBar()
-            enter = "ticks" if self._tick else "takes it"
+            enter = "tick" if self._tick else "choose"
             entries = [
                 FooterKey((("↑", "up"), ("↓", "down")), "move"),
                 FooterKey((("Enter", "enter"),), enter),
             ]
-            if self._take_out:
-                entries.append(FooterKey((("x", "x"),), "deletes a saved one"))
-            keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "closes")))
+            if self._remove:
+                entries.append(FooterKey((("x", "x"),), "delete saved"))
+            keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "close")))
             yield keys
 
     def put(self, choices: Sequence[Choice]) -> None:
@@ -280,11 +280,11 @@ class ChooseScreen(ModalScreen[str]):
         self._choices[at] = self._choices[at]._replace(ticked=ticked)
         self.query_one(OptionList).replace_option_prompt_at_index(at, _prompt(self._choices[at]))
 
-    def action_take_out(self) -> None:
+    def action_remove(self) -> None:
         listing = self.query_one(OptionList)
         at = listing.highlighted
-        if at is not None and self._take_out is not None and self._choices[at].removable:
-            refused = self._take_out(self._choices[at].id)
+        if at is not None and self._remove is not None and self._choices[at].removable:
+            refused = self._remove(self._choices[at].id)
             self._say(refused)
             if not refused:
                 del self._choices[at]

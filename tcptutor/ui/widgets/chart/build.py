@@ -158,7 +158,7 @@ def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
     if expectation is not None:  # else the path is unknown
         yield from _limits(experiment)
         if trajectory := _trajectory(expectation, seconds):
-            yield GuideLine("expected course", "trajectory", trajectory)
+            yield GuideLine("expected trajectory", "trajectory", trajectory)
         if expectation.cwnd_segments:
             mean = expectation.cwnd_segments
             yield GuideLine(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))

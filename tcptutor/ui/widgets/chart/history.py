@@ -72,8 +72,8 @@ class FlowHistory:
             self._acked_so_far, self.until = bytes_acked, t
         reduction = self._cuts.at(state, ssthresh, retransmits, marks, timeouts, bytes_acked)
         self.mss = max(mss, self.mss)
-        resent_now = max(0, retransmits - self.total_retransmits)
-        self.total_retransmits += resent_now
+        added = max(0, retransmits - self.total_retransmits)
+        self.total_retransmits += added
         self.bytes_acked.add(step, t, bytes_acked)
         if step is None:
             self._before_start = cwnd, rtt
@@ -95,7 +95,7 @@ class FlowHistory:
         self.last[step] = cwnd
         if rtt:
             self.rtt[step] = rtt
-        self.retransmits[step] += resent_now
+        self.retransmits[step] += added
         self.losses[step] += reduction is Cut.LOSS
         self.mark_reductions[step] += reduction is Cut.MARK
 

@@ -44,7 +44,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
             ),
         )
     if history.flows:
-        resent = sum(flow.total_retransmits for flow in history.flows.values())
+        retransmits = sum(flow.total_retransmits for flow in history.flows.values())
         combined = [
             sum(step) for step in zip(*(flow.retransmits for flow in history.flows.values()), strict=True)
         ]
@@ -52,12 +52,12 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
             yield "losses", _reductions(live, history)
         # The overshoot of slow start may lose a hundred times the rest: it is cut off.
         maximum = max([4.0, *combined[history.warm_steps(experiment.flows.warmup) :]])
-        count_text = _format_count(live.report.retransmits) if live.report else f"{resent} so far"
+        count_text = _format_count(live.report.retransmits) if live.report else f"{retransmits} so far"
         if live.report is None or live.report.retransmits is not None:
             yield (
-                "resent",
+                "retransmits",
                 Series(
-                    "sent again",
+                    "retrans",
                     combined,
                     maximum,
                     count_text,
@@ -93,8 +93,10 @@ def warmup_events(live: Live, history: History) -> str:
         return ""
     experiment = live.run.experiment
     path, start = experiment.path, history.warm_steps(experiment.flows.warmup)
-    resent = sum(flow.total_retransmits for flow in history.flows.values()) - (live.report.retransmits or 0)
-    events = [f"{resent} sent again"] if resent > 0 else []
+    retransmits = sum(flow.total_retransmits for flow in history.flows.values()) - (
+        live.report.retransmits or 0
+    )
+    events = [f"{retransmits} retransmitted"] if retransmits > 0 else []
     queue = []
     if path.rate and path.queue:
         maximum, later_maximum = _known_maximum(history.queue[:start]), _known_maximum(history.queue[start:])

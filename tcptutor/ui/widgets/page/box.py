@@ -32,7 +32,7 @@ class ActivityBox(Vertical, Generic[A]):
     TITLE: ClassVar[str] = "Question"
     HOW: ClassVar[str] = "Enter answers"
     """Instruction for giving a response."""
-    TYPED: ClassVar[str] = "answers"
+    TYPED: ClassVar[str] = "answer"
     """Effect of Enter in a text field of the box."""
 
     class DraftChanged(Message):
@@ -156,7 +156,9 @@ class ActivityBox(Vertical, Generic[A]):
         """Show the question; or, before the run it is about, a note to run first."""
         self.set_class(not revealed, "-later")
         if not revealed:
-            later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: r runs it first.")
+            later = Content.assemble(
+                (f"{self.TITLE}  ", "bold $primary"), "About your run: press r first."
+            )
             self.query_one(".later", Static).update(later)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
@@ -173,8 +175,8 @@ class ActivityBox(Vertical, Generic[A]):
             understood = self.activity.interpret(response.answer)
             typed = f"{response.answer} ({understood}): " if understood else f"{response.answer}: "
         if mark is None:
-            more = "" if response.final else " Until then you may change it."
-            return Content.assemble(("● Kept. ", "bold"), typed, f"Marks come at the end.{more}")
+            more = "" if response.final else " You can change it until then."
+            return Content.assemble(("● Saved. ", "bold"), typed, f"Marks come at the end.{more}")
         wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
         verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
         lesson_feedback = mark.feedback
@@ -217,7 +219,7 @@ class ActivityBox(Vertical, Generic[A]):
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.is_active else ""
-        again = "a: once more, with other numbers" if self.is_locked and self._can_redraw else ""
+        again = "a: again, with new numbers" if self.is_locked and self._can_redraw else ""
         # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
             offers.show("" if self.is_locked else answer, "" if self.is_locked else hint, again)

@@ -32,10 +32,10 @@ class ChallengeBox(ListBox[ChallengeActivity]):
     """Challenge; owns the knobs' current values, which the screen runs."""
 
     TITLE: ClassVar[str] = "Challenge"
-    HOW: ClassVar[str] = "Space changes it, Backspace puts it back, r runs"
-    TYPED: ClassVar[str] = "sets it"
+    HOW: ClassVar[str] = "Space changes it, Backspace resets it, r runs"
+    TYPED: ClassVar[str] = "set"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("backspace", "put_back", "put back", show=False, priority=True, id="challenge.back"),
+        Binding("backspace", "put_back", "reset", show=False, priority=True, id="challenge.back"),
     ]
 
     def __init__(self, activity: ChallengeActivity) -> None:
@@ -249,11 +249,11 @@ class ChallengeBox(ListBox[ChallengeActivity]):
         changes = count_of(len(self.activity.changed_knobs(self.values)))
         parts = [f"Par: {count_of(self.activity.par)}; now {changes}."]
         if self.loading_run:
-            parts.append("Your last run is being loaded.")
+            parts.append("Loading your last run …")
         elif self.needs_start and self.activity.changed_knobs(self.values):
-            parts.append("First run it with nothing changed: the goals are compared with that run.")
+            parts.append("Run it unchanged first: the goals compare with that run.")
         elif self._run_values is None:
             parts.append("r runs it.")
         elif self._run_values != self.values:
-            parts.append("The signs are of the run before: r runs it as it is now.")
+            parts.append("The signs are of the previous run: r runs it with these values.")
         return " ".join(parts)

@@ -231,7 +231,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         if not isinstance(response.answer, str) or not response.answer:
             return NO_PREDICTION
         written = self.activity.written(response.answer)
-        how = "locked; u takes it back" if response.can_withdraw else "locked"
+        how = "locked; u unlocks it" if response.can_withdraw else "locked"
         understood = self.activity.interpret(response.answer)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
@@ -242,7 +242,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         """Demand a prediction before the run."""
         super().demand_response()
         self.show_feedback(
-            Content("First your prediction: type it, Enter locks it. (Esc, then x, runs without one.)")
+            Content("Predict first: type a value, Enter locks it in. (Esc, then x, runs without.)")
         )
 
     def show_error(self, reason: str) -> None:

@@ -153,7 +153,7 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
 
     def ask(self) -> Content:
         return paragraphs(self.activity.prompt) + (
-            "  (choose all that hold)" if self.activity.several else ""
+            "  (choose all that are true)" if self.activity.several else ""
         )
 
     def lines(self) -> list[tuple[str, str, bool]]:
@@ -203,7 +203,7 @@ class OrderBox(ListBox[Order]):
         """Events that the last response had in a wrong place."""
 
     def ask(self) -> Content:
-        how = "  (first on top; Space takes one, ↑ ↓ or a number moves it, Enter answers)"
+        how = "  (first on top; Space grabs one, ↑ ↓ or a number moves it, Enter answers)"
         return paragraphs(self.activity.prompt) + how
 
     def lines(self) -> list[tuple[str, str, bool]]:
@@ -235,7 +235,7 @@ class OrderBox(ListBox[Order]):
         self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
         super().show(response, just_now)
 
-    HOW: ClassVar[str] = "Space takes one, ↑ ↓ move it, Enter answers"
+    HOW: ClassVar[str] = "Space grabs one, ↑ ↓ move it, Enter answers"
 
     @property
     def draft(self) -> Draft | None:

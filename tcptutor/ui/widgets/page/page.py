@@ -168,7 +168,7 @@ class TextAfterRun(Prose):
             self.call_after_refresh(self.scroll_visible, animate=False, top=True)
 
 
-HEAD = ("Your runs", "throughput", "RTT", "resent")
+HEAD = ("Your runs", "throughput", "RTT", "retrans")
 SEVERAL = ("Jain", "CoV")
 """Additional columns for runs of several flows: fairness and steadiness."""
 NOT_YET = "not run yet"

@@ -65,7 +65,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         """Demand a prediction before the run."""
         super().demand_response()
         if not self.is_locked:
-            self.show_feedback(Content("First your prediction. (x runs without one.)"))
+            self.show_feedback(Content("Predict first. (x runs without.)"))
 
     def pick(self, number: int) -> None:
         if not self.is_locked and 1 <= number <= len(self.activity.shapes):
@@ -107,7 +107,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             return NO_PREDICTION
         text = inline(self.activity.shapes[self._chosen].text)
         number = f"{self._chosen + 1}"
-        how = "locked; u takes it back" if response.can_withdraw else "locked"
+        how = "locked; u unlocks it" if response.can_withdraw else "locked"
         locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
         lesson_feedback = response.mark.feedback if response.mark else ""
         return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])

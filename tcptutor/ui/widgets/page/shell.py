@@ -85,8 +85,10 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         )
 
     def ask(self) -> Content:
-        how = " one after the other" if self.activity.in_order else ""
-        return Content(f"Reach these{how}, on {', '.join(self.activity.hosts)}. The kernel ticks them.")
+        how = " in this order" if self.activity.in_order else ""
+        return Content(
+            f"Reach these goals{how}, on {', '.join(self.activity.hosts)}. The kernel's state ticks them."
+        )
 
     def compose_entry(self) -> ComposeResult:
         for number, goal in enumerate(self.activity.goals, start=1):

@@ -31,7 +31,7 @@ _TALL = 13
 
 _ORDER = (
     "setup", "network", "gap0", "title", "chart", "gap1", "throughput", "udp0", "udp1", "udp2", "udp3", "rtt", "queue",
-    "losses", "resent", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
+    "losses", "retransmits", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
     "comparisons",
 )  # fmt: skip
 
@@ -102,7 +102,7 @@ def _with_chart(
         _fit_strip(space, scene, name, width, 1, least)
     cause = causes.causes(live, width)
     space.fit("causes", [cause] if cause.text else [], least)
-    _fit_strip(space, scene, "resent", width, 1, least)
+    _fit_strip(space, scene, "retransmits", width, 1, least)
     space.fit("early", _warmup_lines(scene, width), least)
     if live.earlier or live.comparisons:
         _fit_strip(space, scene, "throughput", width, 2, least)

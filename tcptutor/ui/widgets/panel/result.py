@@ -7,7 +7,7 @@ from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 
-_FAULT_HIDDEN = "that is yours to find. The lines are what the network should give as it was built."
+_FAULT_HIDDEN = "finding the fault is your task. The lines show what the network gives without it."
 
 
 def status(live: Live, width: int) -> list[Line]:
@@ -32,7 +32,7 @@ def status_pieces(live: Live) -> list[Piece]:
             progress = f"{run.experiment_s:.0f} s, started by hand"
         return [(mark, STRONG), (progress, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
     if live.problem:
-        saved_part = f" ({run.experiment_s:.1f} s of it are kept)" if run.samples else ""
+        saved_part = f" ({run.experiment_s:.1f} s are saved)" if run.samples else ""
         return [("✗ ", BAD), (f"{live.problem}{saved_part}", TEXT)]
     if live.is_aborted:
         return [
@@ -41,9 +41,9 @@ def status_pieces(live: Live) -> list[Piece]:
         ]
     done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{repeat_keys}"
     if recorded:
-        done = f"played: not run now.{repeat_keys}"
+        done = f"replayed from a recording.{repeat_keys}"
     elif live.from_shell:
-        done = f"{total:.4g} s, started by hand; kept as {run.id}"
+        done = f"{total:.4g} s, started by hand; saved as {run.id}"
     elif run.environment.backend == "imported":
         done = f"{run.note}: {total:.4g} s."
     return [("✓ ", GOOD), (done, TEXT)]
@@ -52,7 +52,7 @@ def status_pieces(live: Live) -> list[Piece]:
 def _repeat_keys(experiment: Experiment, recorded: bool) -> str:
     """Return the keys that start another run, and whether chance makes it differ."""
     if recorded:
-        return "r plays it again."
+        return "r replays it."
     drawn = words.drawn_by_chance(experiment)
     return f"r draws new {drawn}, R repeats" if drawn else "r runs it again."
 

@@ -160,7 +160,7 @@ def flow_table(live: Live, history: History, width: int, room: int) -> list[Line
             )
         )
     if len(visible) < len(flows):
-        lines.append(Line.of((f"and {len(flows) - len(visible)} flows more in a taller window", MUTED)))
+        lines.append(Line.of((f"and {len(flows) - len(visible)} more flows in a taller window", MUTED)))
     return [*lines, *summary][:room]
 
 
@@ -228,7 +228,7 @@ def _totals(live: Live, width: int) -> Iterator[Line]:
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
     parts += [
-        f"{units.or_dash(report.retransmits)} sent again",
+        f"{units.or_dash(report.retransmits)} retransmitted",
         f"{units.or_dash(report.loss_events)} losses",
     ]
     while len(parts) > 1 and len(" · ".join(parts)) > width:
@@ -240,4 +240,4 @@ def _totals(live: Live, width: int) -> Iterator[Line]:
 def _footnotes(has_peers: bool) -> Iterator[str]:
     yield "of the measured time; CoV: spread of a flow's own seconds over their mean"
     if has_peers:
-        yield "Jain's index: 1 when all get the same, 1/n when one of n gets all"
+        yield "Jain's index: 1 if all get the same, 1/n if one of n gets all"

@@ -30,7 +30,7 @@ TABLE_HEIGHT = 30
 _MIN_REST = 12
 """Minimum lines left for chart and strips next to such a list."""
 
-_BY_IMPORTANCE = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "resent")
+_BY_IMPORTANCE = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "retransmits")
 """Parts under the chart by importance, without zoom."""
 
 _BY_IMPORTANCE_ZOOMED = (
@@ -41,13 +41,14 @@ _BY_IMPORTANCE_ZOOMED = (
     "rtt",
     "queue",
     "udp0",
-    "resent",
+    "retransmits",
     "causes",
 )
 """Parts under the chart by importance, for a zoom: round trips and losses first."""
 
 _ORDER = (
-    "title", "chart", "rounds", "throughput", "udp0", "rtt", "queue", "losses", "resent", "causes", "phases", "gap",
+    "title", "chart", "rounds", "throughput", "udp0", "rtt", "queue", "losses", "retransmits", "causes", "phases",
+    "gap",
 )  # fmt: skip
 """From top to bottom."""
 
@@ -214,7 +215,7 @@ def _render_strip(series: Series | None, name: str, scene: Scene, width: int) ->
     """Render a strip with its maximum at the right: its value at the cursor is in the readout."""
     if series is None:
         return Line()
-    summary = f"≤ {series.upper_text}" if series.upper_text and name != "resent" else ""
+    summary = f"≤ {series.upper_text}" if series.upper_text and name != "retransmits" else ""
     (line,) = strips.render(scene, replace(series, summary=summary), width)
     return line
 

@@ -133,10 +133,10 @@ def totals(facts: InstantFacts) -> Sentence:
             f"queue {_backlog(instant)}" + (f", {instant.dropped} dropped" if instant.dropped else "")
         )
     elif instant.flows:
-        parts.append("nothing is known of the queue")
+        parts.append("the queue is not known")
     if instant.link_used is not None:
         parts.append(f"link {100 * instant.link_used:.0f} % used")
-    return subject, STRONG, "; ".join(parts) or "nothing is known: no sample was taken then"
+    return subject, STRONG, "; ".join(parts) or "no sample was taken then"
 
 
 def _backlog(instant: Instant) -> str:
@@ -188,7 +188,7 @@ def limit(facts: InstantFacts) -> Sentence:
     when = f", {round(interval.start, 1):g} to {round(interval.end, 1):g} s: "
     if interval.limited_by == "unexplained":
         return "limited by: ", STRONG, f"not known{when}the samples show no limit"
-    why = interval.why or "this second alone does not show it, those around it do"
+    why = interval.why or "from the seconds around it"
     return f"limited by {CAUSES[interval.limited_by][0]}", STRONG, f"{when}{why}"
 
 
@@ -212,7 +212,7 @@ def _loss(facts: InstantFacts, losses: Sequence[Loss]) -> Sentence:
     subject = f"{'mark' if nearest.is_mark else 'loss'} at {facts.time(nearest.t)}{further}: "
     reduction = f"cwnd {nearest.cwnd_before} to {nearest.cwnd_after}"
     if (flow := facts.flow) is not None and flow.retransmits:
-        reduction += f", {flow.retransmits} sent again"
+        reduction += f", {flow.retransmits} retransmitted"
     return subject, STRONG, f"{reduction}; {nearest.why}"
 
 
@@ -224,7 +224,7 @@ def _round_trip(facts: InstantFacts, trip: RoundTrip, origin: float) -> Sentence
     if trip.acked_segments is None or trip.retransmits is None:
         return subject, STRONG, f"{duration}; no sample was taken in it"
     acked = f"{trip.acked_segments:.0f} segments arrive in it"
-    retransmissions = f", {trip.retransmits} are sent again" if trip.retransmits else ""
+    retransmissions = f", {trip.retransmits} are retransmitted" if trip.retransmits else ""
     return subject, STRONG, f"{duration}; {acked}{retransmissions}"
 
 

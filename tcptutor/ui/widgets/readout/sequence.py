@@ -28,7 +28,7 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     letters = ((SACKED, _SACKED, graph.sacked), (RETRANSMITTED, _RETRANSMITTED, graph.retransmitted))
     for letter, style, spans in letters:
         if spans:
-            keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " resent", TEXT)])
+            keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " retransmitted", TEXT)])
     if graph.window_end:
         keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
     for key in keys:

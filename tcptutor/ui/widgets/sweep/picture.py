@@ -71,7 +71,7 @@ def progress(live: LiveSweep) -> str:
 
 
 def _status(live: LiveSweep, width: int) -> Iterator[Line]:
-    saved = f"{progress(live)} are kept"
+    saved = f"{progress(live)} are saved"
     if live.in_progress:
         at = ", ".join(live.activity.values[value] for value in sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
@@ -80,25 +80,25 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
             width
         )
     elif live.problem:
-        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; r goes on)", width)
+        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; r continues)", width)
     elif live.done < live.total:
-        yield from paragraph("✂ stopped: ", WARN, f"{saved}; r goes on.", width)
+        yield from paragraph("✂ stopped: ", WARN, f"{saved}; r continues.", width)
     elif live.replayed:
-        yield from paragraph("✓ ", GOOD, "played: not run now. r plays it again, v is the table.", width)
+        yield from paragraph("✓ ", GOOD, "replayed from a recording. r replays it, v shows the table.", width)
     else:
         duration = f" in {live.wall_s:.0f} s" if live.wall_s else ""
-        following = f"{_repeat_key(live)}, v is the table."
+        following = f"{_repeat_key(live)}, v shows the table."
         yield from paragraph("✓ ", GOOD, f"{live.total} runs{duration}. {following}", width)
 
 
 def _repeat_key(live: LiveSweep) -> str:
     """Return the effect of r; on the virtual clock, runs without chance are identical."""
     if live.suspect:
-        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs those again"
+        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs them again"
     if any(words.drawn_by_chance(each) for each in live.activity.experiments):
-        return "r measures each value once more"
+        return "r measures each value again"
     exact = live.environment is not None and live.environment.clock == "virtual"
-    return "r runs them again" + (" (nothing is by chance)" if exact else "")
+    return "r runs them again" + (" (no randomness)" if exact else "")
 
 
 def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
@@ -113,9 +113,9 @@ def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, wid
         message += f", you {scene.own.text}"
     share = units.percent(live.activity.share)
     following = (
-        "from there on it rises by more"
+        "from there it rises by more"
         if MEASURES[live.activity.measure].is_cost
-        else "beyond it more adds less"
+        else "beyond it, more adds less"
     )
     yield from paragraph("knee: ", STRONG, f"{message} ({following} than {share})", width)
 
@@ -158,7 +158,7 @@ def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Li
     for number, line in enumerate(lines[1:]):
         is_selected = number == cursor
         drawn.append(Line.of((f"›{line[1:]}" if is_selected else line, "strong" if is_selected else TEXT)))
-    keys = "↑ ↓ choose a run, Enter opens it, v is the curve"
+    keys = "↑ ↓ choose a run, Enter opens it, v shows the curve"
     return [line.fit(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
 
 

@@ -1,4 +1,4 @@
-"""Chart of a sweep: measurements over models and published points, between axes, with"""
+"""Chart of a sweep: measurements over models and published points, between axes, with labels."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def _help_lines(bench: Workbench, width: int) -> list[Line]:
     if bench.is_changed(knob):
         original = bench.original_text(knob)
         lines += [
-            Line.of((line, MUTED)) for line in words.wrapped(f"own value: {original} (d sets it back)", width)
+            Line.of((line, MUTED)) for line in words.wrapped(f"own value: {original} (d resets it)", width)
         ]
     known = PARAMETERS.get(knob)
     if known is not None and not can_turn(known):
@@ -216,7 +216,7 @@ def _help_lines(bench: Workbench, width: int) -> list[Line]:
 def describe(knob: str) -> tuple[str, str]:
     """Return description and bounds of a knob."""
     if knob == SEED:
-        return "where the random numbers of the path begin", "0 to 4294967295"
+        return "start of the random numbers of the path", "0 to 4294967295"
     if knob == SYSCTL:
         return "another setting of the hosts' TCP", "Enter types a name and a value, like tcp_sack=0"
     known = PARAMETERS.get(knob)

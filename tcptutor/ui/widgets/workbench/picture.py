@@ -23,7 +23,7 @@ from tcptutor.ui.widgets.chart.lines import BAD, MUTED, STRONG, TEXT, Line, para
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
-_STALE_TEXT = "these settings cannot be run, so this is of the last ones that could"
+_STALE_TEXT = "these settings cannot be run: this is the forecast for the last that could"
 
 
 def render(
@@ -111,7 +111,7 @@ def _as_forecast(guide: GuideLine, flows: int) -> GuideLine:
     """Return the expected trajectory as a continuous line: here it is no mere background."""
     if guide.kind != "trajectory":
         return guide
-    return replace(guide, kind="forecast", name=guide.name if flows == 1 else "expected course of a flow")
+    return replace(guide, kind="forecast", name=guide.name if flows == 1 else "expected trajectory of a flow")
 
 
 def _curve(trajectory: GuideLine, seconds: float) -> FlowCurve:
@@ -137,7 +137,7 @@ def _binding(forecast: Forecast, width: int) -> Iterator[Line]:
     for line in words.wrapped(f"{prediction.label}: {prediction.formula}", width, "  "):
         yield Line.of((line, MUTED))
     if not expectation.trajectory:
-        yield Line.of(("  no model here gives the window's course over time", MUTED))
+        yield Line.of(("  no model here predicts the trajectory of cwnd", MUTED))
 
 
 def _other_models(forecast: Forecast, width: int) -> Iterator[Line]:
