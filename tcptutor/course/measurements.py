@@ -12,7 +12,6 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.claim import Subject
 from tcptutor.run import FlowResult, Run, UdpResult, UdpSample, mean_of_known, sum_or_none
 from tcptutor.run.record import Figure
-from tcptutor.theory import jain_index
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Report
@@ -177,6 +176,12 @@ def _known(figure: Figure | None) -> Figure:
     return _none("the run has no such measurement") if figure is None else figure
 
 
+def _jain_index(part: RunPart) -> float:
+    from tcptutor.theory import jain_index  # noqa: PLC0415  # the first frame needs no theory
+
+    return jain_index(flow.throughput_bps for flow in part.flows)
+
+
 def _grown(part: RunPart, column: str) -> float:
     return sum(each.growth(column) for each in part.intervals)
 
@@ -307,9 +312,7 @@ MEASURED: dict[Subject, MeasuredFigure] = {
     ),
     "sndbuf-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "sndbuf_limited")),
     "rwnd-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "rwnd_limited")),
-    "jain": MeasuredFigure(
-        "number", lambda part: jain_index(flow.throughput_bps for flow in part.flows), by_flow=False
-    ),
+    "jain": MeasuredFigure("number", _jain_index, by_flow=False),
     "cov": MeasuredFigure("number", cov),
     "cov-between": MeasuredFigure("number", cov_between, by_flow=False),
     "share": MeasuredFigure("ratio", share),

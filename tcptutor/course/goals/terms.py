@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course.formulas import mathis
 from tcptutor.course.goals.lab_view import ALGORITHM, SYSCTL, GoalQuantity, LabRun, LabView, carries_data
 from tcptutor.course.measurements import MEASURED
 from tcptutor.spec import PARAMETERS, interface_names
@@ -99,6 +98,8 @@ def _measured(name: str) -> GoalQuantity:
 
 def _mathis_ratio(run: LabRun) -> float | None:
     """Return throughput over Mathis's formula; None for a path without loss or delay."""
+    from tcptutor.course.formulas import mathis  # noqa: PLC0415  # the first frame needs no theory
+
     measured = run.figure("throughput")
     try:
         return measured / mathis(run.experiment) if measured is not None else None
