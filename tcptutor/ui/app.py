@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -126,6 +127,7 @@ class TutorApp(Frame):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        gc.enable()  # disabled by `start.run_app` until the first frame
         self.run_worker(self._start_lab(), group="lab")
         self.run_worker(_import_page_modules, thread=True, group="preload")
         self.run_worker(self._read_lessons(), group="course")

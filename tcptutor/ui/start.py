@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,9 +46,13 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
         raise UsageError(unknown("module", module, modules))
     shutdown.signals.catch()
     journal = open_journal()
+    # Full collections while modules are imported would take a tenth of the time to the first frame,
+    # after which the app enables them.
+    gc.disable()
     try:
         code = asyncio.run(_run(opened, journal, lab or _default_lab(), module))
     finally:
+        gc.enable()
         journal.close()
     if journal.unsaved:
         raise TutorError(f"some of your work could not be saved: {journal.unsaved}")
