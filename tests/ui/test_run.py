@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
@@ -13,6 +14,8 @@ from tcptutor.base.errors import TutorError
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.live import Live
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import latest_run, predict
 
@@ -32,29 +35,48 @@ async def opened(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[P
         await app.bench.close()
 
 
+async def held(pilot: Pilot, seconds: float) -> Live:
+    """Wait until the run is where the lab holds it."""
+    bench = pilot.app.bench
+    await until(pilot, lambda: bench.live is not None and bench.live.run.experiment_s > seconds - 0.1)
+    return bench.live
+
+
+async def ended(pilot: Pilot, before: Live | None = None) -> Live:
+    """Wait until a run other than `before` has ended and is on its panel."""
+    app = pilot.app
+
+    def is_shown() -> bool:
+        live = app.bench.live
+        if live is None or live is before or live.state != "ended":
+            return False
+        is_measured = live.report is not None or not live.run.complete
+        return is_measured and app.screen.query_one(RunPanel).displayed_run is live
+
+    await until(pilot, is_shown)
+    return app.bench.live
+
+
 async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) -> None:
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with opened(make_app) as pilot:
         await pilot.press("r")
-        await until_text(pilot, "why: random loss, 0.1 %")
-        await until_text(pilot, "measured 22.1 Mbit/s")
-        # What was drawn at once may be cut.
-        await until_text(pilot, "23.2 ±19 % ✓")
-        screen = text(pilot.app)
-        assert "95.6 ±2 % –" in screen
-        assert "10, 2.2 × too low" in screen or "10, 55 % too low" in screen
-        assert "40.2 expected" in screen
-        assert any("⠁" <= letter <= "⣿" for letter in screen), "the chart is drawn in braille"
-        assert "mean 22.1" in screen
-        await pilot.press("v")
-        await until_text(pilot, "77 % below  not the limit")
-        await until_text(pilot, "10 Mbit/s  55 % too low")
-        await pilot.press("v")
-        await until_text(pilot, "losses  RTT ms   CoV")
-        await pilot.press("v")
-        await until_text(pilot, "why: random loss, 0.1 %")
-        assert "✓ done: 22 s of lab time" in screen
-        assert "The formula says 22.4 Mbit/s" in screen, "what was to be seen"
+        live = await ended(pilot)
+        assert live.report.throughput_bps == pytest.approx(22.1e6, rel=0.01)
+        assert live.report.verdict.limited_by == "random-loss"
+        panel = pilot.app.screen.query_one(RunPanel)
+        await until_text(pilot, live.report.verdict.sentence[:20])
+        assert any("⠁" <= letter <= "⣿" for letter in text(pilot.app)), "the chart is drawn in braille"
+        pictures = [panel.lines]
+        for view in ("models", "flows", "chart"):
+            await pilot.press("v")
+            await until(pilot, lambda: panel.lines != pictures[-1])
+            pictures.append(panel.lines)
+            if view == "models":
+                labels = [each.prediction.label for each in live.report.comparisons]
+                assert all(any(line.startswith(label) for line in panel.lines) for label in labels)
+                assert panel.lines[-1].startswith("you"), "the student's own prediction"
+        assert pilot.app.screen.query_one("#after").display, "what was to be seen"
     run = latest_run(journal, *STEP)
     assert run.complete
     assert run.environment.backend == "guest"
@@ -64,17 +86,17 @@ async def test_nothing_waits_for_a_run(make_app, lab: FakeLab) -> None:
     lab.hold_at = 5.0
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "running 5/22 s")
+        live = await held(pilot, 5.0)
         await pilot.press("2", "enter")
         await until_text(pilot, "✓ Right.")
-        assert "formula says" not in text(pilot.app), "what was to be seen comes when it was seen"
+        assert not pilot.app.screen.query_one("#after").display, "what was to be seen comes when it was seen"
         await pilot.press("p")
         await until_text(pilot, "What cwnd is")
-        assert "running 5/22 s" in text(pilot.app)
+        assert live.in_progress
         await pilot.press("n")
-        await until_text(pilot, "▶ 5 of 22 s")
+        await until(pilot, lambda: pilot.app.screen.query(RunPanel).first().displayed_run is live)
         lab.go_on.set()
-        await until_text(pilot, "✓ done")
+        assert await ended(pilot) is live
     assert lab.runs == 1
 
 
@@ -82,9 +104,10 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
     lab.hold_at = 8.0
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "▶ 8 of 22 s")
+        await held(pilot, 8.0)
         await pilot.press("s")
-        await until_text(pilot, "cut short at 8.0 of 22 s: stopped by you")
+        stopped = await ended(pilot)
+        assert stopped.is_aborted
         assert lab.stopped == 1
         run = latest_run(journal, *STEP)
         assert (run.complete, run.note) == (False, "stopped by you")
@@ -92,20 +115,21 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
         assert not pilot.app.screen.query_one("#after", Markdown).display
         lab.hold_at = None
         await pilot.press("r")
-        await until_text(pilot, "✓ done")
+        assert (await ended(pilot, before=stopped)).run.complete
 
 
 async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, journal) -> None:
     lab.dies_at = 6.0
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "✗ the lab's agent ended during the run")
-        await until_text(pilot, "s are saved")
+        dead = await ended(pilot)
+        assert "agent ended" in dead.problem
+        await until_text(pilot, f"✗ {dead.problem[:20]}")
         assert len(latest_run(journal, *STEP).samples) == 120
         lab.dies_at = None
         await pilot.press("r")
-        await until_text(pilot, "✓ done")
-        assert "agent ended" not in text(pilot.app)
+        assert not (await ended(pilot, before=dead)).problem
+        await until(pilot, lambda: "agent ended" not in text(pilot.app))
 
 
 async def test_a_defect_in_the_lab_does_not_take_the_page_away(make_app, lab, monkeypatch) -> None:
@@ -116,7 +140,8 @@ async def test_a_defect_in_the_lab_does_not_take_the_page_away(make_app, lab, mo
     monkeypatch.setattr(lab, "run", broken)
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "✗ the run failed unexpectedly (ZeroDivisionError: a bug)")
+        assert "ZeroDivisionError: a bug" in (await ended(pilot)).problem
+        await until_text(pilot, "✗ the run failed")
 
 
 async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
@@ -132,9 +157,8 @@ async def test_a_replay_says_twice_where_it_is_and_is_entered_once(
     monkeypatch.setattr(lab, "run", twice)
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "✓ done")
+        assert (await ended(pilot)).unsaved == ""
         assert "NOT SAVED" not in text(pilot.app)
-        assert pilot.app.bench.live.unsaved == ""
     assert latest_run(journal, *STEP).complete
 
 
@@ -149,7 +173,7 @@ async def test_only_one_run_at_a_time(make_app, lab) -> None:
     lab.hold_at = 3.0
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "▶ 3 of 22 s")
+        await held(pilot, 3.0)
         await pilot.press("n")
         await until_text(pilot, "Eight flows share")
         await pilot.press("r")
@@ -162,25 +186,31 @@ async def test_only_one_run_at_a_time(make_app, lab) -> None:
 async def test_opening_again_goes_on_at_the_page_with_its_last_run(make_app) -> None:
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "✓ done")
+        run = (await ended(pilot)).run.id
     again = make_app()
     async with again.run_test(size=(120, 40)) as pilot:
         await pilot.press("enter")
-        await until_text(pilot, "why: random loss, 0.1 %")
+        await until(pilot, lambda: _shown_run(again) == run)
         assert "2/2" in text(again)
-        assert "The formula says 22.4 Mbit/s" in text(again)
+        await until(pilot, lambda: again.screen.query_one("#after").display)
+
+
+def _shown_run(app: TutorApp) -> str:
+    shown = [panel.displayed_run for panel in app.screen.query(RunPanel) if panel.displayed_run]
+    return shown[0].run.id if shown else ""
 
 
 async def test_a_run_cut_by_closing_the_app_is_there_when_it_opens_again(make_app, lab) -> None:
     lab.hold_at = 7.0
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
-        await until_text(pilot, "▶ 7 of 22 s")
+        run = (await held(pilot, 7.0)).run.id
     assert lab.closed
     again = make_app()
     async with again.run_test(size=(120, 40)) as pilot:
         await pilot.press("enter")
-        await until_text(pilot, "cut short at 7.0 of 22 s: tcptutor was closed")
+        await until(pilot, lambda: _shown_run(again) == run)
+        await until_text(pilot, "tcptutor was closed")
 
 
 async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, journal, monkeypatch) -> None:
@@ -194,8 +224,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
         await pilot.press("x", "y", "2", "enter")
         await until_text(pilot, "✓ Right.")
         await until_text(pilot, "NOT SAVED")
-        await until_text(pilot, "why: random loss")
-        await until_text(pilot, "the disk is full")
+        assert "the disk is full" in (await ended(pilot)).unsaved
 
 
 async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
@@ -203,7 +232,6 @@ async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
 ) -> None:
     from tcptutor.ui import background
     from tcptutor.ui.widgets.page.page import Page
-    from tcptutor.ui.widgets.panel.panel import RunPanel
 
     from .test_snapshots import keep_run
 

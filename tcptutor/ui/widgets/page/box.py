@@ -156,9 +156,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Show the question; or, before the run it is about, a note to run first."""
         self.set_class(not revealed, "-later")
         if not revealed:
-            later = Content.assemble(
-                (f"{self.TITLE}  ", "bold $primary"), "About your run: press r first."
-            )
+            later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: press r first.")
             self.query_one(".later", Static).update(later)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
