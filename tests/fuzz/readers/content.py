@@ -139,7 +139,7 @@ def _in_course(place: str) -> Callable[[Path], None]:
             told = [*map(str, problems), *lint(root)]
             assert all(is_printable(line) for line in told), "a line of lint is not printable"
             for module in course.modules:
-                for text in (module.title, *module.objectives, *module.sources, *module.extra):
+                for text in (module.title, *module.objectives, *module.sources, *module.extra_experiments):
                     assert is_printable(text, lines=True), "a text of a module is not printable"
                 for step in module.steps:
                     _do(step)
