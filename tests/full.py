@@ -32,6 +32,7 @@ _SESSIONS = "a shell on the real clock, the same code on a host and in the guest
 _STREAMS = "the same program sends on a host, seconds in which no other lab may run; other tests send there"
 _SUBMISSIONS = "five submissions for each of four systems; a graded one and one of the others for each"
 _SCREENS = "two sizes of the screen; one of them, and home and a lesson in both"
+_UNPACKED = "several ways in which a small file becomes a large one; one of each kind"
 _SIZES = "starts the app and waits after each key; each size once"
 _DAMAGE = "every kind of damage is read in one file of each reader"
 
@@ -207,6 +208,9 @@ FULL_ONLY = {
     "tests/course/test_claims_in_lab.py::test_the_claims_of_a_page_hold_in_the_lab": FullOnly(
         "half an hour of guests for all pages; tests/cli/test_lint.py runs the claims of a small page in a plain run"
     ),
+    "tests/exchange/test_hostile.py::test_a_small_file_never_takes_much": FullOnly(
+        _UNPACKED, ("spaces", "brackets", "nested", "texts", "many *")
+    ),
     "tests/extremes/test_extremes.py::test_extreme_runs_are_described_truthfully": FullOnly(
         "some seconds of a guest each; `python -m tests.extremes` draws more", ("rate", "loss")
     ),
@@ -287,6 +291,9 @@ FULL_ONLY = {
     ),
     "tests/packaging/test_start.py::test_without_what_plots_need_it_goes_on": FullOnly(
         "creates a virtual environment, as two other tests of the script do"
+    ),
+    "tests/run/test_check.py::test_a_small_file_never_takes_much": FullOnly(
+        _UNPACKED, ("samples", "zeros", "empty lines", "brackets", "nested", "one text")
     ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
