@@ -10,4 +10,4 @@ PLAIN = 25
 
 def examples(full: int) -> int:
     """Return how many examples to draw in this run where a full run draws `full`."""
-    return max(full * settings.default.max_examples // 100, 1)
+    return max(full * settings().max_examples // 100, 1)
