@@ -23,7 +23,7 @@ PAGE = ShellActivity(name="", experiment=FIRST.experiment, hosts=("s1", "h1"), g
 async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal) -> None:
     app = make_app(MODULE, of=one_page(PAGE))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until_text(pilot, "Reach these, on s1, h1.")
+        await until_text(pilot, "Reach these goals, on s1, h1.")
         await pilot.press("t")
         await until_text(pilot, "s1:~#")
         assert "[s1] h1" in text(app), "where the page offers a terminal"
@@ -111,7 +111,7 @@ async def test_commands_whose_place_is_taken_are_passed_by(make_app, lab) -> Non
     )
     app = make_app(MODULE, of=one_page(msgspec.structs.replace(PAGE, commands=commands)))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until_text(pilot, "Reach these, on s1, h1.")
+        await until_text(pilot, "Reach these goals, on s1, h1.")
         await pilot.press("t")
         await until_text(pilot, "s1:~#")
         lab.hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
