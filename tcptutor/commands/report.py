@@ -175,7 +175,7 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
     scale, unit = _scale([flow.throughput_bps for flow in flows])
     both = {experiment.reversed(flow.flow) for flow in flows} == {True, False}
-    head = ("flow", "", "", unit, "share, %", "CoV, %", "RTT, ms", "cwnd", "losses", "sent again")
+    head = ("flow", "", "", unit, "share, %", "CoV, %", "RTT, ms", "cwnd", "losses", "retrans")
     rows = [
         (
             str(flow.flow + 1),

@@ -149,8 +149,8 @@ def test_figures_are_given_of_all_the_time_and_from_the_difference_on() -> None:
     assert whole["throughput"].ratio == pytest.approx(1.5, rel=0.01)
     assert since["throughput"].ratio == pytest.approx(2.0, rel=0.01)
     assert since["throughput"].unit == "bit/s"
-    assert since["sent again"].before == 0
-    assert since["sent again"].ratio is None
+    assert since["retransmitted"].before == 0
+    assert since["retransmitted"].ratio is None
     assert "Jain's index" not in since
 
 
@@ -228,5 +228,5 @@ def test_figures_have_units_and_how_much_they_have_changed() -> None:
     before, after, more = told["throughput"]
     assert (before, more) == ("8 Mbit/s", "+100 %")
     assert after in ("16 Mbit/s", "15.9 Mbit/s")
-    assert told["sent again"] == ("0", "0", "same")
+    assert told["retransmitted"] == ("0", "0", "same")
     assert limits(what)[0] == "limited by"

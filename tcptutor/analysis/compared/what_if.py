@@ -29,7 +29,7 @@ Quantity = Literal[
     "throughput",
     "mean RTT",
     "mean cwnd",
-    "sent again",
+    "retransmitted",
     "losses",
     "Jain's index",
     "link used",
@@ -47,7 +47,7 @@ _UNITS: dict[Quantity, str] = {
 Row = tuple[str, str, str, str]
 """Label, before, after, and change."""
 
-_COUNTS: tuple[Quantity, ...] = ("sent again", "losses", "dropped")
+_COUNTS: tuple[Quantity, ...] = ("retransmitted", "losses", "dropped")
 
 _WRITTEN: dict[str, Callable[[float], str]] = {
     "bit/s": units.rate,
@@ -215,7 +215,7 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
         found["mean RTT"] = sum(rtts) / len(rtts)
     if windows := [flow.mean_cwnd_segments for flow in flows if flow.mean_cwnd_segments]:
         found["mean cwnd"] = sum(windows) / len(windows)
-    counted: dict[Quantity, float | None] = {"sent again": measured.retransmits, "losses": measured.losses}
+    counted: dict[Quantity, float | None] = {"retransmitted": measured.retransmits, "losses": measured.losses}
     found |= {name: value for name, value in counted.items() if value is not None}
     if len(flows) > 1:
         found["Jain's index"] = jain_index([flow.throughput_bps for flow in flows])
