@@ -242,6 +242,8 @@ def interpolate(values: Sequence[float], before: float = math.nan) -> array[floa
     return result
 
 
+_NEGLIGIBLE = 1e-6
+"""RTT relative to a width from which multiples of the RTT no longer matter, or could overflow."""
 _SPACINGS = 4
 """Minimum spacings of samples in an averaging window, so interpolation at both ends matters little."""
 
@@ -302,7 +304,9 @@ class ByteCount:
 
 def _window_width(round_trip: float, least: float) -> float:
     """Return the shortest multiple of the RTT that is at least `least` seconds."""
-    return round_trip * max(1, math.ceil(least / round_trip - 1e-9)) if round_trip > 0 else least
+    if round_trip <= least * _NEGLIGIBLE:
+        return least
+    return round_trip * max(1, math.ceil(least / round_trip - 1e-9))
 
 
 def _window(middle: float, width: float, first: float, last: float) -> tuple[float, float]:
