@@ -11,7 +11,7 @@ VIEWS: tuple[View, ...] = ("both", "chart", "text")
 
 
 class Layout(NamedTuple):
-    """What a page has to show, where, and what the student chose to see."""
+    """Parts of a page, their place, and the view that the student chose."""
 
     wide: bool = False
     """True if two columns fit."""
@@ -29,7 +29,7 @@ class Layout(NamedTuple):
 
     @property
     def view(self) -> View:
-        """What is visible; "chart" includes a terminal."""
+        """Visible parts; "chart" includes a terminal."""
         if not self.has_panel and not self.terminal_open:
             return "text"
         view = self.wide_view if self.wide else self.narrow_view

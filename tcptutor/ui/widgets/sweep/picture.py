@@ -1,4 +1,4 @@
-"""What a sweep's panel shows: its curve with notes, or the table of its runs."""
+"""Content of a sweep's panel: its curve with notes, or the table of its runs."""
 
 from __future__ import annotations
 
