@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import isnan
 
 import pytest
@@ -49,8 +50,8 @@ def test_a_count_that_comes_late_is_no_faster() -> None:
         assert rates == pytest.approx([8e5] * len(rates), rel=1e-6)
 
 
-@pytest.mark.parametrize("rtt", [5e-324, 1e-300, 1e-9])
-def test_a_tiny_rtt_in_a_file_leaves_the_rate_as_it_is(rtt: float) -> None:
+@pytest.mark.parametrize("rtt", [5e-324, 1e-300, 1e-9, 0.0, math.nan])
+def test_a_tiny_or_unknown_rtt_leaves_the_rate_as_it_is(rtt: float) -> None:
     points = [(t / 20, 1.0e5 * t / 20) for t in range(160)]
     rates = known(counted(points).rates(0.0, STEP, [rtt] * STEPS))
     assert rates == pytest.approx([8e5] * len(rates), rel=1e-6)

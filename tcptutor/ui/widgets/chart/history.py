@@ -303,10 +303,10 @@ class ByteCount:
 
 
 def _window_width(round_trip: float, least: float) -> float:
-    """Return the shortest multiple of the RTT that is at least `least` seconds."""
-    if round_trip <= least * _NEGLIGIBLE:
-        return least
-    return round_trip * max(1, math.ceil(least / round_trip - 1e-9))
+    """Return the shortest multiple of the RTT that is at least `least` seconds; `least` for an unknown RTT, NaN."""
+    if round_trip > least * _NEGLIGIBLE:
+        return round_trip * max(1, math.ceil(least / round_trip - 1e-9))
+    return least
 
 
 def _window(middle: float, width: float, first: float, last: float) -> tuple[float, float]:
