@@ -107,9 +107,9 @@ class JournalFold(msgspec.Struct, frozen=True):
         )
 
 
-def fold_events(events: Iterable[StoredEvent]) -> JournalFold:
-    """Fold the events from the first on."""
-    return reduce(JournalFold.take, events, JournalFold())
+def fold_events(events: Iterable[StoredEvent], before: JournalFold | None = None) -> JournalFold:
+    """Fold the events that follow `before`; None for all from the first on."""
+    return reduce(JournalFold.take, events, before or JournalFold())
 
 
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:

@@ -31,7 +31,7 @@ from tcptutor.journal.events import (
     chain,
     decode,
 )
-from tcptutor.journal.fold import Calibration, JournalFold, JournalRecord, Progress
+from tcptutor.journal.fold import Calibration, JournalFold, JournalRecord, Progress, fold_events
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.run.files import text_digest
@@ -312,8 +312,7 @@ class Journal:
 
     def _catch_up(self) -> None:
         with store.errors(self._path):
-            for stored in store.events_after(self._connection, self._fold.serial):
-                self._fold = self._fold.take(stored)
+            self._fold = fold_events(store.events_after(self._connection, self._fold.serial), self._fold)
 
     def _move_to_file(self) -> bool:
         """Move from memory to the file if it can be opened now, and return whether we are in it. Never raises."""
@@ -355,8 +354,7 @@ class Journal:
                 self._catch_up()
                 added = list(chain(events, self._fold.serial, self._fold.hash))
                 store.add_events(self._connection, added)
-            for stored in added:
-                self._fold = self._fold.take(stored)
+            self._fold = fold_events(added, self._fold)
 
 
 def _end_event(run: Run, file: Path | None) -> RunEnded:

@@ -22,13 +22,8 @@ class LabState:
     problem: str = ""
     """Reason why no lab is available."""
 
-    @property
-    def headline(self) -> str:
-        """Words for the header: "virtual machine · ready"."""
-        return self.headline_of(None)
-
-    def headline_of(self, shown: Environment | None) -> str:
-        """Return the header's words on a page that shows a run from `shown`; None for no run yet."""
+    def headline(self, shown: Environment | None = None) -> str:
+        """Return the header's words, like "virtual machine · ready", on a page that shows a run from `shown`."""
         if self.stage == "none":
             return "no lab here"
         if self.environment is None:

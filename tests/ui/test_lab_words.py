@@ -37,7 +37,7 @@ REPLAY = Environment(backend="replay", clock="recorded", kernel="", reason="ther
 )
 def test_each_lab_is_named_in_plain_words(environment: Environment, header: str, sentence: str) -> None:
     state = LabState("ready", environment)
-    assert state.headline == header
+    assert state.headline() == header
     assert state.sentence == sentence
     assert not {"guest", "clock", "host"} & set(f"{header} {sentence}".split())
 

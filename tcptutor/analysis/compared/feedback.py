@@ -49,13 +49,11 @@ _ONE_CUT = "losses in a row cut the window once"
 
 
 class PredictionFeedback(NamedTuple):
-    """Feedback on a prediction, and the values it was compared with."""
+    """Feedback on a prediction, and the measured value it was compared with."""
 
     text: str
     """Empty for a run without measurements."""
     measured_bps: float = 0.0
-    expected_bps: float = 0.0
-    """Prediction of the models."""
 
 
 def feedback_text(value: float, run: Run, tolerance: float) -> str:
@@ -87,7 +85,7 @@ def prediction_feedback(value: float, run: Run, tolerance: float) -> PredictionF
         text = _wrong(value, nearest, result)
     from_run, from_models = (_distance(value, truth) for truth in (measured, expected))
     distance = f"Beside the run: {from_run}, beside the models: {from_models}."
-    return PredictionFeedback(f"{text} {distance}", measured, expected)
+    return PredictionFeedback(f"{text} {distance}", measured)
 
 
 def _right(

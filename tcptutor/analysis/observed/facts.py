@@ -141,7 +141,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
         for each in intervals:
             by_second[experiment.reversed(each.flow), _second_number(each)].append(each)
     loads = {key: _load(intervals) for key, intervals in by_second.items()}
-    delay_changes = _delay_changes(experiment)
+    delay_changes, processor = _delay_changes(experiment), _processor(measured)
     found = {}
     for flow, intervals in parts.items():
         backward = experiment.reversed(flow)
@@ -163,7 +163,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
                     evidence=evidence_of_flow(figures, path, together, opposite),
                     flows=flows,
                     events=_events(path, [each]),
-                    processor=_processor(measured),
+                    processor=processor,
                     cwnd_segments=figures.cwnd,
                     path_is_known=not path.doubt,
                 )

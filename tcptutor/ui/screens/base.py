@@ -210,7 +210,7 @@ class TutorScreen(Screen[None]):
         if live and live.state == "running":
             seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
             return f"{place_of(live.run.environment)} · running {seconds}"
-        return bench.state.headline_of(self.lab_shown)
+        return bench.state.headline(self.lab_shown)
 
 
 class SavingScreen(TutorScreen):
