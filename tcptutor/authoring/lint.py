@@ -212,6 +212,10 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
             yield say(reason, "after_run")
     elif step.after_run:
         yield say("is never shown without an experiment on this page: remove it", "after_run")
+    if step.published:
+        for reason in readability_problems(step.published, step.title, MAX_WORDS_AFTER):
+            yield say(reason, "published")
+    yield from (say(reason, "teaser") for reason in _teaser_problems(step))
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
@@ -219,3 +223,19 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     for activity in step.activities:
         for key, reason in activity.problems(experiment):
             yield say(reason, f"{where(activity)}{key}".rstrip(".: "))
+
+
+LONGEST_TEASER = 60
+"""Columns of the longest teaser: with "Deeper: " and the minutes it fits into a line of 80."""
+
+
+def _teaser_problems(step: Step) -> Iterator[str]:
+    if step.path == "essential":
+        if step.teaser:
+            yield 'is never shown on an essential page: remove it, or set path = "deeper"'
+    elif not step.teaser.strip():
+        yield 'is missing: complete the line "Deeper: ...", such as "why autotuning stops at half"'
+    elif step.teaser != step.teaser.strip() or step.teaser.endswith((".", "!")):
+        yield "completes a line: remove blanks around it and the full stop"
+    elif len(step.teaser) > LONGEST_TEASER:
+        yield f"has {len(step.teaser)} characters: at most {LONGEST_TEASER}"

@@ -50,6 +50,7 @@ def texts_after(step: Step) -> list[tuple[str, str]]:
     """Return key and text of everything a page shows only after its run."""
     return [
         ("after_run", step.after_run),
+        *([("published", step.published)] if step.experiments else []),
         *(
             (f"{where(activity)}{key}", text)
             for activity in step.activities
@@ -60,9 +61,10 @@ def texts_after(step: Step) -> list[tuple[str, str]]:
 
 def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
     """Yield key and text of everything a page shows."""
-    yield "title", step.title
+    yield from _heads(step)
     yield "prose", step.prose
     yield "after_run", step.after_run
+    yield "published", step.published
     for activity in step.activities:
         yield from ((f"{where(activity)}{key}", text) for key, text in texts(activity))
 
@@ -70,6 +72,12 @@ def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
 def all_texts(step: Step) -> list[str]:
     """Return every text of a page."""
     return [text for _, text in texts_by_key(step)]
+
+
+def _heads(step: Step) -> Iterator[tuple[str, str]]:
+    yield "title", step.title
+    yield "subtitle", step.subtitle
+    yield "teaser", step.teaser
 
 
 def _later(activity: Activity) -> Iterator[tuple[str, str]]:
@@ -87,8 +95,10 @@ def where(activity: Activity) -> str:
 
 def texts_before(step: Step) -> Iterator[tuple[str, str]]:
     """Yield key and text of everything a page shows before its run."""
-    yield "title", step.title
+    yield from _heads(step)
     yield "prose", step.prose
+    if not step.experiments:
+        yield "published", step.published
     for activity in step.activities:
         later = dict(_later(activity))
         yield from ((f"{where(activity)}{key}", text) for key, text in texts(activity) if key not in later)
@@ -164,8 +174,9 @@ def _faults(step: Step) -> Iterator[tuple[str, str]]:
     shell = step.shell
     seen = [
         ("id", step.id),
-        ("title", step.title),
+        *_heads(step),
         ("prose", step.prose),
+        ("published", step.published),
         ("shell.hints[1]", "".join(shell.hints[:1])),
     ]
     seen += [(f"shell.goal {goal.id}: id", goal.id) for goal in shell.goals]

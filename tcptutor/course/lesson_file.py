@@ -25,7 +25,9 @@ DEEPEST = 12
 """Nesting depth; pages use at most seven."""
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """Dotted key that nests too deep: the parser's time grows with the square of its parts."""
-_ONE_LINE = frozenset({"title", "id", "word", "abbreviation", "synonyms", "name", "page", "compare_with"})
+_ONE_LINE = frozenset(
+    {"title", "subtitle", "teaser", "id", "word", "abbreviation", "synonyms", "name", "page", "compare_with"}
+)
 """Keys of single-line texts."""
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""

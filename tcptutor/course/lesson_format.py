@@ -2,6 +2,12 @@
 
 A step is TOML front matter between two `+++` lines, followed by Markdown; every other file is plain TOML.
 
+title = "Flow control: the receive window"
+subtitle = "Who says how much"                # optional: a line below the title
+path = "deeper"                               # or "essential": see `course.paths`
+teaser = "why autotuning stops at half"       # on deeper pages: "Deeper: why autotuning stops at half, 5 min"
+published = '''Lab 6 measured 9.4 Gbit/s.'''  # optional Markdown, folded below the text after the run
+
 In a graded course a page may have variants, with other values for each student:
 
 [variants]                                  # in a page's front matter
@@ -30,6 +36,7 @@ from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.marks import MarkScheme
+from tcptutor.course.paths import PagePath
 
 FORMAT_VERSION = 1
 _FENCE = "+++"
@@ -75,7 +82,11 @@ StepFile = msgspec.defstruct(
     "StepFile",
     [
         ("title", str),
+        ("subtitle", str, ""),
+        ("path", PagePath | None, None),
+        ("teaser", str, ""),
         ("after_run", str, ""),
+        ("published", str, ""),
         ("claim", tuple[Claim, ...], ()),
         ("variants", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
         ("same_variant_as", str, ""),
@@ -93,7 +104,11 @@ class StepText:
     """Parsed file of a step."""
 
     title: str
+    subtitle: str
+    path: PagePath | None
+    teaser: str
     after_run: str
+    published: str
     claims: tuple[Claim, ...]
     prose: str
     same_variant_as: str
@@ -156,7 +171,16 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
 
 def _text(front: Any, prose: str) -> StepText:
     return StepText(
-        front.title, front.after_run.strip(), front.claim, prose, front.same_variant_as, tuple(_tables(front))
+        title=front.title,
+        subtitle=front.subtitle,
+        path=front.path,
+        teaser=front.teaser,
+        after_run=front.after_run.strip(),
+        published=front.published.strip(),
+        claims=front.claim,
+        prose=prose,
+        same_variant_as=front.same_variant_as,
+        tables=tuple(_tables(front)),
     )
 
 

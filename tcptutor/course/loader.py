@@ -131,13 +131,19 @@ class OpenedCourse:
         return msgspec.structs.replace(first, variants=tuple(others))
 
     def _variant(self, module: str, file: LessonFile, id_: str, text: StepText) -> Step:
+        if text.path is None:
+            raise file.problem('is missing: write "essential" or "deeper"', "path")
         activities = tuple(self._activities(module, file, text))
         return Step(
             id=id_,
             title=text.title,
+            subtitle=text.subtitle,
+            path=text.path,
+            teaser=text.teaser,
             prose=text.prose,
             activities=activities,
             after_run=text.after_run,
+            published=text.published,
             claims=text.claims,
             setup=_setup(module, text),
             same_variant_as=text.same_variant_as,

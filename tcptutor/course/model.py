@@ -19,9 +19,13 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.page_record import PageRecord
+from tcptutor.course.paths import PagePath
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)
+
+OTHERS = "What others measured"
+"""Heading of a page's published figures."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +34,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """File name without number and suffix, such as `one-lossy-flow`; unique in the module."""
     title: str
+    subtitle: str = ""
+    path: PagePath = "essential"
+    teaser: str = ""
+    """On a deeper page, completes the line that offers it: "Deeper: why autotuning stops at half, 5 min"."""
     prose: str
     """Markdown."""
     activities: tuple[Activity, ...] = ()
     """In page order."""
     after_run: str = ""
-    """Markdown shown after the run, which compares it with the published figure."""
+    """Markdown shown after the run."""
+    published: str = ""
+    """Markdown on what others measured, folded: after the run, or with the prose of a page without a run."""
     claims: tuple[Claim, ...] = ()
     """Checkable definitions of the measured numbers in the text."""
     setup: PageSetup | None = None

@@ -25,7 +25,7 @@ CASES = {
         "[predict]\nasks = 1",
         ["predict.asks", "prompt, unit, default_unit, measure, tolerance, hints"],
     ),
-    "unknown top key": (STEP, "title =", "titel =", ["titel", "did you mean title?", "title, after_run"]),
+    "unknown top key": (STEP, "title =", "titel =", ["titel", "did you mean title?", "title, subtitle"]),
     "missing key": (STEP, 'prompt = "What throughput will', 'unit2 = "', ["predict.unit2"]),
     "unknown unit": (STEP, 'unit = "rate"', 'unit = "speed"', ["predict.unit", "'speed'", "rate, time"]),
     "wrong type": (STEP, 'unit = "rate"', "unit = 1", ["predict.unit"]),
@@ -53,6 +53,8 @@ CASES = {
     "unknown parameter": (STEP, 'duration = "40 s"', 'speed = "1"', ["experiment.set", "speed"]),
     "value is a list": (STEP, 'duration = "40 s"', "duration = [1]", ["experiment.set", "text"]),
     "bad TOML": (STEP, "[predict]", "[predict", ["not valid TOML", f"line {PREDICT_LINE}"]),
+    "no path": (STEP, 'path = "essential"\n', "", ["path: is missing", "essential", "deeper"]),
+    "unknown path": (STEP, 'path = "essential"', 'path = "optional"', ["'optional'", "essential, deeper"]),
     "no first fence": (STEP, "+++\n", "", ["first line must be +++"]),
     "no second fence": (STEP, "\n+++\n", "\n", ["second +++"]),
     "no correct choice": (

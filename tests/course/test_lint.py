@@ -25,6 +25,25 @@ CASES = {
     "wide code": (STEP, "\n+++\n", f"\n+++\n{WIDE}\n", "code of 45 columns"),
     "open code": (STEP, "\n+++\n", "\n+++\n~~~\n", "closing ~~~ is missing"),
     "wall of text": (STEP, "\n+++\n", "\n+++\n" + "word " * 200, "words are too many for a page"),
+    "no teaser": (STEP, 'path = "essential"', 'path = "deeper"', "teaser: is missing"),
+    "a teaser of an essential page": (
+        STEP,
+        'path = "essential"',
+        'path = "essential"\nteaser = "x"',
+        "teaser",
+    ),
+    "a teaser that ends a sentence": (
+        STEP,
+        'path = "essential"',
+        'path = "deeper"\nteaser = "why."',
+        "remove blanks around it and the full stop",
+    ),
+    "a long teaser": (
+        STEP,
+        'path = "essential"',
+        f'path = "deeper"\nteaser = "{"x" * 61}"',
+        "61 characters: at most 60",
+    ),
     "no sentence": (
         FIRST,
         "Yes: each connection has its own window, and the windows add up.",

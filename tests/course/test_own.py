@@ -30,6 +30,7 @@ mean = ["1.6 Mbit/s", "1.1 Mbit/s", "0.8 Mbit/s"]
 """
 PAGE = f"""+++
 title = "Ran"
+path = "essential"
 after_run = "The formula gives **{{variant.mean}}** at {{variant.loss}}."
 {OWN}
 [[claim]]

@@ -648,13 +648,13 @@ def test_a_course_without_questions_and_one_of_its_own(tmp_path: Path) -> None:
         'title = "Own"\nobjectives = ["x"]\nminutes = 5\nsources = []\n'
     )
     page = lessons / "01-own" / "01-first.md"
-    page.write_text('+++\ntitle = "First"\n+++\nSome prose.\n')
+    page.write_text('+++\ntitle = "First"\npath = "essential"\n+++\nSome prose.\n')
     words = ["bank", "--format", "gift", "--lessons", lessons]
     done = here(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no question in the course can be exported: choose another page" in done.stderr
     page.write_text(
-        '+++\ntitle = "First"\n[[question]]\nid = "q"\nkind = "numeric"\nprompt = "Two and two?"\n'
+        '+++\ntitle = "First"\npath = "essential"\n[[question]]\nid = "q"\nkind = "numeric"\nprompt = "Two and two?"\n'
         'answer = "4"\nunit = "count"\ntolerance = 0\n+++\nSome prose.\n'
     )
     done = here(*words)

@@ -18,7 +18,7 @@ from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.measures import MEASURES
-from tcptutor.course.model import Module, Step
+from tcptutor.course.model import OTHERS, Module, Step
 from tcptutor.course.page_sweep import models, page_cell, summaries
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
@@ -67,7 +67,8 @@ class RecordedPages:
         if measured is None:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
-        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after_run)}<hr>", charts)
+        others = f"<p><strong>{OTHERS}</strong></p>{page(step.published)}" if step.published else ""
+        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after_run)}{others}<hr>", charts)
 
     def _run_table(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
         run = self._find(of.experiment)

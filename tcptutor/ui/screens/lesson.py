@@ -212,6 +212,8 @@ class LessonScreen(ChartScreen, SavingScreen):
                 works = bench.busy
             case "hint" | "again":
                 works = self._answers.can(action)
+            case "others":
+                works = self._page.has_others
             case "withdraw":
                 works = self._answers.can(action) and not (side is not None and side.in_progress)
             case _:
@@ -292,6 +294,10 @@ class LessonScreen(ChartScreen, SavingScreen):
 
     def action_text(self) -> None:
         self._body.lay_out(wide_view="both", narrow_view="text")
+
+    def action_others(self) -> None:
+        self._body.prefer("text")
+        self._page.toggle_others()
 
     def action_view(self) -> None:
         self._body.show_next_view()

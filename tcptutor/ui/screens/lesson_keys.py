@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.chart_screen import ARROWS, with_cursor
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.page import OTHERS_KEY
 
 TYPED = (
     "go",
@@ -23,6 +24,7 @@ TYPED = (
     "terminal",
     "copy_command",
     "home",
+    "others",
     "withdraw",
     "end_terminal",
 )
@@ -65,6 +67,7 @@ BINDINGS: list[BindingType] = [
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.previous-field"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
+    priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
     priority("m", "home", "home", "lesson.home", "the list of modules"),
     *(
@@ -101,6 +104,7 @@ FOOTER: Entries = (
     ("lesson.again", "again"),
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
+    ("lesson.others", "others"),
     ("app.keys", "keys"),
     ("lesson.home", "home"),
     ("cursor.toggle", "look"),

@@ -18,10 +18,14 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
-from tcptutor.course.model import Step
+from tcptutor.course.model import OTHERS, Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.folded import FoldedText
+
+OTHERS_KEY = "o"
+"""Key that opens what others measured."""
 
 
 class Page(VerticalScroll, inherit_bindings=False):
@@ -43,16 +47,23 @@ class Page(VerticalScroll, inherit_bindings=False):
         self.boxes = tuple(boxes)
         """In order of the page."""
         self._after, self._runs = TextAfterRun(step.after_run), RunsTable()
+        self._others = FoldedText(OTHERS, OTHERS_KEY, Prose(step.published)) if step.published else None
+        if self._others and step.experiments:
+            self._others.display = False  # until the run
 
     def compose(self) -> ComposeResult:
         """Compose title and text only, which are read first; `complete` mounts the rest."""
-        yield Prose(f"# {self._step.title}\n\n{self._step.prose}")
+        subtitle = f"*{self._step.subtitle}*\n\n" if self._step.subtitle else ""
+        yield Prose(f"# {self._step.title}\n\n{subtitle}{self._step.prose}")
 
     async def complete(self) -> None:
         """Mount the boxes, the text after the run, and the title of the next page."""
+        others = [self._others] if self._others else []
         await self.mount(
+            *([] if self._step.experiments else others),
             *(box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN),
             self._after,
+            *(others if self._step.experiments else []),
             self._runs,
             *(box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN),
             Static(Content(self._onward), id="onward"),
@@ -91,6 +102,16 @@ class Page(VerticalScroll, inherit_bindings=False):
             target = max(offset, box.bottom - view)
         self.scroll_to(y=target, animate=False)
 
+    @property
+    def has_others(self) -> bool:
+        """True if the page shows the title of what others measured."""
+        return self._others is not None and self._others.display
+
+    def toggle_others(self) -> None:
+        """Open or close what others measured."""
+        if self._others:
+            self._others.toggle()
+
     def show_run(self, run: Run) -> None:
         """Pass a complete run to the boxes; no-op if the page was left meanwhile."""
         if self.is_attached:
@@ -103,7 +124,9 @@ class Page(VerticalScroll, inherit_bindings=False):
             self._runs.show(rows, spread)
 
     def show_after(self, scroll: bool) -> None:
-        """Show the text after the run; scroll to it unless the student is busy elsewhere or has left."""
+        """Show the texts after the run; scroll to them unless the student is busy elsewhere or has left."""
+        if self._others:
+            self._others.display = True
         if self._step.after_run and self.is_attached:
             busy = isinstance(self.screen.focused, Input | ActivityBox)
             self._after.appear(scroll=scroll and not busy)
@@ -118,7 +141,10 @@ _FENCES = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def least_width(step: Step) -> int:
     """Return the columns that a page of `step` needs to show its drawings without wrapping."""
-    widths = [widest_line(step.prose), widest_line(step.after_run) + _AFTER]
+    widths = [
+        widest_line(step.prose),
+        *(widest_line(text) + _AFTER for text in (step.after_run, step.published)),
+    ]
     return max(widths) + _FRAME
 
 

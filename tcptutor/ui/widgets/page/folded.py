@@ -1,0 +1,45 @@
+"""Text folded below a title line, which a key or a click opens and closes."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+CLOSED, OPEN = "▸", "▾"
+
+
+class FoldedText(Vertical):
+    """A title line, and below it the text while it is open."""
+
+    def __init__(self, title: str, key: str, text: Widget) -> None:
+        super().__init__(classes="folded")
+        self._title, self._key, self._text = title, key, text
+        self._text.display = False
+        self._line = Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        self._show_line()
+        yield self._line
+        yield self._text
+
+    def toggle(self) -> None:
+        """Open the text and scroll to it, or close it."""
+        self._text.display = not self._text.display
+        self._show_line()
+        if self._text.display:
+            self.call_after_refresh(self.scroll_visible, animate=False, top=True)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self._line:
+            event.stop()
+            self.toggle()
+
+    def _show_line(self) -> None:
+        sign, does = (OPEN, "closes") if self._text.display else (CLOSED, "opens")
+        self._line.update(
+            Content.assemble((f"{sign} {self._title}", "bold"), (f"   {self._key} {does} it", "$text-muted"))
+        )
