@@ -33,6 +33,8 @@ LEVEL, DOTTED = "┈", "·"
 _DIGITS = "123456789abcdefghijklmnopqrstuvwxyz"
 _EVENT, _BAR = "×", "█"
 _SAMPLE = "⠒⠒"
+_DOTS_ACROSS, _DOTS_UP = 2, 4
+"""Dots of braille in a cell."""
 _TITLE_LINES = 2
 _SIGN_GAP = 16
 """Columns between the characters that name a line without color."""
@@ -223,13 +225,19 @@ def _panel(
     def cell(point: Point) -> Point:
         return x.position(point[0], columns), panel.y.position(point[1], rows - bool(panel.events))
 
-    for each in panel.series:
-        if panel.has_bars:
+    if panel.has_bars:
+        for each in panel.series:
             _bars(
                 figure, [cell(point) for point in each.points], columns / max(1, len(each.points)), each.color
             )
-        else:
-            _curve(figure, each, cell)
+    else:
+        for look, alike in groupby(panel.series, lambda each: (_is_line_of_dots(each), each.color)):
+            curves = [*alike]
+            if look[0] and len(curves) > 1:
+                _bundle(figure, curves, cell, size)
+            else:
+                for each in curves:
+                    _curve(figure, each, cell)
     for number, (label, sign) in enumerate(signs.items()):
         for each in panel.series:
             if each.label == label and _is_dotted(each):
@@ -253,13 +261,47 @@ def _curve(figure: Any, series: ChartSeries, cell: Callable[[Point], Point]) -> 
     _signal(figure, bars, "", series.color, is_connected=False, in_pairs=True)
     cells = [cell(point) for point, _ in known]
     if series.is_connected:
-        cells = [*_thinned(cells)]
+        cells = [*_thinned(cells, _DOTS_ACROSS)]
     _signal(figure, cells, series.marker, series.color, is_connected=series.is_connected)
 
 
-def _thinned(cells: Sequence[Point]) -> Iterator[Point]:
-    """Yield the lowest and the highest point of a line in each column of dots, in their order."""
-    for _, group in groupby(cells, lambda cell: round(2 * cell[0])):
+def _is_line_of_dots(series: ChartSeries) -> bool:
+    return series.is_connected and not series.marker and not series.spread
+
+
+def _bundle(
+    figure: Any, curves: Sequence[ChartSeries], cell: Callable[[Point], Point], size: tuple[int, int]
+) -> None:
+    """Draw curves of a color as a single set of dots: the time for plotext grows with the points given to it."""
+    # The outermost dots are at the outermost positions of cells.
+    across, up = (
+        (dots * cells - 1) / max(1, cells - 1)
+        for dots, cells in zip((_DOTS_ACROSS, _DOTS_UP), size, strict=True)
+    )
+    dots: set[tuple[int, int]] = set()
+    for each in curves:
+        cells = [cell(point) for point in each.points if all(map(math.isfinite, point))]
+        fine = [(column * across, row * up) for column, row in cells]
+        line = [(round(column), round(row)) for column, row in _thinned(fine, 1)]
+        dots.update(line)
+        for (left, low), (right, high) in pairwise(line):
+            steps = max(abs(right - left), abs(high - low))
+            dots.update(
+                (left + round(step * (right - left) / steps), low + round(step * (high - low) / steps))
+                for step in range(1, steps)
+            )
+    _signal(
+        figure,
+        [(column / across, row / up) for column, row in sorted(dots)],
+        "",
+        curves[0].color,
+        is_connected=False,
+    )
+
+
+def _thinned(points: Sequence[Point], dots: float) -> Iterator[Point]:
+    """Yield the lowest and the highest point of a line in each column, `dots` of them a unit of x, in their order."""
+    for _, group in groupby(points, lambda point: round(dots * point[0])):
         column = [*group]
         ends = {min(column, key=itemgetter(1)), max(column, key=itemgetter(1))}
         yield from sorted(ends, key=column.index)

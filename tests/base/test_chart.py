@@ -57,6 +57,17 @@ def test_without_color_lines_differ_by_characters_and_the_legend_says_which() ->
     assert {"\x1b[38;5;6m", "\x1b[38;5;3m"} <= set(COLOR.findall("\n".join(render(both, 60, 16))))
 
 
+def test_many_curves_of_a_color_are_drawn_as_one_where_they_coincide() -> None:
+    def columns(lines: list[str]) -> list[int]:
+        """Return the column of the curve in each line of the canvas."""
+        found = [re.split("[┤│]", line, maxsplit=1)[1] for line in lines if "┤" in line or "│" in line]
+        return [len(line) - len(line.lstrip()) for line in found if line.strip()]
+
+    one, many = (columns(drawn(chart(*[RISING] * number))) for number in (1, 64))
+    assert len(one) == len(many)
+    assert all(abs(left - right) <= 2 for left, right in zip(one, many, strict=True))
+
+
 def test_points_have_their_spread_and_events_are_marked_above_the_curve() -> None:
     points = ChartSeries(points=[(5, 5)], label="measured", marker="●", is_connected=False, spread=[2])
     lines = drawn(chart(points, events=[2.5, 7.5], events_label="loss event"))
