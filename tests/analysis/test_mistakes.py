@@ -96,13 +96,13 @@ def test_a_unit_slip_is_detected_from_the_models(factor: float, told: str) -> No
 def test_an_unknown_mistake_is_described_by_its_distance() -> None:
     said = feedback_text(20e6, recorded(WINDOW), TOLERANCE)
     assert said.startswith("20 Mbit/s is 54 % too much; the receiver's window binds, at 13 Mbit/s. ")
-    assert said.endswith("Beside the run: +54 %, beside the models: +53 %.")
+    assert said.endswith("You are 54 % above the run, 53 % above the models.")
 
 
 def test_a_right_prediction_is_compared_with_model_and_run() -> None:
     said = feedback_text(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
-    assert said.endswith("the run had 8.99 Mbit/s. Beside the run: ±0 %, beside the models: −3 %.")
+    assert said.endswith("the run had 8.99 Mbit/s. You are level with the run, 3 % below the models.")
 
 
 def test_link_rate_given_as_goodput_is_mentioned_though_right() -> None:
@@ -118,7 +118,7 @@ def test_no_mistake_is_claimed_when_the_run_has_another_limit() -> None:
     assert report(run).verdict.limited_by == "receive-window"
     assert feedback_text(100e6, run, TOLERANCE) == (
         "100 Mbit/s is 11 times too much; the receiver's window binds, at 9 Mbit/s. "
-        "Beside the run: × 11, beside the models: × 11."
+        "You are at 11 times the run and the models."
     )
 
 

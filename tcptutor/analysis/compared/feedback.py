@@ -83,9 +83,7 @@ def prediction_feedback(value: float, run: Run, tolerance: float) -> PredictionF
         text = _right(value, nearest, expected, measured, by_model, by_run, tolerance)
     else:
         text = _wrong(value, nearest, result)
-    from_run, from_models = (_distance(value, truth) for truth in (measured, expected))
-    distance = f"Beside the run: {from_run}, beside the models: {from_models}."
-    return PredictionFeedback(f"{text} {distance}", measured)
+    return PredictionFeedback(f"{text} {_distances(value, measured, expected)}", measured)
 
 
 def _right(
@@ -116,10 +114,21 @@ def _wrong(value: float, nearest: Sequence[Mistake], result: Report) -> str:
     return f"{written} is {error}; {binds}."
 
 
+def _distances(value: float, measured: float, expected: float) -> str:
+    """Return a sentence such as "You are 8 % above the run, 5 % below the models"."""
+    from_run, from_models = _distance(value, measured), _distance(value, expected)
+    if from_run == from_models:
+        return f"You are {from_run} the run and the models."
+    return f"You are {from_run} the run, {from_models} the models."
+
+
 def _distance(value: float, truth: float) -> str:
-    """Return the relative error such as "+6 %" or "−78 %", or "× 31" for large ones."""
+    """Return the relative error such as "6 % above", "78 % below", "level with" or "at 31 times"."""
     ratio = value / truth if truth > 0 else 0.0
-    return units.signed_percent(ratio - 1) if ratio < _TIMES else f"× {_short(ratio)}"
+    if ratio >= _TIMES:
+        return f"at {_short(ratio)} times"
+    error = round(100 * (ratio - 1))
+    return f"{abs(error)} % {'above' if error > 0 else 'below'}" if error else "level with"
 
 
 def _within(value: float, right: float, tolerance: float) -> bool:
