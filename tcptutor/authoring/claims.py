@@ -16,6 +16,7 @@ from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, P
 from tcptutor.course.experiments import qualified_name
 from tcptutor.course.formulas import KNOWN
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart, cause
+from tcptutor.course.page_references import without_links
 from tcptutor.course.quantities import expression, quantities
 from tcptutor.spec import Experiment
 
@@ -174,8 +175,8 @@ def evaluate(formula: str) -> float:
 
 
 def in_one_line(text: str) -> str:
-    """Remove line breaks and bold marks."""
-    return " ".join(text.replace("**", "").split())
+    """Remove line breaks, bold marks and the targets of page references."""
+    return " ".join(without_links(text).replace("**", "").split())
 
 
 FindRun = Callable[[Experiment], MeasuredRun]

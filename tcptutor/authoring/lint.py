@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
+from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.texts import (
     MAX_WORDS,
     MAX_WORDS_AFTER,
@@ -25,6 +26,7 @@ from tcptutor.authoring.texts import (
 from tcptutor.authoring.wording import wording
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
+from tcptutor.course import glossary
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
@@ -60,7 +62,9 @@ def lint(folder: Path | None = None) -> list[str]:
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
         problems += _experiments(module, used, folders[module.id], root)
-    problems += wording(course, root, _files(course, folders))
+    files = _files(course, folders)
+    problems += _references(course, files, root)
+    problems += wording(course, root, files)
     return list(dict.fromkeys(problems))
 
 
@@ -182,6 +186,21 @@ def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Pa
         for module in course.modules
         for step, path in files_by_step(folders[module.id]).items()
     }
+
+
+def _references(course: Course, files: dict[tuple[str, str], Path], root: Path) -> Iterator[str]:
+    """Check the page references of pages and glossary entries."""
+    order = PageOrder(course)
+    for module in course.modules:
+        for step in module.steps:
+            say = _speaker(LessonFile(files[module.id, step.id], root))
+            for variant in (step, *step.variants):
+                for key, reason in order.problems(variant, f"{module.id}/{step.id}"):
+                    yield say(reason, key)
+    say = _speaker(LessonFile(root / glossary.NAME, root))
+    for term in glossary.readable_glossary(root):
+        for reason in (*order.missing(term.text), *position_problems(term.text)):
+            yield say(reason, f"term {term.word!r}.text")
 
 
 def _of_sweep(step: Step) -> Iterator[tuple[str, str]]:

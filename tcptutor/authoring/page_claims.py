@@ -28,6 +28,7 @@ from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.loader import Pages
+from tcptutor.course.page_references import without_links
 from tcptutor.spec import Experiment
 
 _CLAIM = re.compile(r"\s*\[\[\s*claim\s*\]\]\s*(#.*)?")
@@ -59,7 +60,7 @@ class PageClaim(NamedTuple):
     @property
     def text(self) -> str:
         """Words on the page."""
-        return self.claim.text
+        return without_links(self.claim.text)
 
     @property
     def is_measured(self) -> bool:
@@ -83,7 +84,7 @@ class PageClaim(NamedTuple):
         """The claim as plain JSON."""
         claim, first = self.claim, self.claim_runs[0]
         return {
-            "text": claim.text,
+            "text": self.text,
             "quantity": claim.quantity,
             "value": claim.value or claim.text,
             "tolerance": claim.tolerance,
@@ -185,7 +186,7 @@ class PageTrial(NamedTuple):
             if self.knobs
             else "the start"
         )
-        return f"{what}: {self.challenge.prompt}"
+        return f"{what}: {without_links(self.challenge.prompt)}"
 
     @property
     def is_measured(self) -> bool:

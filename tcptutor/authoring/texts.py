@@ -15,6 +15,7 @@ from tcptutor.course.activities.shell import telltale
 from tcptutor.course.activity import Activity, Question, Stage
 from tcptutor.course.formulas import least_limit
 from tcptutor.course.model import Step
+from tcptutor.course.page_references import without_links
 from tcptutor.course.quantities import in_words, quantities
 from tcptutor.spec import Experiment
 
@@ -121,7 +122,7 @@ def readability_problems(text: str, title: str, max_words: int) -> Iterator[str]
     heading = _HEADING.fullmatch(text.strip().split("\n", 1)[0])
     if heading and heading[1].lower() == title.strip().lower():
         yield "its first line repeats the title, which is shown above it: remove the line"
-    words = len(re.findall(r"\w\S*", text))
+    words = len(re.findall(r"\w\S*", without_links(text)))
     if words > max_words:
         yield f"{words} words are too many for a page: at most {max_words}"
     yield from _code(text)

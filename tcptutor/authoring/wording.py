@@ -13,6 +13,7 @@ from tcptutor.course.activity import is_sentence
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.model import Course, Step
+from tcptutor.course.page_references import without_links
 
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
 """Code blocks, code spans, and identifiers such as fq_codel."""
@@ -57,7 +58,8 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
     spelling = Spelling(terms)
     texts = [PageText(file, key, text) for step, file in pages.values() for key, text in texts_by_key(step)]
     texts += [PageText(own, f"term {term.word!r}", term.text) for term in terms]
-    for file, key, text in texts:
+    for file, key, linked in texts:
+        text = without_links(linked)
         for repeated in _TWICE.finditer(text):
             yield str(file.problem(f"repeats a word: {repeated[0]!r}", key))
         for written, right in spelling.misspelt(text):

@@ -11,6 +11,7 @@ from tcptutor.base.errors import UsageError, unknown
 from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
 from tcptutor.course.experiments import short_name
 from tcptutor.course.glossary import of_name, readable_glossary
+from tcptutor.course.page_references import without_links
 from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import sysctl_name
 
@@ -87,12 +88,13 @@ def _describe(catalog: course.Course, name: str) -> _Description:
         matches = _Description([], {})
     if term is None:
         return matches
-    lines = [*matches.lines, toned(term.title, "title"), *_folded(term.text, 2), f"  read on: {term.page}"]
+    text = without_links(term.text)
+    lines = [*matches.lines, toned(term.title, "title"), *_folded(text, 2), f"  read on: {term.page}"]
     document = {
         "word": term.word,
         "abbreviation": term.abbreviation,
         "synonyms": list(term.synonyms),
-        "text": term.text,
+        "text": text,
         "page": term.page,
     }
     return _Description(lines, {**matches.document, "term": document})

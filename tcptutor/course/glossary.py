@@ -16,6 +16,7 @@ import msgspec
 
 from tcptutor.base.errors import ContentError
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.page_references import PageTitles
 
 NAME = "glossary.toml"
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -58,8 +59,11 @@ def glossary(root: Path) -> tuple[Term, ...]:
     Raises:
         ContentError: The file cannot be read.
     """
-    path = root / NAME
-    return LessonFile(path, root).read(GlossaryFile).terms if os.path.lexists(path) else ()
+    file = LessonFile(root / NAME, root)
+    if not os.path.lexists(file.path):
+        return ()
+    table = PageTitles(root).completing("")(file.tables(file.text()))
+    return file.convert_table(table, GlossaryFile).terms
 
 
 def readable_glossary(root: Path | None) -> tuple[Term, ...]:

@@ -24,7 +24,7 @@ student gets the same variant number on both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,8 +127,16 @@ def is_slug(name: str) -> bool:
     return _SLUG.fullmatch(name) is not None
 
 
-def read_step(file: LessonFile) -> tuple[StepText, ...]:
+CompleteTexts = Callable[[Any], Any]
+"""Completes the page references in a text, or in all texts of a table; `course.page_references` has it."""
+
+
+def read_step(file: LessonFile, complete: CompleteTexts) -> tuple[StepText, ...]:
     """Read the front matter and Markdown of every variant of a step, the page's own first.
+
+    Args:
+        file: The step's file.
+        complete: Function that completes the page references in its texts.
 
     Raises:
         ContentError: The file cannot be read.
@@ -143,13 +151,16 @@ def read_step(file: LessonFile) -> tuple[StepText, ...]:
     front = "\n".join(["", *lines[1:end]])
     prose = "\n".join(lines[end + 1 :]).strip()
     file.check_text(prose, "prose")
-    read: Any = file.parse_text(front, StepFile)
+    table = complete(file.tables(front))
+    read: Any = file.convert_table(table, StepFile)
     if not read.variants and "{variant." not in front + prose:
-        return (_text(read, prose),)
-    return tuple(_variants(file, front, prose, read))
+        return (_text(read, complete(prose)),)
+    return tuple(_variants(file, front, prose, read, complete))
 
 
-def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[StepText]:
+def _variants(
+    file: LessonFile, front: str, prose: str, read: Any, complete: CompleteTexts
+) -> Iterator[StepText]:
     if wrong := _variants_problem(read.variants):
         raise file.problem(wrong[1], wrong[0])
     asked = set(_placeholders(front + prose))
@@ -165,8 +176,9 @@ def _variants(file: LessonFile, front: str, prose: str, read: Any) -> Iterator[S
     if read.shell is not None:
         raise file.problem("a page with a [shell] cannot have variants: remove it", "variants")
     for variant in range(len(next(iter(read.variants.values())))):
-        text: Any = file.parse_text(_filled(front, read.variants, variant), StepFile)
-        yield _text(text, _filled(prose, read.variants, variant))
+        table = complete(file.tables(_filled(front, read.variants, variant)))
+        text: Any = file.convert_table(table, StepFile)
+        yield _text(text, complete(_filled(prose, read.variants, variant)))
 
 
 def _text(front: Any, prose: str) -> StepText:

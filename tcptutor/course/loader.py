@@ -31,6 +31,7 @@ from tcptutor.course.lesson_format import (
 )
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.model import Course, LazySteps, Module, Step
+from tcptutor.course.page_references import PageTitles
 from tcptutor.spec import Experiment
 
 
@@ -63,6 +64,7 @@ class OpenedCourse:
         self._root = folder or places.lessons()
         self._folders = module_folders(self._root)
         self._catalogue = Catalogue(self._root)
+        self._titles = PageTitles(self._root)
         self._of_list: list[ContentError] = []
         self._of_modules: dict[str, list[ContentError]] = {}
         self.course = self._course()
@@ -127,7 +129,8 @@ class OpenedCourse:
         entry = numbered(file.path.stem)
         if entry is None:
             raise file.problem("rename the file: steps are named like 02-one-lossy-flow.md")
-        first, *others = (self._variant(module, file, entry[1], text) for text in read_step(file))
+        texts = read_step(file, self._titles.completing(module))
+        first, *others = (self._variant(module, file, entry[1], text) for text in texts)
         return msgspec.structs.replace(first, variants=tuple(others))
 
     def _variant(self, module: str, file: LessonFile, id_: str, text: StepText) -> Step:

@@ -10,6 +10,7 @@ from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given
+from tcptutor.course.page_references import without_links
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import PageTimeline
 from tcptutor.grading.grade import GivenAnswer
@@ -37,7 +38,7 @@ def given_answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> 
             at=given.at,
             text=_answer_text(posed, answer),
             correct=mark.correct,
-            feedback=mark.feedback if mark.correct is False else "",
+            feedback=without_links(mark.feedback) if mark.correct is False else "",
             value=mark.value,
             drawn=bool(draw),
         )

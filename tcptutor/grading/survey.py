@@ -18,6 +18,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.measures import expected
 from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.page_references import without_links
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
 from tcptutor.grading.similar import SimilarPair, similar_pairs
 
@@ -297,7 +298,7 @@ def _questions(
                 module=module.id,
                 page=step.id,
                 activity=question.id,
-                prompt=question.prompt,
+                prompt=without_links(question.prompt),
                 answered=len(first),
                 right_first=sum(bool(each.correct) for each in first),
                 wrong=tuple(

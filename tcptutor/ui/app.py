@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
@@ -101,6 +101,8 @@ class TutorApp(Frame):
         self.bench = Bench(lab, journal, self.post_message)
         self._first_module, self._sitting = module, sitting
         self.workbench: Workbench | None = None
+        self._link_sources: list[tuple[Module, Step]] = []
+        """Pages whose links were followed, to return to; the latest last."""
 
     async def on_event(self, event: events.Event) -> None:
         if (
@@ -169,6 +171,7 @@ class TutorApp(Frame):
 
     def open_module(self, module: str) -> None:
         """Open the page where the student left the module, or its first unfinished page."""
+        self._link_sources.clear()
         found = next(each for each in self.course.modules if each.id == module)
         step = pages.resume(self.journal, found)
         if step is None:
@@ -191,6 +194,29 @@ class TutorApp(Frame):
                 self.pop_screen()
             return self.switch_screen(lesson)
         return self.push_screen(lesson)
+
+    def action_open_page(self, page: str) -> None:
+        """Follow a link to the page MODULE/PAGE."""
+        target = pages.find_page(self.course, page)
+        if target is None:
+            self.notify(f"There is no page {page} in this course.", severity="warning", markup=False)
+            return
+        from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
+
+        while isinstance(self.screen, ModalScreen):
+            self.pop_screen()
+        here = [(each.module, each.step) for each in self.screen_stack if isinstance(each, LessonScreen)]
+        self._link_sources += here[-1:]
+        self.open_step(*target)
+
+    @property
+    def can_return(self) -> bool:
+        """True if a link led to the current page, and the page with the link can be opened again."""
+        return bool(self._link_sources)
+
+    def return_from_link(self) -> Awaitable[object]:
+        """Open the page with the link that was followed last."""
+        return self.open_step(*self._link_sources.pop())
 
     def exit(self, *args: Any, **how: Any) -> None:
         if not self.is_leaving:

@@ -22,6 +22,14 @@ def neighbor(course: Course, module: Module, step: Step, by: int) -> tuple[Modul
     return (target, target.steps[place]) if 0 <= place < len(target.steps) else None
 
 
+def find_page(course: Course, page: str) -> tuple[Module, Step] | None:
+    """Return the page MODULE/PAGE; None if the course does not have it."""
+    of_module, _, id_ = page.partition("/")
+    module = next((each for each in course.modules if each.id == of_module), None)
+    step = next((each for each in module.steps if each.id == id_), None) if module else None
+    return (module, step) if module and step else None
+
+
 def next_page_line(course: Course, module: Module, step: Step) -> str:
     """Return the footer line that names the next page."""
     target = neighbor(course, module, step, 1)

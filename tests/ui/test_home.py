@@ -184,7 +184,9 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     read = []
     load = import_module("tcptutor.course.loader")  # `course.load` is its function
     monkeypatch.setattr(
-        load, "read_step", lambda file, by=load.read_step: read.append(file.path.name) or by(file)
+        load,
+        "read_step",
+        lambda file, complete, by=load.read_step: read.append(file.path.name) or by(file, complete),
     )
     app = TutorApp(OpenedCourse(COURSE).course, journal, lab)
     async with app.run_test(size=(80, 24)) as pilot:

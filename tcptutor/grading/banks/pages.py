@@ -19,6 +19,7 @@ from tcptutor.base import units
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.model import OTHERS, Module, Step
+from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import models, page_cell, summaries
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
@@ -187,7 +188,7 @@ _CHART = re.compile(r'(?<=<img src=")chart:([^"]+)(?=")')
 
 def inline(text: str) -> str:
     """Render inline marks and collapse white space."""
-    parts, end = [], 0
+    parts, end, text = [], 0, without_links(text)
     for match in _MARKS.finditer(text):
         assert match.lastindex is not None
         tag = _TAGS[match.lastindex - 1]
@@ -206,7 +207,7 @@ def paragraphs(text: str) -> str:
 
 def page(text: str) -> str:
     """Render a page's Markdown. HTML in it is escaped."""
-    return str(_MARKDOWN.render(text)).strip()
+    return str(_MARKDOWN.render(without_links(text))).strip()
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -67,6 +67,16 @@ class Tutor(Protocol):
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """Show a page in place of the current page; the result waits until it is shown."""
 
+    @property
+    def can_return(self) -> bool:
+        """True if a link led to the current page, and the page with the link can be opened again."""
+
+    def action_open_page(self, page: str) -> None:
+        """Follow a link to the page MODULE/PAGE."""
+
+    def return_from_link(self) -> Awaitable[object]:
+        """Open the page with the link that was followed last."""
+
     def push_screen(
         self, screen: ModalScreen[_T], callback: Callable[[_T | None], None]
     ) -> Awaitable[object]:

@@ -214,6 +214,8 @@ class LessonScreen(ChartScreen, SavingScreen):
                 works = self._answers.can(action)
             case "others":
                 works = self._page.has_others
+            case "return_from_link":
+                works = self.tutor.can_return
             case "withdraw":
                 works = self._answers.can(action) and not (side is not None and side.in_progress)
             case _:
@@ -239,6 +241,29 @@ class LessonScreen(ChartScreen, SavingScreen):
         else:
             # Later keys wait for the new page, which they are meant for.
             await self.tutor.open_step(*target)
+
+    async def action_follow(self) -> None:
+        """Open the page that this page names; of several, ask which."""
+        named = self._page.linked_pages()
+        if not named:
+            self.notify("This page names no other page.")
+            return
+        if len(named) == 1:
+            self._open_named(next(iter(named)))
+            return
+        from tcptutor.ui.screens.workbench_lists import Choice, ChooseScreen  # noqa: PLC0415  # seldom needed
+
+        listing = ChooseScreen("Go to a page named here", "")
+        await self.app.push_screen(listing, self._open_named)
+        listing.put([Choice(page, words) for page, words in named.items()])
+
+    def _open_named(self, page: str | None) -> None:
+        if page:
+            # Not within this screen's own handler, which would wait for its own end.
+            self.app.call_later(self.tutor.action_open_page, page)
+
+    async def action_return_from_link(self) -> None:
+        await self.tutor.return_from_link()
 
     def action_run(self, same: bool = False) -> None:
         bench, body = self.tutor.bench, self._body

@@ -26,6 +26,8 @@ TYPED = (
     "home",
     "others",
     "withdraw",
+    "follow",
+    "return_from_link",
     "end_terminal",
 )
 """Actions bound to letters, digits or arrows, which a field takes as input."""
@@ -69,6 +71,8 @@ BINDINGS: list[BindingType] = [
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
     priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
+    priority("g", "follow", "go to", "lesson.follow", "go to a page that this page names"),
+    priority("backspace", "return_from_link", "return", "lesson.return", "the page with the followed link"),
     priority("m", "home", "home", "lesson.home", "the list of modules"),
     *(
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
@@ -94,6 +98,7 @@ BINDINGS: list[BindingType] = [
 ]
 
 FOOTER: Entries = (
+    ("lesson.return", "return"),
     ("lesson.previous lesson.next", "page"),
     ("lesson.field", "answer"),
     ("lesson.run", "run"),

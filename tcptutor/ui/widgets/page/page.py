@@ -19,10 +19,12 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.model import OTHERS, Step
+from tcptutor.course.page_references import page_of_link, references
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
+from tcptutor.ui.widgets.page.text import linked_pages
 
 OTHERS_KEY = "o"
 """Key that opens what others measured."""
@@ -77,6 +79,22 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     def active_box(self) -> ActivityBox[Any] | None:
         return next((box for box in self.boxes if box.is_active), None)
+
+    def linked_pages(self) -> dict[str, str]:
+        """Return the words of the page references in the displayed texts, by MODULE/PAGE, in page order."""
+        found: dict[str, str] = {}
+        for widget in self.query("*").results():
+            if not all(each.display for each in widget.ancestors_with_self):
+                continue
+            if isinstance(widget, Prose):
+                linked = [*references(widget.source)]
+            elif isinstance(widget, Static) and isinstance(widget.content, Content):
+                linked = [*linked_pages(widget.content)]
+            else:
+                continue
+            for each in linked:
+                found.setdefault(each.page, " ".join(each.words.split()))
+        return found
 
     def shows(self, box: ActivityBox[Any]) -> bool:
         """Whether part of the box is on the screen."""
@@ -167,7 +185,17 @@ class PlainFence(MarkdownFence):
 
 
 class Prose(Markdown):
-    """Markdown with plain code blocks."""
+    """Markdown with plain code blocks, and with links to pages."""
+
+    def __init__(self, text: str, id: str | None = None) -> None:
+        super().__init__(text, id=id, open_links=False)
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        event.stop()
+        if page := page_of_link(event.href):
+            self.app.call_later(self.app.run_action, f"app.open_page({page!r})")
+        else:
+            self.app.open_url(event.href)
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
         return PlainFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)

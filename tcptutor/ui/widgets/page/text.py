@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-_MARKS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*")
+from tcptutor.course.page_references import REFERENCE, PageReference
+
+_MARKS = re.compile(rf"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|{REFERENCE.pattern}")
+_OPENS_PAGE = re.compile(r"app\.open_page\('(.+)'\)")
 _STYLES = ("$accent", "bold", "italic")
 
 
 def inline(text: str) -> Content:
-    """Return `text` with `code`, **strong** and *emphasis* styled; everything else is literal, brackets too."""
+    """Return `text` with `code`, **strong**, *emphasis* and page references styled; everything else is literal."""
     parts: list[Content] = []
     end = 0
     for match in _MARKS.finditer(text):
         parts.append(Content(text[end : match.start()]))
-        assert match.lastindex is not None
-        parts.append(Content.styled(match[match.lastindex], _STYLES[match.lastindex - 1]))
+        if match["page"]:
+            parts.append(Content.styled(match["words"], link_style(match["page"])))
+        else:
+            assert match.lastindex is not None
+            parts.append(Content.styled(match[match.lastindex], _STYLES[match.lastindex - 1]))
         end = match.end()
     parts.append(Content(text[end:]))
     return Content("").join(parts)
+
+
+def link_style(page: str) -> Style:
+    """Return the style of a link to the page MODULE/PAGE."""
+    return Style.from_meta({"@click": f"app.open_page({page!r})"})
+
+
+def linked_pages(content: Content) -> Iterator[PageReference]:
+    """Yield the page references that `inline` styled in `content`."""
+    for span in content.spans:
+        click = span.style.meta.get("@click", "") if isinstance(span.style, Style) else ""
+        if match := _OPENS_PAGE.fullmatch(click):
+            yield PageReference(content.plain[span.start : span.end], "page", match[1])
 
 
 def paragraphs(text: str) -> Content:

@@ -1,0 +1,95 @@
+"""References to pages in texts: Markdown links such as `[](page:PAGE)` and `[words](later:MODULE/PAGE)`.
+
+`page:` names a page that comes earlier, `later:` one that comes later, by its id in the same module or with the
+module's id in front. Loading the course completes the module and fills empty words with the page's title.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import tomli
+
+from tcptutor.base.errors import ContentError
+from tcptutor.course.experiments import files_by_step, module_folders, qualified_name
+from tcptutor.course.lesson_file import LessonFile
+
+REFERENCE = re.compile(r"\[(?P<words>[^\[\]]*)\]\((?P<scheme>page|later):(?P<page>[^()\s]*)\)")
+_HREF = re.compile(r"(?:page|later):(.+)")
+_TITLE = re.compile(r"^title\s*=.*$", re.MULTILINE)
+
+
+class PageReference(NamedTuple):
+    """Reference to a page in a text."""
+
+    words: str
+    scheme: Literal["page", "later"]
+    page: str
+    """MODULE/PAGE in the texts of a loaded course; possibly PAGE alone in a lesson file."""
+
+
+def references(text: str) -> Iterator[PageReference]:
+    """Yield the page references in `text`, in order."""
+    for match in REFERENCE.finditer(text):
+        yield PageReference(match["words"], "page" if match["scheme"] == "page" else "later", match["page"])
+
+
+def without_links(text: str) -> str:
+    """Replace each page reference by its words, for exports and printed output."""
+    return REFERENCE.sub(lambda match: match["words"], text) if "](" in text else text
+
+
+def page_of_link(href: str) -> str:
+    """Return the MODULE/PAGE that a link of a page refers to, or an empty string for other links."""
+    match = _HREF.fullmatch(href)
+    return match[1] if match else ""
+
+
+class PageTitles:
+    """Titles of the pages below `root`, each read on first use."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._title = lru_cache(None)(self._read)
+        self._files = lru_cache(None)(self._page_files)
+
+    def completing(self, module: str) -> Callable[[Any], Any]:
+        """Return a function that completes the page references of `module` in a text, or in all texts of a table."""
+
+        def complete(value: Any) -> Any:
+            match value:
+                case str() if "](" in value:
+                    return REFERENCE.sub(lambda match: self._link(match, module), value)
+                case dict():
+                    return {key: complete(each) for key, each in value.items()}
+                case list():
+                    return [complete(each) for each in value]
+            return value
+
+        return complete
+
+    def _link(self, match: re.Match[str], module: str) -> str:
+        page = qualified_name(module, match["page"])
+        title = self._title(page)
+        words = match["words"].strip() or (f"“{title}”" if title else "another page")
+        return f"[{words}]({match['scheme']}:{page})"
+
+    def _read(self, page: str) -> str:
+        """Return the title of MODULE/PAGE; empty for a page that is missing or damaged."""
+        module, _, step = page.partition("/")
+        path = self._files(module).get(step)
+        if path is None:
+            return ""
+        try:
+            found = _TITLE.search(LessonFile(path, self._root).text())
+            return str(tomli.loads(found[0])["title"]) if found else ""
+        except (ContentError, ValueError):
+            return ""
+
+    def _page_files(self, module: str) -> dict[str, Path]:
+        folder = module_folders(self._root).get(module)
+        return files_by_step(folder) if folder else {}
