@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tcptutor.authoring.choices import choice_problems, module_choice_problem
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.page_order import PageOrder, position_problems
@@ -85,6 +86,8 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
     files = step_files(folder)
     for path in sorted(set(folder.glob("*.md")) - set(files)):
         yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")
+    if reason := module_choice_problem(module):
+        yield say(reason)
     numbers = Counter(path.name[:2] for path in files)
     for path in files:
         if numbers[path.name[:2]] > 1:
@@ -237,6 +240,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     yield from (say(reason, "teaser") for reason in _teaser_problems(step))
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
+    yield from (say(reason, key) for key, reason in choice_problems(module, step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
     for activity in step.activities:

@@ -249,6 +249,11 @@ def doctor(as_json: bool) -> None:
     help="With --run: use at least N seeds per claim, to find claims that hold by chance.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Parallel guests. Default: one per core.")
+@click.option(
+    "--statistics",
+    is_flag=True,
+    help="Also show for each module how often the longest choice is right, and where right choices appear.",
+)
 @JSON
 def lint(**given: Any) -> None:
     """Check the course's files: names, values, answers, feedback, and claims about runs."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.analysis import expected_throughput
+from tcptutor.authoring.choices import ChoiceStatistics, choice_statistics
 from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, PageTrial, page_claims, page_trials
@@ -20,7 +21,7 @@ from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import count, duration, print_json, print_lines, remark, toned, warn, width
-from tcptutor.course.loader import Pages, pages
+from tcptutor.course.loader import Pages, pages, read_course
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
@@ -34,6 +35,7 @@ def lint_course(
     jobs: int | None = None,
     as_json: bool = False,
     seeds: int = 1,
+    statistics: bool = False,
 ) -> int:
     """Check the course and return the exit code: 1 for problems.
 
@@ -43,6 +45,7 @@ def lint_course(
         jobs: Guests at a time.
         as_json: Print JSON.
         seeds: Seeds per claim, if it asks for fewer.
+        statistics: Also report statistics of each module's questions; without `target`.
 
     Raises:
         UsageError: The target does not exist.
@@ -52,7 +55,8 @@ def lint_course(
     chosen = None if target is None else pages(root, target)
     problems = lint(root)
     if chosen is None:
-        _print_problems(problems, as_json)
+        found = _statistics(root) if statistics else []
+        _print_problems(problems, found, as_json)
         return 1 if problems else 0
     if target:
         problems = [line for line in problems if _belongs_to(line, chosen, root)]
@@ -78,11 +82,46 @@ def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
     return sorted(judged, key=lambda each: order.index((each.module, each.step)))
 
 
-def _print_problems(problems: list[str], as_json: bool) -> None:
+def _statistics(root: Path) -> list[ChoiceStatistics]:
+    return [choice_statistics(module) for module in read_course(root)[0].modules]
+
+
+def _print_problems(problems: list[str], statistics: list[ChoiceStatistics], as_json: bool) -> None:
     if as_json:
-        print_json({"problems": problems})
-    else:
-        print_lines([*problems, count(len(problems), "problem") if problems else "the course is well-formed"])
+        more = {"statistics": [_document(each) for each in statistics]} if statistics else {}
+        print_json({"problems": problems, **more})
+        return
+    print_lines([*problems, count(len(problems), "problem") if problems else "the course is well-formed"])
+    if statistics:
+        print_lines(["", *_table(statistics)])
+
+
+def _table(statistics: list[ChoiceStatistics]) -> list[str]:
+    most = max(len(each.positions) for each in statistics)
+    head = ("module", "questions", "longest is right", *(f"right at {n}" for n in range(1, most + 1)))
+    rows = [
+        (
+            each.module,
+            f"{each.questions}",
+            f"{each.longest_share:.0%}" if each.questions else "-",
+            *(f"{share:.0%}" for share in each.positions),
+            *[""] * (most - len(each.positions)),
+        )
+        for each in statistics
+    ]
+    return table([head, *rows], indent=0, right=[False, *[True] * (most + 2)])
+
+
+def _document(found: ChoiceStatistics) -> dict[str, object]:
+    return {
+        "module": found.module,
+        "single_choice": {
+            "questions": found.questions,
+            "longest_is_right": found.longest_share,
+            "longest_in": found.longest,
+            "positions": found.positions,
+        },
+    }
 
 
 def _belongs_to(line: str, chosen: Pages, root: Path) -> bool:

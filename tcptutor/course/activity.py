@@ -162,6 +162,14 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
         """
         return self
 
+    def shown_order(self, seed: str) -> tuple[int, ...]:  # noqa: ARG002  # for activities with a list
+        """Return the indexes of the listed choices or events in the order a student sees.
+
+        Args:
+            seed: The student's, from `course.personal.order_seed`.
+        """
+        return ()
+
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002
         """Yield the linter's findings about the activity on a page with `experiment`."""
         yield from ()

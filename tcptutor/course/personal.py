@@ -1,4 +1,4 @@
-"""Per-student randomness: the numbers in questions, the seeds of runs, and the variant of a page.
+"""Per-student randomness: numbers in questions, the order of choices, seeds of runs, and the variant of a page.
 
 Everything derives from an identity: in a graded course from the course's code and the student's name there,
 otherwise from the student's journal. With both, a teacher can recompute which numbers a student was given.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Collection
 
 SEEDS = 2**32
 """Run seeds are in [0, SEEDS)."""
@@ -27,6 +28,22 @@ def question_seed(identity: str, module: str, step: str, activity: str, attempts
     """
     asked = [identity, module, step, activity, str(attempts)]
     return "/".join([*asked, "again", str(again)] if again else asked)
+
+
+def order_seed(identity: str, module: str, step: str, activity: str) -> str:
+    """Return the seed of the order in which an activity lists its entries."""
+    return "/".join([identity, module, step, activity, "order"])
+
+
+def shuffled(seed: str, count: int, fixed: Collection[int] = ()) -> tuple[int, ...]:
+    """Return the indexes below `count` in a random order, except for those in `fixed`, which keep their place.
+
+    The same seed gives the same order on every machine and with every version of Python.
+    """
+    free = [index for index in range(count) if index not in fixed]
+    mixed = sorted(free, key=lambda index: hashlib.sha256(f"{seed}/{index}".encode()).digest())
+    moved = dict(zip(free, mixed, strict=True))
+    return tuple(moved.get(index, index) for index in range(count))
 
 
 def run_seed(identity: str, module: str, step: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
@@ -19,8 +19,17 @@ _MOST_CHARACTERS = 200
 """Characters of a typed answer that are shown."""
 
 
-def given_answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> Iterator[GivenAnswer]:
-    """Yield the answers to a question or prediction in order; none for other activities."""
+def given_answers(
+    activity: Activity, page: PageTimeline, checks: RunChecks, order_at: Callable[[int], tuple[int, ...]]
+) -> Iterator[GivenAnswer]:
+    """Yield the answers to a question or prediction in order; none for other activities.
+
+    Args:
+        activity: The question or prediction.
+        page: The student's actions on its page.
+        checks: The runs of the hand-in.
+        order_at: Returns the order in which the student saw its entries at an event.
+    """
     if not isinstance(activity, Question | Predict | ShapePrediction):
         return
     for given in page.responses_to(activity.id):
@@ -37,11 +46,18 @@ def given_answers(activity: Activity, page: PageTimeline, checks: RunChecks) -> 
         yield GivenAnswer(
             at=given.at,
             text=_answer_text(posed, answer),
+            numbers=_shown_numbers(posed, answer, order_at(given.serial)),
             correct=mark.correct,
             feedback=without_links(mark.feedback) if mark.correct is False else "",
             value=mark.value,
             drawn=bool(draw),
         )
+
+
+def _shown_numbers(activity: Activity, given: Given, order: tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(given, str) or not isinstance(activity, ChoiceQuestion | ShapePrediction):
+        return ()
+    return tuple(sorted(order.index(index) + 1 for index in given if index in order))
 
 
 def _answer_text(activity: Activity, given: Given) -> str:

@@ -25,6 +25,8 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock time of the student's computer, ISO 8601 with zone."""
     text: str
     """The chosen texts of the lesson, or the typed text."""
+    numbers: tuple[int, ...] = ()
+    """Numbers of the chosen entries on the student's page, from 1; empty for other answers."""
     correct: bool | None
     """None for an activity without a right answer, and for a response that does not count."""
     feedback: str = ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
+from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run import RunActivity, SweepActivity
@@ -88,7 +90,8 @@ class _PageMarker:
             if of is None:
                 continue
             found = self._mark(activity)
-            given = tuple(given_answers(activity, self._page, self._checks))
+            order_at = partial(self._order_at, activity)
+            given = tuple(given_answers(activity, self._page, self._checks, order_at))
             yield ActivityMark(
                 module=self._module.id,
                 page=self._step.id,
@@ -104,6 +107,12 @@ class _PageMarker:
                 answers=given,
                 measured=self._measured_value(activity) if isinstance(activity, Predict) and given else None,
             )
+
+    def _order_at(self, activity: Activity, serial: int) -> tuple[int, ...]:
+        identity = self._line.identity_at(serial)
+        return activity.shown_order(
+            personal.order_seed(identity, self._module.id, self._step.id, activity.id)
+        )
 
     def _mark(self, activity: Activity) -> _Finding:
         match activity:

@@ -103,7 +103,11 @@ class Study:
         """Runs and curve to mark responses against."""
         return MarkContext(run=self.run, start=self.baseline, curve=self.curve)
 
-    # Drawn numbers
+    # Order of choices, and drawn numbers
+
+    def shown_order(self, activity: Activity) -> tuple[int, ...]:
+        """Return the lesson-file indexes of the activity's entries in this student's order."""
+        return activity.shown_order(personal.order_seed(self._identity, *self._key, activity.id))
 
     def posed(self, activity: Activity) -> Activity:
         """Return the activity with its drawn numbers filled in."""
@@ -146,8 +150,11 @@ class Study:
 
     def _draw_seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
         """Return a seed that differs per student and stays the same until the next answer."""
-        identity = self._try_journal(lambda: self._journal.identity) or ""
-        return personal.question_seed(identity, *self._key, activity.id, attempts, more)
+        return personal.question_seed(self._identity, *self._key, activity.id, attempts, more)
+
+    @property
+    def _identity(self) -> str:
+        return self._try_journal(lambda: self._journal.identity) or ""
 
     # Due and revealed activities
 

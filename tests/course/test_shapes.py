@@ -53,7 +53,10 @@ def test_it_is_told_nothing_before_the_run_and_its_own_feedback_after_it() -> No
         assert shapes.mark((number,)).feedback == ""
     assert shapes.mark((0,), RUN).feedback == "That is the shape. One segment each RTT, then a loss."
     wrong = shapes.mark((1,), RUN)
-    assert wrong.feedback == "Nothing tells the sender to stay. It is 1: It climbs slowly and falls by half."
+    assert (
+        wrong.feedback
+        == "Nothing tells the sender to stay. The right drawing is this: It climbs slowly and falls by half."
+    )
     assert wrong.correct is None
     assert shapes.mark((), RUN).feedback == ""
 

@@ -47,7 +47,8 @@ ATTRIBUTES = {
     "response_lid": {"ident", "rcardinality?"},
     "response_str": {"ident", "rcardinality?"},
     "render_fib": {"fibtype"},
-    "response_label": {"ident"},
+    "render_choice": {"shuffle?"},
+    "response_label": {"ident", "rshuffle?"},
     "decvar": {"maxvalue", "minvalue", "varname", "vartype"},
     "respcondition": {"continue"},
     "setvar": {"action", "varname"},
@@ -58,6 +59,8 @@ ATTRIBUTES = {
     "itemfeedback": {"ident"},
 }
 VALUES = {
+    "shuffle": {"Yes", "No"},
+    "rshuffle": {"Yes", "No"},
     "rcardinality": {"Single", "Multiple", "Ordered"},
     "fibtype": {"String", "Integer", "Decimal", "Scientific"},
     "vartype": {"Integer", "String", "Decimal", "Scientific", "Boolean", "Enumerated", "Set"},

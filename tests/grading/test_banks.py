@@ -8,6 +8,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
@@ -425,15 +426,45 @@ def test_choices_are_marked_as_the_course_marks_them() -> None:
         assert isinstance(item.answers, BankChoices) and isinstance(question, SingleChoice | MultipleChoice)
         back = read_qti()[item.title]
         ids = [node.get("ident", "") for node in back.iter("response_label")]
+        in_file = [pages.inline(choice.text) for choice in question.choices]
+        listed = [in_file.index(choice.text) for choice in item.answers.choices]
         right = {at for at, choice in enumerate(item.answers.choices) if choice.right}
         tried = [{at} for at in range(len(ids))]
         tried += [right, set(range(len(ids)))] if question.several else []
         for given in tried:
             outcome = qti_reader.answered(back, {"response1": {ids[at] for at in given}})
-            assert (outcome.score == 100) == question.mark(tuple(given)).correct, item.id
+            marked = question.mark(tuple(listed[at] for at in given))
+            assert (outcome.score == 100) == marked.correct, item.id
             for at in given:
                 assert f"<p>{item.answers.choices[at].feedback}</p>" in outcome.told
             assert item.explanation in outcome.told
+
+
+def test_the_place_of_a_choice_in_a_bank_does_not_give_it_away() -> None:
+    singles = [item.answers for item, question in of_kind(BankChoices) if isinstance(question, SingleChoice)]
+    places = Counter(
+        next(at for at, choice in enumerate(each.choices) if choice.right)
+        for each in singles
+        if isinstance(each, BankChoices)
+    )
+    assert max(places.values()) < 0.45 * len(singles)
+
+
+def test_a_system_that_shuffles_leaves_a_fixed_choice_in_its_place() -> None:
+    choices = tuple(
+        Alternative(text=each, correct=each == "a", feedback="So it is.", fixed=each == "None of these")
+        for each in ("a", "b", "c", "None of these")
+    )
+    bank = small(SingleChoice(id="q", prompt="?", choices=choices))
+    out = io.BytesIO()
+    write_qti(bank, out)
+    with zipfile.ZipFile(out) as package:
+        file = next(name for name in package.namelist() if name.endswith(".xml") and "/" in name)
+        root = qti_reader.read(package.read(file))
+    assert [node.get("shuffle") for node in root.iter("render_choice")] == ["Yes"]
+    labels = list(root.iter("response_label"))
+    assert [node.get("rshuffle") for node in labels] == [None, None, None, "No"]
+    assert labels[-1].findtext("material/mattext") == "None of these"
 
 
 def test_orders_are_marked_by_their_places() -> None:

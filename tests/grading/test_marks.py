@@ -172,3 +172,17 @@ def test_what_was_done_before_enrolling_counts(tmp_path: Path) -> None:
     assert found.samples == {}
     assert _mark(found, "sweep").outcome == "full"
     assert _mark(found, "challenge").outcome == "full"
+
+
+def test_the_numbers_that_a_student_saw_are_reconstructed(tmp_path: Path) -> None:
+    orders = []
+
+    def do(one: Student) -> None:
+        one.answer(1, "which", (1,))
+        one.answer(1, "which", (2,))
+        study = one.page(1)
+        orders.append(study.shown_order(study.step.activities[0]))
+
+    found = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
+    (order,) = orders
+    assert [answer.numbers for answer in found.answers] == [(order.index(1) + 1,), (order.index(2) + 1,)]

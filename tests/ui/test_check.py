@@ -25,12 +25,18 @@ def single(number: int) -> Question:
         explanation=f"Explained {number}.",
         page="page",
         choices=(
-            Alternative(text="It halves it, and the others go on as before", correct=True, feedback="Yes."),
             Alternative(
-                text="It sets it to one segment, as a timeout would", feedback="No timeout is needed here."
+                text="It halves it, and the others go on as before", correct=True, feedback="Yes.", fixed=True
             ),
             Alternative(
-                text="Nothing: the receiver repairs it", feedback="The receiver cannot know the bytes."
+                fixed=True,
+                text="It sets it to one segment, as a timeout would",
+                feedback="No timeout is needed here.",
+            ),
+            Alternative(
+                fixed=True,
+                text="Nothing: the receiver repairs it",
+                feedback="The receiver cannot know the bytes.",
             ),
         ),
     )
@@ -53,9 +59,9 @@ QUESTIONS: tuple[Question, ...] = (
         prompt="Which grow?",
         hints=HINTS,
         choices=(
-            Alternative(text="The window", correct=True, feedback="Yes."),
-            Alternative(text="The queue", correct=True, feedback="Yes."),
-            Alternative(text="The link", feedback="It stays."),
+            Alternative(text="The window", correct=True, feedback="Yes.", fixed=True),
+            Alternative(text="The queue", correct=True, feedback="Yes.", fixed=True),
+            Alternative(text="The link", feedback="It stays.", fixed=True),
         ),
     ),
     Order(

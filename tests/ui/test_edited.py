@@ -20,7 +20,9 @@ CHOICE = SingleChoice(
     id="q",
     prompt="Which?",
     explanation="It is the first.",
-    choices=tuple(Alternative(text=each, correct=each == "a", feedback=f"{each}!") for each in "ab"),
+    choices=tuple(
+        Alternative(text=each, correct=each == "a", feedback=f"{each}!", fixed=True) for each in "ab"
+    ),
 )
 ABOUT_RUN = msgspec.structs.replace(CHOICE, about_run=True, hints=("Look at the chart.",))
 

@@ -17,8 +17,8 @@ from .test_challenge import FULL, RecordedLab, opened
 
 def question(ask: str) -> SingleChoice:
     choices = (
-        Alternative(text="yes", correct=True, feedback="It is."),
-        Alternative(text="no", feedback="It is not."),
+        Alternative(text="yes", correct=True, feedback="It is.", fixed=True),
+        Alternative(text="no", feedback="It is not.", fixed=True),
     )
     return SingleChoice(id=ask, prompt=f"Is it {ask}?", choices=choices)
 

@@ -13,18 +13,23 @@ from .made import MODULE, STEP, lossy, one_page
 from .screen import press_at_once, text, until, until_text
 
 TEETH = Shape(
+    fixed=True,
     drawing="  /|  /|  /|\n / | / | / |\n/  |/  |/  |",
     text="Even teeth: it climbs slowly and falls by half.",
     correct=True,
     feedback="One segment more in each RTT, then a loss.",
 )
-LEVEL = Shape(drawing="____________", text="It stays level.", feedback="Nothing tells the sender to stay.")
+LEVEL = Shape(
+    fixed=True, drawing="____________", text="It stays level.", feedback="Nothing tells the sender to stay."
+)
 STAIRS = Shape(
+    fixed=True,
     drawing="         ___\n      ___\n   ___\n___",
     text="It climbs in stairs.",
     feedback="What would make it wait on a stair?",
 )
 FALL = Shape(
+    fixed=True,
     drawing="___\n   ___\n      ___\n         ___",
     text="It falls in stairs.",
     feedback="What would make it fall without a loss?",
@@ -81,7 +86,7 @@ async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:
         assert "Nothing tells" not in text(pilot.app)
         await pilot.press("r")
         await until_text(pilot, "Nothing tells the sender to stay.")
-        await until_text(pilot, "It is 2:")
+        await until_text(pilot, "drawing is this: Even teeth")
         assert "2 ✓" in text(pilot.app)
         # It stays.
         await pilot.press("3", "enter")

@@ -26,8 +26,8 @@ LINK = SingleChoice(
     hints=("How full is the link?",),
     explanation="Loss comes before the link does.",
     choices=(
-        Alternative(text="The link", feedback="It is mostly empty."),
-        Alternative(text="Loss", correct=True, feedback="Each loss halves cwnd."),
+        Alternative(text="The link", feedback="It is mostly empty.", fixed=True),
+        Alternative(text="Loss", correct=True, feedback="Each loss halves cwnd.", fixed=True),
     ),
 )
 SEEN = SingleChoice(
@@ -36,8 +36,8 @@ SEEN = SingleChoice(
     about_run=True,
     explanation="That is AIMD.",
     choices=(
-        Alternative(text="It drew teeth", correct=True, feedback="Up by one, down by half."),
-        Alternative(text="It stood still", feedback="Look again."),
+        Alternative(text="It drew teeth", correct=True, feedback="Up by one, down by half.", fixed=True),
+        Alternative(text="It stood still", feedback="Look again.", fixed=True),
     ),
 )
 DELAY = Numeric(id="rtt", prompt="What is the RTT?", answer="20 ms", unit="time", feedback="It is the delay.")

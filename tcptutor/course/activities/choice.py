@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,6 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from tcptutor.base.errors import UsageError
+from tcptutor.course import personal
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -33,22 +33,31 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     correct: bool = False
     feedback: str
     """Reason it is right or wrong, shown after it was chosen."""
+    fixed: bool = False
+    """True if it keeps its place when the others are shuffled, such as "all of these"."""
 
 
 class ChoiceQuestion(Question, frozen=True, kw_only=True):
-    """Base of single and multiple choice. A response is the chosen indexes, from 0."""
+    """Base of single and multiple choice. A response is the chosen indexes in the lesson file, from 0."""
 
     several: ClassVar[bool]
     """True if several may be chosen."""
 
     choices: tuple[Alternative, ...] = msgspec.field(default=(), name="choice")
+    few_choices: str = ""
+    """Reason for fewer choices than the linter asks for; empty with enough."""
+
+    def shown_order(self, seed: str) -> tuple[int, ...]:
+        fixed = [index for index, choice in enumerate(self.choices) if choice.fixed]
+        return personal.shuffled(seed, len(self.choices), fixed)
 
     @property
-    def _right(self) -> frozenset[int]:
-        return frozenset(index for index, choice in enumerate(self.choices) if choice.correct)
+    def right(self) -> tuple[int, ...]:
+        """Indexes of the right choices in the lesson file, from 0."""
+        return tuple(index for index, choice in enumerate(self.choices) if choice.correct)
 
     def contradiction(self) -> Problem | None:
-        right = len(self._right)
+        right = len(self.right)
         if len(self.choices) < 2:
             return "choice", "a question needs at least two choices"
         if not right:
@@ -59,12 +68,12 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
-        if len(self.choices) < MIN_CHOICES:
+        if len(self.choices) < MIN_CHOICES and not self.few_choices:
             yield "choice", f"{len(self.choices)} choices are too few: give {MIN_CHOICES} or more"
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=tuple(sorted(self._right)), empty=())
+        return Reference(right=self.right, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         chosen = frozenset(chosen_indexes(given, "a choice"))
@@ -74,7 +83,7 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
             raise UsageError("this question has one answer: choose the best one")
         if not chosen <= set(range(len(self.choices))):
             raise UsageError(f"no such choice: choose from 1 to {len(self.choices)}")
-        right = self._right
+        right = frozenset(self.right)
         # Feedback on a wrong choice helps more than praise for the right ones.
         shown = sorted(chosen - right or chosen)
         feedback = [self.choices[index].feedback for index in shown]
@@ -124,12 +133,10 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
             yield "event", f"{len(self.events)} events are too few: give {MIN_EVENTS} or more"
         yield from entry_problems("event", tuple((event.text, event.feedback) for event in self.events))
 
-    @property
-    def mixed(self) -> tuple[int, ...]:
-        """Initial order on the page: the same on every machine, and never right."""
-        order = list(range(len(self.events)))
-        random.Random(self.id).shuffle(order)
-        return tuple(order if order != sorted(order) else order[1:] + order[:1])
+    def shown_order(self, seed: str) -> tuple[int, ...]:
+        """Return the initial order of the events, which is never right."""
+        order = personal.shuffled(seed, len(self.events))
+        return order if list(order) != sorted(order) else order[1:] + order[:1]
 
     def misplaced(self, given: tuple[int, ...]) -> frozenset[int]:
         """Return the fewest events to move, outside a longest increasing subsequence."""

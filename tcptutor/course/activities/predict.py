@@ -11,6 +11,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
+from tcptutor.course import personal
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -45,6 +46,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     correct: bool = False
     feedback: str
     """Shown after the run if it was chosen."""
+    fixed: bool = False
+    """True if it keeps its place when the others are shuffled."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -58,7 +61,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ShapePrediction(Activity, frozen=True, kw_only=True):
     """Prediction among drawings: `[predict]` with shapes.
 
-    A response is the index of the chosen drawing; the empty response is a run started without a prediction.
+    A response is the index of the chosen drawing in the lesson file. The empty response is a run started without a
+    prediction.
     """
 
     table: ClassVar[str] = "predict"
@@ -74,6 +78,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
     def right(self) -> int:
         """Index of the correct drawing."""
         return next(number for number, shape in enumerate(self.shapes) if shape.correct)
+
+    def shown_order(self, seed: str) -> tuple[int, ...]:
+        fixed = [index for index, shape in enumerate(self.shapes) if shape.fixed]
+        return personal.shuffled(seed, len(self.shapes), fixed)
 
     def contradiction(self) -> Problem | None:
         if not MIN_SHAPES <= len(self.shapes) <= MAX_SHAPES:
@@ -127,8 +135,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
             return Mark(correct=None)
         if shape.correct:
             return Mark(correct=None, feedback=f"That is the shape. {shape.feedback}")
-        answer = f"It is {self.right + 1}: {self.shapes[self.right].text}"
-        return Mark(correct=None, feedback=f"{shape.feedback} {answer}")
+        return Mark(
+            correct=None,
+            feedback=f"{shape.feedback} The right drawing is this: {self.shapes[self.right].text}",
+        )
 
 
 _PLAIN_RANGE = (1, 1000)

@@ -33,6 +33,8 @@ class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     right: bool
     feedback: str
+    fixed: bool
+    """True if it keeps its place when the others are shuffled."""
 
 
 class BankChoices(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,7 @@ class BankChoices(msgspec.Struct, frozen=True, kw_only=True):
 
     is_multiple: bool
     choices: tuple[BankChoice, ...]
+    """Shuffled, for course systems that do not shuffle them themselves."""
 
 
 class BankSlip(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,27 +237,33 @@ def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
             answers = _number(question)
         case Order():
             stem += "<p><em>Give each its place in the order, from 1 on.</em></p>"
-            answers = _order(question)
+            answers = _order(id_, question)
         case _:
             stem += "<p><em>Choose all that hold.</em></p>" if question.several else ""
-            answers = _choices(question)
+            answers = _choices(id_, question)
     return BankItem(
         id=id_, title=title, stem=stem, answers=answers, explanation=paragraphs(question.explanation)
     )
 
 
-def _choices(question: ChoiceQuestion) -> BankChoices:
+def _choices(id_: str, question: ChoiceQuestion) -> BankChoices:
+    listed = (question.choices[index] for index in question.shown_order(f"bank/{id_}"))
     return BankChoices(
         is_multiple=question.several,
         choices=tuple(
-            BankChoice(text=inline(each.text), right=each.correct, feedback=inline(each.feedback))
-            for each in question.choices
+            BankChoice(
+                text=inline(each.text),
+                right=each.correct,
+                feedback=inline(each.feedback),
+                fixed=each.fixed,
+            )
+            for each in listed
         ),
     )
 
 
-def _order(question: Order) -> BankOrder:
-    listed = ((place, question.events[place]) for place in question.mixed)
+def _order(id_: str, question: Order) -> BankOrder:
+    listed = ((place, question.events[place]) for place in question.shown_order(f"bank/{id_}"))
     return BankOrder(
         events=tuple(
             BankEvent(text=inline(event.text), place=place + 1, feedback=inline(event.feedback))

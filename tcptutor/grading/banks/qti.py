@@ -1,8 +1,9 @@
 """QTI 1.2, as Canvas writes and reads it: a zip with a manifest, an assessment per module, and the charts.
 
 https://www.imsglobal.org/question/qtiv1p2/imsqti_asi_bindv1p2.html; the standard leaves the structure of question
-kinds open, so they follow Canvas' own exports (canvas-lms, lib/cc/qti). Equal banks give equal bytes: no dates, and
-identifiers from hashes.
+kinds open, so they follow Canvas' own exports (canvas-lms, lib/cc/qti). Canvas shuffles choices per quiz and ignores
+`shuffle` of a question: it shows them in the bank's order. Equal banks give equal bytes: no dates, and identifiers
+from hashes.
 """
 
 from __future__ import annotations
@@ -226,9 +227,12 @@ class _ChoiceKind(_Kind):
     def present(self, presentation: ET.Element) -> None:
         many = "Multiple" if self._several else "Single"
         response = ET.SubElement(presentation, "response_lid", ident=_RESPONSE, rcardinality=many)
-        rendered = ET.SubElement(response, "render_choice")
+        rendered = ET.SubElement(response, "render_choice", shuffle="Yes")
         for answer, choice in self._choices:
-            _html(ET.SubElement(rendered, "response_label", ident=str(answer)), choice.text)
+            label = ET.SubElement(rendered, "response_label", ident=str(answer))
+            if choice.fixed:
+                label.set("rshuffle", "No")
+            _html(label, choice.text)
 
     def process(self, processing: ET.Element) -> None:
         for answer, _ in self._choices:

@@ -157,6 +157,8 @@ class Timeline:
     backward: list[BackwardStep] = field(default_factory=list)
     unknown_events: int = 0
     """Events of kinds that this version does not know."""
+    first_hash: str = ""
+    """Hash of the first event, in hexadecimal; empty without an event."""
 
     def page(self, module: str, step: str) -> PageTimeline:
         """Return a page's timeline; empty for an untouched page."""
@@ -171,6 +173,11 @@ class Timeline:
         """Return the enrolment in effect at an event."""
         at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
         return self.enrolments[at - 1][1] if at else None
+
+    def identity_at(self, serial: int) -> str:
+        """Return the key from which the student's numbers and orders were drawn at an event."""
+        enrolled = self.enrolled_at(serial)
+        return enrolled.identity if enrolled else self.first_hash
 
 
 def timeline(events: Iterable[StoredEvent]) -> Timeline:
@@ -188,6 +195,7 @@ class _Reader:
         self._latest: datetime | None = None
 
     def take(self, stored: StoredEvent) -> None:
+        self.found.first_hash = self.found.first_hash or stored.hash.hex()
         event = decode(stored.data)
         if event is None:
             self.found.unknown_events += 1

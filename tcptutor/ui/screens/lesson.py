@@ -67,6 +67,7 @@ class LessonScreen(ChartScreen, SavingScreen):
         boxes = [BOXES[type(each)](each) for each in posed]
         for number, box in enumerate(boxes, start=1):
             box.answer_handler = self._respond
+            box.order = self._study.shown_order(box.activity)
             box.number = f"{number}" if self._study.tally else ""
         self._page = Page(step, boxes, pages.next_page_line(tutor.course, module, step))
         self._answers = Answers(self._study, self._page)

@@ -51,6 +51,8 @@ class ActivityBox(Vertical, Generic[A]):
         self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
         self.is_locked = False
+        self.order = activity.shown_order("")
+        """Lesson-file indexes of the listed entries, in the order shown; the screen sets the student's."""
         self.number = ""
         """Number of the question, from 1; empty if the page has few."""
         self._hint = 0

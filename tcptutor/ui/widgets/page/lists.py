@@ -38,7 +38,7 @@ class ListBox(ActivityBox[A], can_focus=True):
     def __init__(self, activity: A) -> None:
         super().__init__(activity)
         self.cursor = 0
-        """Index of the entry at the cursor."""
+        """Line of the entry at the cursor, from 0."""
 
     # For subclasses
 
@@ -150,6 +150,7 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
     def __init__(self, activity: ChoiceQuestion) -> None:
         super().__init__(activity)
         self._chosen: set[int] = set()
+        """Lesson-file indexes of the chosen entries."""
 
     def ask(self) -> Content:
         return paragraphs(self.activity.prompt) + (
@@ -159,18 +160,22 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
     def lines(self) -> list[tuple[str, str, bool]]:
         free, chosen = (FREE_BOX, CHOSEN_BOX) if self.activity.several else (FREE, CHOSEN)
         return [
-            (chosen if index in self._chosen else free, choice.text, index in self._chosen)
-            for index, choice in enumerate(self.activity.choices)
+            (
+                chosen if index in self._chosen else free,
+                self.activity.choices[index].text,
+                index in self._chosen,
+            )
+            for index in self.order
         ]
 
     def take(self) -> None:
         """Choose the entry at the cursor; with several answers, toggle it."""
-        at_cursor = {self.cursor}
+        at_cursor = {self.order[self.cursor]}
         self._chosen = self._chosen ^ at_cursor if self.activity.several else at_cursor
 
     def submit(self) -> None:
         if not self._chosen and not self.activity.several:
-            self._chosen = {self.cursor}
+            self.take()
         if self._chosen:
             self.draw()
             self.respond(tuple(sorted(self._chosen)))
@@ -186,9 +191,8 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:
-        count = len(self.activity.choices)
-        self._chosen = {index for index in given if isinstance(index, int) and 0 <= index < count}
-        self.cursor = min(self._chosen, default=0)
+        self._chosen = {index for index in self.order if index in tuple(given)}
+        self.cursor = min(map(self.order.index, self._chosen), default=0)
         self.draw()
 
 
@@ -197,7 +201,8 @@ class OrderBox(ListBox[Order]):
 
     def __init__(self, activity: Order) -> None:
         super().__init__(activity)
-        self._order = list(activity.mixed)
+        self._moved: list[int] = []
+        """The student's order of the events; empty until one is moved."""
         self._is_grabbed = False
         self._misplaced: frozenset[int] = frozenset()
         """Events that the last response had in a wrong place."""
@@ -205,6 +210,10 @@ class OrderBox(ListBox[Order]):
     def ask(self) -> Content:
         how = "  (first on top; Space grabs one, ↑ ↓ or a number moves it, Enter answers)"
         return paragraphs(self.activity.prompt) + how
+
+    @property
+    def _order(self) -> list[int]:
+        return self._moved or list(self.order)
 
     def lines(self) -> list[tuple[str, str, bool]]:
         return [
@@ -222,8 +231,9 @@ class OrderBox(ListBox[Order]):
 
     def move(self, target: int) -> None:
         if self._is_grabbed:
-            event = self._order.pop(self.cursor)
-            self._order.insert(target, event)
+            self._moved = self._order
+            event = self._moved.pop(self.cursor)
+            self._moved.insert(target, event)
             self._misplaced -= {event}
         super().move(target)
 
@@ -239,15 +249,15 @@ class OrderBox(ListBox[Order]):
 
     @property
     def draft(self) -> Draft | None:
-        mixed = self._order == list(self.activity.mixed)
-        return None if self.is_locked or mixed else list(self._order)
+        untouched = self._order == list(self.order)
+        return None if self.is_locked or untouched else self._order
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:
-        self._order = list(self._events(given) or self._order)
+        self._moved = list(self._events(given)) or self._moved
         self._is_grabbed = False
         self.draw()
 

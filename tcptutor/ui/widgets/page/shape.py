@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Size
@@ -28,6 +30,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
     def __init__(self, activity: ShapePrediction) -> None:
         super().__init__(activity)
         self._chosen: int | None = None
+        """Lesson-file index of the chosen drawing."""
         self._is_revealed = False
         """Whether the run has revealed the right drawing."""
 
@@ -35,26 +38,32 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         return paragraphs(self.activity.prompt) + "  (a digit chooses, Enter locks it in)"
 
     def compose_entry(self) -> ComposeResult:
-        yield Drawings(self.activity.shapes)
+        yield Drawings([self.activity.shapes[index] for index in self.order])
         yield Static("", classes="caption", markup=False)
 
     def lines(self) -> list[tuple[str, str, bool]]:
         return [
-            (self._sign(at), shape.text, at == self._chosen) for at, shape in enumerate(self.activity.shapes)
+            (self._sign(index), self.activity.shapes[index].text, index == self._chosen)
+            for index in self.order
         ]
 
-    def _sign(self, at: int) -> str:
-        if self._is_revealed and at == self.activity.right:
+    def _sign(self, index: int) -> str:
+        if self._is_revealed and index == self.activity.right:
             return RIGHT
-        return CHOSEN if at == self._chosen else FREE
+        return CHOSEN if index == self._chosen else FREE
+
+    @property
+    def _chosen_line(self) -> int | None:
+        """Place of the chosen drawing on the page, from 0."""
+        return None if self._chosen is None else self.order.index(self._chosen)
 
     def draw(self) -> None:
         at_cursor = self.cursor if self.has_focus and not self.is_locked else None
-        self.query_one(Drawings).show([sign for sign, *_ in self.lines()], self._chosen, at_cursor)
+        self.query_one(Drawings).show([sign for sign, *_ in self.lines()], self._chosen_line, at_cursor)
         caption = self.query_one(".caption", Static)
         caption.display = at_cursor is not None
         if at_cursor is not None:
-            shape = self.activity.shapes[at_cursor]
+            shape = self.activity.shapes[self.order[at_cursor]]
             caption.update(Content.assemble((f"{at_cursor + 1}: ", "bold"), inline(shape.text)))
 
     def on_drawings_clicked(self, event: Drawings.Clicked) -> None:
@@ -76,7 +85,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             self.post_message(self.DraftChanged())
 
     def take(self) -> None:
-        self._chosen = self.cursor
+        self._chosen = self.order[self.cursor]
 
     def submit(self) -> None:
         if self._chosen is None:
@@ -97,16 +106,14 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:
-        self._chosen = next(
-            (at for at in given if isinstance(at, int) and 0 <= at < len(self.activity.shapes)), None
-        )
+        self._chosen = next((index for index in self.order if index in tuple(given)), None)
         self.draw()
 
     def feedback(self, response: MarkedResponse) -> Content:
-        if self._chosen is None:
+        if self._chosen is None or self._chosen_line is None:
             return NO_PREDICTION
         text = inline(self.activity.shapes[self._chosen].text)
-        number = f"{self._chosen + 1}"
+        number = f"{self._chosen_line + 1}"
         how = "locked; u unlocks it" if response.can_withdraw else "locked"
         locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
         lesson_feedback = response.mark.feedback if response.mark else ""
@@ -121,7 +128,7 @@ class Drawings(Widget):
             self.number = number
             super().__init__()
 
-    def __init__(self, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, shapes: Sequence[Shape]) -> None:
         super().__init__(classes="drawings")
         self._shapes = shapes
         self._signs: list[str] = [FREE] * len(shapes)

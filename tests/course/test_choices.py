@@ -1,0 +1,66 @@
+"""The linter on choices that give the answer away, and the statistics that it reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tcptutor.authoring.choices import choice_problems, choice_statistics, module_choice_problem
+from tcptutor.course import Module, Step
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+
+
+def question(id: str, *texts: str, right: int = 0, **more: Any) -> SingleChoice:
+    choices = tuple(
+        Alternative(text=each, correct=at == right, feedback="For this reason, and no other.")
+        for at, each in enumerate(texts)
+    )
+    return SingleChoice(id=id, prompt="Which?", explanation="It is so.", choices=choices, **more)
+
+
+def page(*questions: SingleChoice) -> Step:
+    return Step(id="page", title="A page", prose="Read.", activities=questions)
+
+
+def module(*questions: SingleChoice) -> Module:
+    return Module(
+        id="m", number=1, title="M", objectives=(), minutes=5, sources=(), steps=(page(*questions),)
+    )
+
+
+SHORT = [question(f"s{number}", "a", "bb", "cc", "dd") for number in range(7)]
+LONG = [question(f"l{number}", "aaa", "bb", "cc", "dd") for number in range(3)]
+
+
+def test_a_module_may_have_few_right_choices_that_are_the_longest() -> None:
+    assert module_choice_problem(module(*SHORT, *LONG)) == ""
+    found = module_choice_problem(module(*SHORT[:5], *LONG))
+    assert "3 of 8" in found
+    assert "page/l0" in found
+
+
+def test_a_single_choice_needs_four_choices_or_a_reason() -> None:
+    three = question("q", "a", "b", "c")
+    assert [key for key, _ in choice_problems("m", page(three))] == ["question q: choice"]
+    reasoned = question("q", "a", "b", "c", few_choices="There are three states.")
+    assert list(choice_problems("m", page(reasoned))) == []
+    needless = question("q", "a", "b", "c", "d", few_choices="There are three states.")
+    assert [key for key, _ in choice_problems("m", page(needless))] == ["question q: few_choices"]
+
+
+@pytest.mark.parametrize("hint", ["Look at choice 2 again.", "The last option is a trap."])
+def test_no_text_names_a_choice_by_its_place(hint: str) -> None:
+    asked = question("q", "a", "b", "c", "d", hints=("Think.", hint))
+    assert [key for key, _ in choice_problems("m", page(asked))] == ["question q: hints[2]"]
+
+
+def test_a_choice_about_the_others_keeps_its_place() -> None:
+    asked = question("q", "a", "b", "c", "None of these")
+    assert [key for key, _ in choice_problems("m", page(asked))] == ["question q: choice[4].text"]
+
+
+def test_the_right_choice_is_everywhere_equally_often() -> None:
+    found = choice_statistics(module(*SHORT, *LONG))
+    assert (found.questions, found.longest_share) == (10, 0.3)
+    assert all(0.2 < share < 0.3 for share in found.positions)
