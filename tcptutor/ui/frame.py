@@ -101,6 +101,11 @@ class Frame(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        for theme in (themes.DARK, themes.LIGHT):
+            self.register_theme(theme)
+        # Setting `theme` would make Textual parse all styles a second time before the first frame.
+        self.set_reactive(App.theme, themes.DARK.name)
+        self.stylesheet.set_variables(self.get_css_variables())
         # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"
         self._leave_by = math.inf
@@ -123,10 +128,6 @@ class Frame(App[None]):
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def on_load(self) -> None:
-        # Before mounting: Textual calls a subclass's on_mount before this class's.
-        for theme in (themes.DARK, themes.LIGHT):
-            self.register_theme(theme)
-        self.theme = themes.DARK.name
         shutdown.signals.call(self.exit)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
