@@ -19,7 +19,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
-from tcptutor.course.loader import OpenedCourse
+from tcptutor.course.outline import OpenedCourse
 from tests import durations, examples, full, leftovers, order
 from tests.progress import Progress
 

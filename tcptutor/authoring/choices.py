@@ -11,7 +11,8 @@ from tcptutor.authoring.texts import texts
 from tcptutor.course import personal
 from tcptutor.course.activities.choice import ChoiceQuestion, SingleChoice
 from tcptutor.course.activity import Problem
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module
+from tcptutor.course.step import Step
 
 ENOUGH_CHOICES = 4
 MAX_LONGEST_SHARE = 0.35

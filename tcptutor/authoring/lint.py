@@ -32,11 +32,11 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
 from tcptutor.course.claim import Claim
-from tcptutor.course.experiments import Catalogue, files_by_step, module_folders, step_files
-from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.loader import read_course
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.experiments import Catalogue
+from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, step_files
+from tcptutor.course.outline import Course, Module, read_course
 from tcptutor.course.published import damaged, unresolved
+from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
 

@@ -27,7 +27,7 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.loader import Pages
+from tcptutor.course.outline import Pages
 from tcptutor.course.page_references import without_links
 from tcptutor.spec import Experiment
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import unknown
-from tcptutor.course.model import Course, Step
+from tcptutor.course.outline import Course
 from tcptutor.course.page_references import PageReference, references, without_links
+from tcptutor.course.step import Step
 
 _POSITION = re.compile(
     r"\bpages?\s+(?:before|ago|back|earlier|later|after|ahead|further)\b"

@@ -14,9 +14,9 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shell import telltale
 from tcptutor.course.activity import Activity, Question, Stage
 from tcptutor.course.formulas import least_limit
-from tcptutor.course.model import Step
 from tcptutor.course.page_references import without_links
 from tcptutor.course.quantities import in_words, quantities
+from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
 _TEXTS = frozenset({"prompt", "hints", "explanation", "feedback", "text"})

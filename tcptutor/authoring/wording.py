@@ -12,8 +12,9 @@ from tcptutor.base.errors import ContentError
 from tcptutor.course.activity import is_sentence
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.model import Course, Step
+from tcptutor.course.outline import Course
 from tcptutor.course.page_references import without_links
+from tcptutor.course.step import Step
 
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
 """Code blocks, code spans, and identifiers such as fq_codel."""

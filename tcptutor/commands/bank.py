@@ -18,8 +18,7 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import count, print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.activity import Question
-from tcptutor.course.loader import pages, read_course
-from tcptutor.course.model import Course, Module
+from tcptutor.course.outline import Course, Module, pages, read_course
 from tcptutor.exchange import plot
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import Bank, build_bank

@@ -16,9 +16,9 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.session_record import SessionRecord
-from tcptutor.course.loader import pages, read_course
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module, pages, read_course
 from tcptutor.course.page_record import Given, Response
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import OpenPage, open_pages
 

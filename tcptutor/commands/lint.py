@@ -21,8 +21,8 @@ from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import count, duration, print_json, print_lines, remark, toned, warn, width
-from tcptutor.course.loader import Pages, pages, read_course
 from tcptutor.course.measurements import MeasuredRun
+from tcptutor.course.outline import Pages, pages, read_course
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
 from tcptutor.fleet.run_cache import RunCache, run_into_cache

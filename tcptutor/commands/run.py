@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcptutor import course
 from tcptutor.analysis import Report, Throughput, capture_size, document, report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
@@ -16,6 +15,7 @@ from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
+from tcptutor.course import experiments
 from tcptutor.run import Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.runs.store import RunStore
@@ -106,7 +106,7 @@ def run_experiment(
 
     Raises TutorError before the run.
     """
-    chosen = course.experiment(experiment, settings, seed, scale=scale)
+    chosen = experiments.build(experiment, settings, seed, scale=scale)
     if expected := capture_size(chosen):
         remark(expected.sentence)
     conducted, problem = run_until_signal(_conduct(chosen, backend, clock, open_store()))

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from tcptutor import course
 from tcptutor.analysis import document, expected_throughput
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.base import units
@@ -29,6 +28,7 @@ from tcptutor.commands.output import (
     with_interval,
 )
 from tcptutor.commands.run import open_store, warn_if_unsaved
+from tcptutor.course import experiments
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
@@ -55,17 +55,17 @@ def run_seeds(
     start, number = seeds
     if start is not None and seed is not None:
         raise UsageError("--seeds FIRST..LAST names the first seed: omit --seed")
-    first = course.experiment(experiment, settings, seed if start is None else start, scale=scale)
+    first = experiments.build(experiment, settings, seed if start is None else start, scale=scale)
     if first.flows.capture:
         raise UsageError("--seeds saves no packets: omit capture, or run one seed with --seed")
-    experiments = [first] + [
-        course.experiment(experiment, settings, first.seed + step, scale=scale) for step in range(1, number)
+    seeded = [first] + [
+        experiments.build(experiment, settings, first.seed + step, scale=scale) for step in range(1, number)
     ]
-    results = _SeedRuns(experiments, as_json)
-    where = asyncio.run(pool.find_place(experiments, backend, clock, None))
+    results = _SeedRuns(seeded, as_json)
+    where = asyncio.run(pool.find_place(seeded, backend, clock, None))
     if not as_json:
         runs = f"{count(number, 'run')}, {where.backend}, {where.clock} clock, {where.why}"
-        about = f"  {runs}: about {duration(pool.expected_seconds(experiments, where, expected_throughput))}"
+        about = f"  {runs}: about {duration(pool.expected_seconds(seeded, where, expected_throughput))}"
         print_lines([toned(f"{first.name}: {first.title}", "title"), about])
     problem = run_until_signal(results.run(where))
     if results.rows:

@@ -13,7 +13,6 @@ import tty
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.home_folder import MAX_BYTES
@@ -24,6 +23,7 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
+from tcptutor.course import experiments
 from tcptutor.journal.goals import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession, GrowingRun
@@ -61,7 +61,7 @@ def open_shell(
             raise UsageError(f"{page.name} defines its own network: omit --experiment, --set and --scale")
         network = page.shell.experiment
     elif experiment is not None:
-        network = course.experiment(experiment, settings, None, scale=scale)
+        network = experiments.build(experiment, settings, None, scale=scale)
     else:
         network = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
     known = page.shell.hosts if page is not None else host_names(network.pairs)

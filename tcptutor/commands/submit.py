@@ -12,9 +12,8 @@ from tcptutor.commands.bar import Bar
 from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import count, print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.course.loader import read_course
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course, read_course
 from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.collect import HandInContents, collect
 from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in

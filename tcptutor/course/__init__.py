@@ -1,20 +1,5 @@
 """Course content: parsing of lesson files, activities, and the marking of responses."""
 
-from tcptutor.course.activity import Activity, Mark, MarkContext, Question
-from tcptutor.course.experiments import experiment
-from tcptutor.course.loader import OpenedCourse, load, read_course
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module, OpenedCourse, load, read_course
 
-__all__ = [
-    "Activity",
-    "Course",
-    "Mark",
-    "MarkContext",
-    "Module",
-    "OpenedCourse",
-    "Question",
-    "Step",
-    "experiment",
-    "load",
-    "read_course",
-]
+__all__ = ["Course", "Module", "OpenedCourse", "load", "read_course"]

@@ -11,30 +11,14 @@ import msgspec
 from tcptutor import spec
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, TutorError, UsageError, unknown
-from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.lesson_format import ExperimentFile, is_slug, numbered
+from tcptutor.course.lesson_file import LessonFile, is_slug, module_folders
+from tcptutor.course.lesson_format import ExperimentFile
 from tcptutor.spec import PARAMETERS, Experiment, settings
 
 _MAX_BUILT = 512
 """Experiments that a catalogue keeps built."""
 _FEW = 10
 """Most experiments an error message lists by name."""
-
-
-def module_folders(root: Path) -> dict[str, Path]:
-    """Return the module folders by id, in numerical order; empty if `root` is missing."""
-    folders = sorted(path for path in root.glob("[0-9][0-9]-*") if path.is_dir())
-    return {entry[1]: path for path in folders if (entry := numbered(path.name))}
-
-
-def step_files(folder: Path) -> list[Path]:
-    """Return the page files of a module, in numerical order."""
-    return sorted(folder.glob("[0-9][0-9]-*.md"))
-
-
-def files_by_step(folder: Path) -> dict[str, Path]:
-    """Return the page files of a module by page id; of two with the same id, the first."""
-    return {path.stem[3:]: path for path in reversed(step_files(folder))}
 
 
 class _ExperimentTable(NamedTuple):
@@ -151,7 +135,7 @@ def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:
     return _ExperimentTable(table, rows)
 
 
-def experiment(
+def build(
     name: str,
     overrides: Mapping[str, str] | None = None,
     seed: int | None = None,

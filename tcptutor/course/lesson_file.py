@@ -31,7 +31,36 @@ _ONE_LINE = frozenset(
 """Keys of single-line texts."""
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_ENTRY = re.compile(rf"([0-9][0-9])-({_SLUG.pattern})")
 T = TypeVar("T")
+
+
+def module_folders(root: Path) -> dict[str, Path]:
+    """Return the module folders by id, in numerical order; empty if `root` is missing."""
+    folders = sorted(path for path in root.glob("[0-9][0-9]-*") if path.is_dir())
+    return {entry[1]: path for path in folders if (entry := numbered(path.name))}
+
+
+def step_files(folder: Path) -> list[Path]:
+    """Return the page files of a module, in numerical order."""
+    return sorted(folder.glob("[0-9][0-9]-*.md"))
+
+
+def files_by_step(folder: Path) -> dict[str, Path]:
+    """Return the page files of a module by page id; of two with the same id, the first."""
+    return {path.stem[3:]: path for path in reversed(step_files(folder))}
+
+
+def numbered(name: str) -> tuple[int, str] | None:
+    """Return `(3, "parallel-streams")` for "03-parallel-streams"; None for other names."""
+    match = _ENTRY.fullmatch(name)
+    return (int(match[1]), match[2]) if match else None
+
+
+def is_slug(name: str) -> bool:
+    """Return True if `name` consists of lower-case words and digits joined by hyphens."""
+    return _SLUG.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

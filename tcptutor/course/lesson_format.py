@@ -35,33 +35,9 @@ from tcptutor.course.activities import front_matter
 from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
-from tcptutor.course.marks import MarkScheme
 from tcptutor.course.paths import PagePath
 
-FORMAT_VERSION = 1
 _FENCE = "+++"
-_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_ENTRY = re.compile(rf"([0-9][0-9])-({_SLUG.pattern})")
-
-
-class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Contents of lessons/course.toml."""
-
-    title: str
-    modules: tuple[str, ...]
-    """Module ids, in course order."""
-    format_version: int
-    marks: MarkScheme = MarkScheme()
-
-
-class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Contents of lessons/NN-slug/module.toml."""
-
-    title: str
-    objectives: tuple[str, ...]
-    minutes: int
-    sources: tuple[str, ...]
-    extra_experiments: tuple[str, ...] = ()
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,17 +90,6 @@ class StepText:
     same_variant_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
     """Activities in page order, by front-matter key; repeated keys are numbered."""
-
-
-def numbered(name: str) -> tuple[int, str] | None:
-    """Return `(3, "parallel-streams")` for "03-parallel-streams"; None for other names."""
-    match = _ENTRY.fullmatch(name)
-    return (int(match[1]), match[2]) if match else None
-
-
-def is_slug(name: str) -> bool:
-    """Return True if `name` consists of lower-case words and digits joined by hyphens."""
-    return _SLUG.fullmatch(name) is not None
 
 
 CompleteTexts = Callable[[Any], Any]

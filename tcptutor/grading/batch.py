@@ -26,8 +26,7 @@ import msgspec
 import tcptutor
 from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError
-from tcptutor.course.loader import load
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course, load
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, lesson_hashes, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in

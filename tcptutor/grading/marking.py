@@ -16,8 +16,9 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
+from tcptutor.course.step import Step
 from tcptutor.grading.answers import given_answers
 from tcptutor.grading.evidence import honesty
 from tcptutor.grading.evidence.collect import MOST_SWEPT

@@ -24,7 +24,7 @@ from tcptutor.base import units
 from tcptutor.base.confidence import t_quantile
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted
 from tcptutor.course import personal
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.course.personal import SEEDS
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place, expected_seconds

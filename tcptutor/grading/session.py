@@ -17,7 +17,7 @@ import msgspec
 from tcptutor.backends.ending import run_until_signal, terminate_like_ctrl_c
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradeCache, GradingBasis, Result

@@ -17,8 +17,9 @@ from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.measures import expected
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_references import without_links
+from tcptutor.course.step import Step
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
 from tcptutor.grading.similar import SimilarPair, similar_pairs
 

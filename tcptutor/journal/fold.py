@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor.course import personal
-from tcptutor.course.model import Course, Module
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord
 from tcptutor.journal.events import (
     START,

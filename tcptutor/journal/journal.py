@@ -13,7 +13,7 @@ import msgspec
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session_record import SessionRecord
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (

@@ -16,8 +16,9 @@ from textual.screen import ModalScreen, Screen
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.sitting import Sitting
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.journal.drafts import Drafts

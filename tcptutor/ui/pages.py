@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal, Progress
 
 DONE, OPEN = "■", "□"

@@ -11,7 +11,8 @@ from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
 
 from tcptutor.course.glossary import Term, readable_glossary
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
 from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.dialogs import TermScreen

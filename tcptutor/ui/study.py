@@ -15,9 +15,10 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response
 from tcptutor.course.sitting import Sitting
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 

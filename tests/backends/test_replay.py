@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import course
 from tcptutor.analysis import report
 from tcptutor.backends import replay, selection
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend
 from tcptutor.base.errors import ImageDamaged, LabUnavailable
+from tcptutor.course import experiments
 from tcptutor.course.page_sweep import page_cell
 from tcptutor.run import Finished, load
 from tcptutor.spec import Experiment
@@ -59,7 +59,7 @@ async def test_it_is_played_at_ten_times_the_lab_s_pace_at_most(wanted: Experime
     [({"streams": "3"}, "streams 1"), ({"window": "1 MiB"}, "window 64 KiB")],
 )
 async def test_what_is_not_recorded_is_refused_with_what_is(change: dict[str, str], says: str) -> None:
-    other = course.experiment(USES[NAME].name, change)
+    other = experiments.build(USES[NAME].name, change)
     with pytest.raises(LabUnavailable, match=says) as caught:
         await play(ReplayBackend("there is no lab"), other)
     assert "there is no lab; and " in str(caught.value)

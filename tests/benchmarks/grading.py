@@ -19,7 +19,8 @@ from pathlib import Path
 
 from tcptutor.base import places
 from tcptutor.course import load
-from tcptutor.course.model import Course, Step
+from tcptutor.course.outline import Course
+from tcptutor.course.step import Step
 from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
 from tcptutor.grading.evidence.collect import collect

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from tcptutor.backends.lab import Lab
 from tcptutor.base.errors import TutorError
-from tcptutor.course import Module, Step, load
+from tcptutor.course import Module, load
 from tcptutor.course.page_sweep import order_by_first_point
+from tcptutor.course.step import Step
 from tcptutor.fleet import pool
 from tcptutor.spec import Experiment
 from tests.course.test_shipped import FIRST, LONGEST, MEDIAN, SWEEP

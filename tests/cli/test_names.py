@@ -13,6 +13,7 @@ from tcptutor import course
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, near
 from tcptutor.commands.list import example, explained
+from tcptutor.course import experiments
 from tcptutor.course.experiments import Catalogue
 from tcptutor.spec import PARAMETERS
 from tests.command import here
@@ -56,7 +57,7 @@ def test_only_what_is_near_is_meant() -> None:
 
 
 def test_a_short_name_is_enough_where_only_one_experiment_has_it() -> None:
-    assert course.experiment("random-loss") == course.experiment("parallel-streams/random-loss")
+    assert experiments.build("random-loss") == experiments.build("parallel-streams/random-loss")
     assert "parallel-streams/random-loss: Reno" in here("list", "random-loss").stdout
     assert here("model", "math", "mss=1448", "rtt=50ms", "loss=0.1%").stdout.startswith("mathis: ")
 
@@ -88,8 +89,8 @@ def test_every_parameter_is_explained_with_an_example_that_works(whole: course.C
     assert words[:3] == ["tcptutor", "run", "random-loss"]
     overrides = dict(word.split("=", 1) for word in words if "=" in word)
     assert name in overrides
-    changed = course.experiment("random-loss", overrides)
-    assert PARAMETERS[name].of(changed) != PARAMETERS[name].of(course.experiment("random-loss"))
+    changed = experiments.build("random-loss", overrides)
+    assert PARAMETERS[name].of(changed) != PARAMETERS[name].of(experiments.build("random-loss"))
 
 
 def test_where_the_course_is_small_a_refusal_names_all_experiments(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import course
+from tcptutor.course import experiments
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load, save
 from tests.cli.places import FOUR, RUNS
@@ -31,9 +31,9 @@ def keep(folder: Path, file: Path, id_: str, **changed: object) -> Run:
 def kept(without_state: Path) -> Path:
     """Three runs: of the course, of the course with other settings and on a page, of no experiment of the course."""
     folder = without_state / "tcptutor" / "runs"
-    own = course.experiment("random-loss")
+    own = experiments.build("random-loss")
     keep(folder, RUNS / "cubic-loss.tcprun", "20260101-100000-aaa111", experiment=own)
-    changed = course.experiment("random-loss", {"streams": "4", "rate": "60Mbit/s"}, seed=9)
+    changed = experiments.build("random-loss", {"streams": "4", "rate": "60Mbit/s"}, seed=9)
     run = keep(folder, FOUR, "20260102-110000-aab222", experiment=changed)
     by_hand = msgspec.structs.replace(load(RUNS / "pacing.tcprun").experiment, name="by-hand")
     keep(folder, RUNS / "pacing.tcprun", "20260103-120000-ccc333", experiment=by_hand)

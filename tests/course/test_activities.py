@@ -11,13 +11,14 @@ from tcptutor.authoring.lint import lint
 from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.base.errors import ContentError, UsageError
-from tcptutor.course import Activity, MarkContext, Step, load
+from tcptutor.course import load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity, SweepActivity
-from tcptutor.course.activity import NO_RUN, Stage
+from tcptutor.course.activity import NO_RUN, Activity, MarkContext, Stage
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
+from tcptutor.course.step import Step
 from tcptutor.run import load as load_run
 from tcptutor.spec import build
 from tests.each import each

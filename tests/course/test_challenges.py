@@ -16,8 +16,8 @@ from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.loader import pages
 from tcptutor.course.measurements import MeasuredRun
+from tcptutor.course.outline import pages
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Run

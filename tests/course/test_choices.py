@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tcptutor.authoring.choices import choice_problems, choice_statistics, module_choice_problem
-from tcptutor.course import Module, Step
+from tcptutor.course import Module
 from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.step import Step
 
 
 def question(id: str, *texts: str, right: int = 0, **more: Any) -> SingleChoice:

@@ -15,8 +15,8 @@ from tcptutor.course import load
 from tcptutor.course.claim import KNOWN_SUBJECTS, MEASURED_SUBJECTS, Claim, PageSetup
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.formulas import KNOWN
-from tcptutor.course.loader import pages
 from tcptutor.course.measurements import MEASURED, MeasuredRun
+from tcptutor.course.outline import pages
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 

@@ -8,7 +8,7 @@ from tcptutor.authoring.page_claims import page_claims
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.commands.lint import ClaimCheck
-from tcptutor.course.loader import pages
+from tcptutor.course.outline import pages
 from tcptutor.fleet.run_cache import RunCache
 
 CLAIMS = list(page_claims(places.lessons(), pages(places.lessons())))

@@ -9,7 +9,7 @@ import pytest
 from tcptutor.authoring.lint import lint
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, UsageError
-from tcptutor.course import experiment, load, read_course
+from tcptutor.course import experiments, load, read_course
 
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, only, page
 
@@ -164,19 +164,19 @@ def test_windows_line_ends_read_the_same(lessons: Path) -> None:
 
 def test_a_wrong_experiment_name_is_explained() -> None:
     with pytest.raises(UsageError, match="did you mean random-loss"):
-        experiment("random-los")
+        experiments.build("random-los")
     with pytest.raises(UsageError, match="did you mean parallel-streams/random-loss"):
-        experiment("parallel-stream/random-loss")
+        experiments.build("parallel-stream/random-loss")
     with pytest.raises(UsageError, match="there are lossy, small-window"):
-        experiment("nothing", folder=EXAMPLES)
+        experiments.build("nothing", folder=EXAMPLES)
     with pytest.raises(UsageError, match="run `tcptutor list` to see them"):
-        experiment("nothing")
+        experiments.build("nothing")
     with pytest.raises(ParameterError, match="streams"):
-        experiment("parallel-streams/random-loss", {"streams": "many"})
+        experiments.build("parallel-streams/random-loss", {"streams": "many"})
 
 
 def test_an_experiment_by_name_reads_its_own_file_alone(edit: Edit, lessons: Path) -> None:
     edit(f"{MODULE}/experiments/small-window.toml", "title =", "titel =")
-    assert experiment("random-loss", folder=lessons).title == "Reno on a path with random loss"
+    assert experiments.build("random-loss", folder=lessons).title == "Reno on a path with random loss"
     with pytest.raises(ContentError, match=r"small-window\.toml: titel"):
-        experiment("small-window", folder=lessons)
+        experiments.build("small-window", folder=lessons)

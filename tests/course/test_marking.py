@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import Question, load
+from tcptutor.course import load
 from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activity import Question
 from tests.each import each
 
 QUESTIONS = [

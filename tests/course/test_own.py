@@ -13,8 +13,8 @@ from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import page_claims
 from tcptutor.base.errors import ContentError
 from tcptutor.course import load, personal
-from tcptutor.course.loader import pages
-from tcptutor.course.model import Step
+from tcptutor.course.outline import pages
+from tcptutor.course.step import Step
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.run import Run

@@ -6,8 +6,9 @@ import pytest
 
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_order import PageOrder
-from tcptutor.course import Course, Module, Step, read_course
+from tcptutor.course import Course, Module, read_course
 from tcptutor.course.page_references import page_of_link, references, without_links
+from tcptutor.course.step import Step
 from tcptutor.grading.banks.pages import inline, page
 
 from .conftest import STEP, Edit, module_of, only

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course import MarkContext
 from tcptutor.course.activities.predict import Predict, ShapePrediction
-from tcptutor.course.activity import Activity
+from tcptutor.course.activity import Activity, MarkContext
 
 from .conftest import whole_run
 

@@ -15,10 +15,11 @@ from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.backends import replay
 from tcptutor.base import places
-from tcptutor.course import Module, Question, experiment, load
+from tcptutor.course import Module, experiments, load
+from tcptutor.course.activity import Question
 from tcptutor.course.glossary import glossary
-from tcptutor.course.loader import pages
 from tcptutor.course.measurements import MeasuredRun
+from tcptutor.course.outline import pages
 from tcptutor.course.sitting import Sitting
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
@@ -114,8 +115,8 @@ def test_a_step_changes_what_it_sets_and_nothing_else() -> None:
 
 
 def test_a_queue_in_bdp_follows_an_overridden_delay() -> None:
-    assert experiment("parallel-streams/small-window").path.queue == 120_000
-    assert experiment("parallel-streams/small-window", {"delay": "80ms"}).path.queue == 240_000
+    assert experiments.build("parallel-streams/small-window").path.queue == 120_000
+    assert experiments.build("parallel-streams/small-window", {"delay": "80ms"}).path.queue == 240_000
 
 
 @of_modules

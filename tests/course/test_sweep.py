@@ -11,9 +11,10 @@ import pytest
 from tcptutor.authoring.lint import lint
 from tcptutor.backends import replay
 from tcptutor.base.errors import ContentError
-from tcptutor.course import MarkContext, load
+from tcptutor.course import load
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.activity import MarkContext
 from tcptutor.course.measures import MeasuredCurve, expected_knee, knee
 from tcptutor.run import load as load_run
 

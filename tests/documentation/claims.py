@@ -15,7 +15,7 @@ from pathlib import Path
 from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.base import places
 from tcptutor.commands.lint import ClaimResult, ClaimRuns
-from tcptutor.course.loader import pages
+from tcptutor.course.outline import pages
 from tcptutor.fleet.run_cache import RunCache
 
 PAGE = Path(__file__).parents[2] / "assets/documentation/claims.md"

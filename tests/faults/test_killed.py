@@ -20,6 +20,7 @@ import pytest
 from tcptutor import course
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.lab import Lab
+from tcptutor.course import experiments
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load
 from tcptutor.runs.parts import ENDED
@@ -70,7 +71,7 @@ def _start_again(backend: str) -> None:
     async def warm() -> None:
         lab = Lab(backend)
         try:
-            await lab.warm(course.experiment("parallel-streams/random-loss", {"delay": "0", "loss": "0"}))
+            await lab.warm(experiments.build("parallel-streams/random-loss", {"delay": "0", "loss": "0"}))
         finally:
             await lab.close()
             await asyncio.sleep(0.1)  # asyncio closes the pipes of an ended child a moment after its end

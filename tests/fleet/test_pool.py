@@ -7,8 +7,8 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from tcptutor import course
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
+from tcptutor.course import experiments
 from tcptutor.fleet import pool, worker
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
@@ -18,7 +18,7 @@ REPLAY = Place("replay", "recorded", 2, "")
 
 async def test_every_experiment_has_its_run_or_why_it_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tcptutor.backends.replay.SPEED", 1000.0)
-    recorded = course.experiment("parallel-streams/small-window")
+    recorded = experiments.build("parallel-streams/small-window")
     ended = {}
     async with aclosing(pool.runs([recorded, recorded, recorded], REPLAY)) as runs:
         async for number, run in runs:
@@ -31,7 +31,7 @@ async def test_every_experiment_has_its_run_or_why_it_has_none(monkeypatch: pyte
 
 
 async def test_where_none_can_run_it_says_so_once() -> None:
-    unknown = course.experiment("parallel-streams/small-window", {"duration": "9s"})
+    unknown = experiments.build("parallel-streams/small-window", {"duration": "9s"})
     with pytest.raises(LabUnavailable, match="not recorded with these values"):
         async with aclosing(pool.runs([unknown, unknown], REPLAY)) as runs:
             async for _ in runs:

@@ -25,7 +25,8 @@ from tcptutor.course import load as load_course
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.course.activity import Question
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
 from tcptutor.grading.banks import pages
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import (

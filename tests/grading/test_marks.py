@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.grade import ActivityMark, Grade

@@ -15,7 +15,7 @@ from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.activity import Activity, Question
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Given
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade

@@ -17,10 +17,10 @@ import click
 import pytest
 from packaging.requirements import Requirement
 
-from tcptutor import course
 from tcptutor.backends import tools
 from tcptutor.base import places
 from tcptutor.commands import main
+from tcptutor.course import experiments
 from tcptutor.fleet import cluster
 from tcptutor.install import packages
 from tests.each import each
@@ -87,7 +87,7 @@ def test_a_command_that_is_named_is_there(line: str, file: str) -> None:
     given = command.make_context(str(command.name), words).params
     for name in (given.get("experiment"), given.get("name") if command.name == "run" else None):
         if name is not None:
-            course.experiment(name, given.get("settings") or {})
+            experiments.build(name, given.get("settings") or {})
 
 
 def test_the_readme_and_the_messages_are_among_them() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.course.goals.session_record import SessionLog, SessionRecord, judged
+from tcptutor.course.goals.replay import judged
+from tcptutor.course.goals.session_record import SessionLog, SessionRecord
 from tcptutor.journal import goals
 from tcptutor.journal.goals import PartialSession
 from tests.course.goals.made import asked, netem, state, tbf

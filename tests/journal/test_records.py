@@ -7,8 +7,9 @@ from pathlib import Path
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PREDICT, Response
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal, Progress
 from tcptutor.spec import Experiment
 

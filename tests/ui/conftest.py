@@ -13,7 +13,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 
 from tcptutor.course import load
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.journal import Journal
 from tcptutor.ui import background
 from tcptutor.ui.app import TutorApp

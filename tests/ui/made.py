@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tcptutor.course import Activity, Course, Module, Step, load
+from tcptutor.course import Course, Module, load
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.activity import Activity
+from tcptutor.course.step import Step
 
 from .record import COURSE
 

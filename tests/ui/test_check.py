@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.course import Question
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activity import Question
 from tcptutor.course.sitting import Sitting
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.page import Page

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tcptutor.base import places
-from tcptutor.course import OpenedCourse, personal
+from tcptutor.course import OpenedCourse, loader, personal
 from tcptutor.course import load as load_course
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
@@ -182,11 +181,10 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     from tcptutor.ui.app import TutorApp
 
     read = []
-    load = import_module("tcptutor.course.loader")  # `course.load` is its function
     monkeypatch.setattr(
-        load,
+        loader,
         "read_step",
-        lambda file, complete, by=load.read_step: read.append(file.path.name) or by(file, complete),
+        lambda file, complete, by=loader.read_step: read.append(file.path.name) or by(file, complete),
     )
     app = TutorApp(OpenedCourse(COURSE).course, journal, lab)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.ui.widgets.chart.line_panel import DRAW_INTERVAL_S
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.panel.panel import RunPanel

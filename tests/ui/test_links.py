@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.ui.screens.lesson import LessonScreen
 
 from .four_modules import four_modules

@@ -9,8 +9,8 @@ import pytest
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course import MarkContext
 from tcptutor.course.activities.read_off import QUANTITIES, ReadOff
+from tcptutor.course.activity import MarkContext
 from tcptutor.course.page_record import Response
 from tcptutor.run import (
     CA_STATES,

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tcptutor.course import MarkContext, load
-from tcptutor.course.model import Course
+from tcptutor.course import load
+from tcptutor.course.activity import MarkContext
+from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run

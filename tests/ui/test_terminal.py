@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.pilot import Pilot
 
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Finished, load
 from tcptutor.spec import build

@@ -10,7 +10,8 @@ import pytest
 from textual.css.stylesheet import Stylesheet
 
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.model import Course, Step
+from tcptutor.course.outline import Course
+from tcptutor.course.step import Step
 from tcptutor.ui.bindings import working_keys
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.box import ActivityBox

@@ -9,11 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor import course
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.commands.group import run as run_command
-from tcptutor.course import load
+from tcptutor.course import experiments, load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue, overrides_of, rebuilt, same_settings
@@ -38,7 +37,7 @@ def typed(command: str) -> Experiment:
     words = shlex.split(command)
     assert words[:2] == ["tcptutor", "run"]
     given = run_command.make_context("run", words[2:]).params
-    return course.experiment(given["experiment"], given["settings"], given["seed"], scale=given["scale"])
+    return experiments.build(given["experiment"], given["settings"], given["seed"], scale=given["scale"])
 
 
 def test_the_command_line_runs_what_the_knobs_say(bench: Workbench) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor import course
 from tcptutor.backends.guest import sizes
 from tcptutor.base import places
 from tcptutor.base.errors import KernelLacks
+from tcptutor.course import experiments
 from tcptutor.wire import memory
 from tests.conftest import Build
 from tests.each import each
@@ -33,8 +33,8 @@ def meminfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @each("name", LESSONS)
 def test_the_ordinary_guest_holds_every_experiment_of_the_lessons(name: str, meminfo: Path) -> None:
     # Of a path that only its losses limit, eight flows are eight times as much: no page asks for them.
-    for streams in ("1", "8") if course.experiment(name).path.rate else ("1",):
-        assert sizes.size(course.experiment(name, {"streams": streams})) == sizes.DEFAULT_SIZE
+    for streams in ("1", "8") if experiments.build(name).path.rate else ("1",):
+        assert sizes.size(experiments.build(name, {"streams": streams})) == sizes.DEFAULT_SIZE
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from tcptutor.base import units
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
 from tcptutor.course.activity import Activity, Question
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module
 from tcptutor.course.personal import DRAWS_AGAIN
+from tcptutor.course.step import Step
 from tcptutor.grading.banks.pages import PageContext, RecordedPages, inline, paragraphs
 
 VARIANTS = 5

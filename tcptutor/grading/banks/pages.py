@@ -18,9 +18,10 @@ from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.measures import MEASURES
-from tcptutor.course.model import OTHERS, Module, Step
+from tcptutor.course.outline import Module
 from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import models, page_cell, summaries
+from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
 

@@ -15,7 +15,8 @@ from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.experiments import same_settings
-from tcptutor.course.model import Course, Step
+from tcptutor.course.outline import Course
+from tcptutor.course.step import Step
 from tcptutor.grading.evidence import hand_in
 from tcptutor.grading.evidence.hand_in import HandInManifest
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline

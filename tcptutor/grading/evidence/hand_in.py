@@ -26,7 +26,7 @@ import msgspec
 from tcptutor.base import archive, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.journal.events import StoredEvent, export_events, read_events
 from tcptutor.run import Run, load
 

@@ -15,9 +15,10 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.experiments import same_but_for_seed
-from tcptutor.course.goals.session_record import SessionRecord, SessionRunStarted, StateEntry, judged
-from tcptutor.course.model import Step
+from tcptutor.course.goals.replay import judged
+from tcptutor.course.goals.session_record import SessionRecord, SessionRunStarted, StateEntry
 from tcptutor.course.page_record import moment
+from tcptutor.course.step import Step
 from tcptutor.grading.evidence.collect import MOST_BY_HAND
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.physics import impossibilities

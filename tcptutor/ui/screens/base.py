@@ -12,7 +12,8 @@ from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.journal.drafts import Drafts
 from tcptutor.run import Environment

@@ -12,8 +12,9 @@ from textual.events import Resize
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module
 from tcptutor.course.page_record import moment
+from tcptutor.course.step import Step
 from tcptutor.journal import Progress
 from tcptutor.ui import bindings, pages, words
 from tcptutor.ui.bindings import FooterKey

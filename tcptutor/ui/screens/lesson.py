@@ -14,9 +14,10 @@ from textual.timer import Timer
 
 from tcptutor.base.errors import JournalError
 from tcptutor.course.activity import Activity
-from tcptutor.course.model import Module, Step
+from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
 from tcptutor.course.sitting import Sitting
+from tcptutor.course.step import Step
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import bindings, pages

@@ -23,10 +23,10 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.course import published, read_course
 from tcptutor.course.activity import Activity, MarkContext
-from tcptutor.course.loader import pages
-from tcptutor.course.model import Step
+from tcptutor.course.outline import pages
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.quantities import expression
+from tcptutor.course.step import Step
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"

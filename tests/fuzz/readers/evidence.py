@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.base import archive
 from tcptutor.base.printable import is_printable
-from tcptutor.course.model import Course
+from tcptutor.course.outline import Course
 from tcptutor.grading import web
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import read_key

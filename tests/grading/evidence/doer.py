@@ -17,8 +17,9 @@ from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, Question
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Given, Response
+from tcptutor.course.step import Step
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.journal import Journal

@@ -18,8 +18,9 @@ from tcptutor.course import load as load_course
 from tcptutor.course import personal
 from tcptutor.course.activity import Activity
 from tcptutor.course.goals.session_record import SessionLog
-from tcptutor.course.model import Course, Module, Step
+from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Given, Response
+from tcptutor.course.step import Step
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.grading.evidence.keys import CourseKey

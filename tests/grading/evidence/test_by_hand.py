@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from tcptutor.course.goals import session_record
-from tcptutor.course.goals.session_record import SessionLog, SessionRecord, StateEntry, judged
+from tcptutor.course.goals.replay import judged
+from tcptutor.course.goals.session_record import SessionLog, SessionRecord, StateEntry
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark

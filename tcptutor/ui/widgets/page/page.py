@@ -18,8 +18,8 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
-from tcptutor.course.model import OTHERS, Step
 from tcptutor.course.page_references import page_of_link, references
+from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox

@@ -14,12 +14,12 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from tcptutor import course
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
+from tcptutor.course import experiments
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.goal import GoalBoard
-from tcptutor.course.model import Step
+from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import priority
@@ -227,7 +227,7 @@ def network_of(step: Step) -> Experiment | None:
     if own is not None or named is None:
         return own
     try:
-        return course.experiment(named["name"], {}, None, scale="bench")
+        return experiments.build(named["name"], {}, None, scale="bench")
     except TutorError:
         return None
 

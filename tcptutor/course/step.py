@@ -1,15 +1,11 @@
-"""Course as frozen data: modules of steps, each with prose and activities."""
+"""A page of a module as frozen data: prose and activities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from threading import Lock
-from typing import TypeVar, overload
+from typing import TypeVar
 
 import msgspec
 
-from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
@@ -17,7 +13,6 @@ from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
-from tcptutor.course.marks import MarkScheme
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.paths import PagePath
 from tcptutor.spec import Experiment
@@ -130,109 +125,3 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self, page: PageRecord) -> bool:
         """Return True if the page was opened and every activity is done."""
         return page.visited and all(activity.is_done(page) for activity in self.activities)
-
-
-class LazySteps(Sequence[Step]):
-    """Steps of a module, in order, read on first access: the first frame needs module titles, not pages.
-
-    Thread-safe. `ids` returns the ids without reading the steps.
-    """
-
-    def __init__(self, ids: Callable[[], tuple[str, ...]], read: Callable[[], tuple[Step, ...]]) -> None:
-        self._ids, self._read, self._lock = ids, read, Lock()
-        self._steps: tuple[Step, ...] | None = None
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return self._ids() if self._steps is None else tuple(step.id for step in self._steps)
-
-    def _all(self) -> tuple[Step, ...]:
-        with self._lock:
-            if self._steps is None:
-                self._steps = self._read()
-            return self._steps
-
-    @overload
-    def __getitem__(self, place: int) -> Step: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Step]: ...
-    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
-        return self._all()[place]
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._all() == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # unhashable like a list
-
-
-class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """Lesson module in a folder `NN-slug`; its steps and experiments may be loaded lazily."""
-
-    id: str
-    """The slug, such as `parallel-streams`."""
-    number: int
-    title: str
-    objectives: tuple[str, ...]
-    minutes: int
-    sources: tuple[str, ...]
-    steps: Sequence[Step]
-    read_experiments: Callable[[], Mapping[str, Experiment]] = dict
-    extra_experiments: tuple[str, ...] = ()
-    """Short names of experiments that no step runs, available on the command line."""
-
-    @property
-    def experiments(self) -> Mapping[str, Experiment]:
-        """By full name, `slug/name`, with the settings of their files."""
-        return self.read_experiments()
-
-    @property
-    def step_ids(self) -> tuple[str, ...]:
-        """Ids of the steps; before they are loaded, taken from file names, some of which may be damaged."""
-        return self.steps.ids if isinstance(self.steps, LazySteps) else tuple(step.id for step in self.steps)
-
-    def for_student(self, identity: str) -> Module:
-        """Return the module with the pages that the student with `identity` sees."""
-
-        def read() -> tuple[Step, ...]:
-            return tuple(step.for_student(self.id, identity) for step in self.steps)
-
-        return msgspec.structs.replace(self, steps=LazySteps(lambda: self.step_ids, read))
-
-
-class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """All modules, in order."""
-
-    title: str
-    modules: tuple[Module, ...]
-    root: Path | None = None
-    """Folder of the course; None for a course that was not loaded from disk."""
-    marks: MarkScheme = MarkScheme()
-
-    def for_student(self, identity: str) -> Course:
-        """Return the course with the pages that the student with `identity` sees."""
-        if not identity:
-            return self
-        return msgspec.structs.replace(
-            self, modules=tuple(module.for_student(identity) for module in self.modules)
-        )
-
-    def select(self, modules: Sequence[str]) -> Course:
-        """Return the course reduced to the modules with these ids; an empty list selects all.
-
-        Raises:
-            UsageError: A module does not exist.
-        """
-        there = [module.id for module in self.modules]
-        for wanted in modules:
-            if wanted not in there:
-                raise UsageError(unknown("module", wanted, there))
-        if not modules:
-            return self
-        left = tuple(each for each in self.modules if each.id in modules)
-        title = self.title
-        if len(left) < len(self.modules):
-            title = f"{self.title}: {', '.join(each.title for each in left)}"
-        return msgspec.structs.replace(self, title=title, modules=left)
