@@ -43,8 +43,7 @@ class Stage(IntEnum):
     BEFORE_RUN = 1
     RUN = 2
     BY_HAND = 3
-    OBSERVE = 4
-    AFTER_RUN = 5
+    AFTER_RUN = 4
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +52,6 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     correct: bool | None
     """None for a response that cannot be right or wrong, such as a prediction."""
     feedback: str = ""
-    evidence: str = ""
-    """Figures of the student's own run that decided, in a sentence."""
     value: float | None = None
     """Prediction: the number in its base unit, None if it was skipped. Challenge: the number of changed
     knobs."""
