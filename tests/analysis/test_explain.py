@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptutor.analysis import explain, measure, report
-from tcptutor.analysis.compared.clauses import CLAUSES, RULES, figures
-from tcptutor.analysis.compared.findings import conclude
+from tcptutor.analysis.compared.clauses import CLAUSES, figures
+from tcptutor.analysis.compared.findings import RULES, conclude
 from tcptutor.analysis.observed.facts import observe
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Fidelity, FlowResult, Run, Sample, SampleTable

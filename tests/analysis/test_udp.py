@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tcptutor.analysis import expect, measure, report
-from tcptutor.analysis.compared.udp_losses import UdpLosses, direction_sentence, udp_losses
+from tcptutor.analysis.compared.clauses import direction_sentence
 from tcptutor.analysis.expected.udp_expectation import expect_udp
+from tcptutor.analysis.observed.figures import UdpLosses, udp_losses
 from tcptutor.exchange import export
 from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save
 from tcptutor.runs.store import RunStore

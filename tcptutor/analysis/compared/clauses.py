@@ -1,6 +1,6 @@
-"""Rules that find the limiting cause, and the clauses that describe it.
+"""Clauses that describe the limiting cause, and what happened to UDP.
 
-In both tables the first entry that holds decides. A clause's condition covers everything that the clause claims. A
+Of a cause's clauses the first that holds decides. A clause's condition covers everything that the clause claims. A
 cause found second by second may lack the evidence for any of its clauses; then a different cause or time span is
 reported.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tcptutor.analysis.compared.findings import BUSY, FAST, MOSTLY, Condition, Findings
+from tcptutor.analysis.observed.figures import IN_QUEUE, UdpLosses, udp_losses
+from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import FULL, QUEUED, SATURATED
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
@@ -24,45 +26,13 @@ NOTABLY_STALLED = 0.1
 ROUNDING = 0.02
 """Relative difference that the kernel's rounding of a window makes."""
 
-RULES: tuple[tuple[LimitedBy, Condition], ...] = (
-    # Limits of the sender come before effects of the network.
-    ("timeout", lambda f: f.is_stalled),
-    # A program that gets no processor time writes too little, through no fault of its own.
-    ("bottleneck", lambda f: f.is_processor_limited and f.evidence.busy < BUSY and _is_free_to_send(f)),
-    ("application", lambda f: f.evidence.busy < BUSY),
-    ("pacing", lambda f: f.paced_by_application or f.paced_by_fq),
-    # ACKs clock the window, however full it is.
-    ("bottleneck", lambda f: f.acks_fill_return_path or f.waits_for_return_queue),
-    ("pacing", lambda f: f.is_host_limited),
-    ("receive-window", lambda f: f.has_own_limit and f.is_window_limited),
-    ("send-buffer", lambda f: f.has_own_limit and f.is_buffer_limited),
-    ("reordering", lambda f: f.losses == "reordering" and f.is_reordering and f.utilization < FULL),
-    ("bottleneck", lambda f: f.gains_nothing),
-    ("bottleneck", lambda f: f.link_is_full and not (f.is_window_limited or f.is_buffer_limited)),
-    ("receive-window", lambda f: f.is_window_limited),
-    ("send-buffer", lambda f: f.is_buffer_limited),
-    ("application", lambda f: f.evidence.app_limited >= MOSTLY),
-    ("bottleneck", lambda f: f.ignores_losses),
-    ("reordering", lambda f: f.is_reordering),
-    ("random-loss", lambda f: f.bbr_underestimates),
-    ("random-loss", lambda f: f.losses == "random-loss"),
-    ("bottleneck", lambda f: f.losses == "bottleneck"),
-    ("reordering", lambda f: f.losses == "reordering"),
-    ("growing", lambda f: f.is_growing),
-    ("bottleneck", lambda f: f.is_processor_limited),
-)
-"""Rules in order of precedence."""
+
+_MOST_LOSSES = 0.9
+"""Share of the losses that counts as all of them."""
 
 
-def _is_free_to_send(findings: Findings) -> bool:
-    """Return whether neither pacing nor the size of its writes holds the sending program back."""
-    paced = findings.paced_by_application or findings.paced_by_fq
-    return findings.case.experiment.flows.length is None and not paced
-
-
-def cause(findings: Findings) -> LimitedBy:
-    """Return the limiting cause; `unexplained` if the samples show none."""
-    return next((limited_by for limited_by, holds in RULES if holds(findings)), "unexplained")
+_NOTABLE_LOSS = 0.005
+"""Loss share below which losses are given as a count instead of a percentage."""
 
 
 @dataclass(frozen=True)
@@ -340,3 +310,62 @@ def _window(requested: int | None, advertised: float) -> float:
 def _percent(share: float) -> str:
     """Return a rounded percentage, with one digit below 1 %."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{round(100 * share)} %"
+
+
+def udp_limit(found: UdpLosses) -> LimitedBy:
+    """Return the limit of UDP: the bottleneck after notable queue drops, otherwise the sender's rate."""
+    where = next(iter(found.places), "")
+    if found.loss_rate is None:
+        return "unexplained"
+    return "bottleneck" if found.loss_rate >= _NOTABLE_LOSS and where == IN_QUEUE else "application"
+
+
+def udp_sentence(measured: Measured) -> str:
+    """Return the sentence on a run of UDP only, with both directions if used."""
+    ways = {reverse: udp_losses(measured, reverse) for reverse in (False, True)}
+    found = {reverse: losses for reverse, losses in ways.items() if losses is not None}
+    if len(found) < 2:
+        return next((direction_sentence(losses) for losses in found.values()), "")
+    return "; ".join(
+        f"{'reverse' if reverse else 'forward'}, {direction_sentence(losses)}"
+        for reverse, losses in found.items()
+    )
+
+
+def direction_sentence(found: UdpLosses) -> str:
+    """Return the sentence on the flows of a direction."""
+    subject = "UDP" if found.flows == 1 else f"{found.flows} UDP flows"
+    sent = "" if found.sent_bps is None else f"sent {units.rate(found.sent_bps)}"
+    if found.received_bps is None:
+        return f"{subject} {sent or 'was sent'}: what arrived is not known"
+    arrived = f"{units.rate(found.received_bps)} arrived"
+    text = f"{subject} {sent}, {arrived}" if sent else f"{subject}: {arrived}"
+    if found.loss_rate is None:
+        return f"{text}: how much was lost is not known"
+    if not found.lost:
+        return f"{subject} {sent} and all of it arrived" if sent else f"{text}, nothing was lost"
+    return f"{text}: {_lost_share(found)} lost {_main_places(found)}".rstrip()
+
+
+def udp_clause(found: UdpLosses) -> str:
+    """Return the clause on UDP losses to append to a sentence on TCP; empty without losses."""
+    if not found.lost:
+        return ""
+    only = next(iter(found.places)) if len(found.places) == 1 else ""
+    return f"; UDP lost {_lost_share(found)} {only}".rstrip()
+
+
+def _lost_share(found: UdpLosses) -> str:
+    share = found.loss_rate or 0.0
+    return units.percent(share) if share >= _NOTABLE_LOSS else f"{found.lost} of {found.datagrams}"
+
+
+def _main_places(found: UdpLosses) -> str:
+    places, total = found.places, sum(found.places.values())
+    if not places:
+        return ""
+    first, count = next(iter(places.items()))
+    if count >= _MOST_LOSSES * total or len(places) == 1:
+        return first
+    second = list(places)[1]
+    return f"{first} and {second}"

@@ -7,9 +7,9 @@ import math
 import msgspec
 from msgspec.structs import asdict
 
-from tcptutor.analysis.compared.episodes import FairnessSecond, Second
+from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.report import Report, report
-from tcptutor.analysis.compared.verdict import FlowVerdict
+from tcptutor.analysis.compared.verdict import FairnessSecond
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.flow import is_imported
 from tcptutor.analysis.observed.measured import FROM_KERNEL, is_parameter_known

@@ -11,25 +11,20 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.compared.clauses import cause, clause
-from tcptutor.analysis.compared.findings import Findings, conclude
+from tcptutor.analysis.compared.clauses import UNEXPLAINED, clause
+from tcptutor.analysis.compared.findings import Findings, cause, conclude
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.facts import Facts
+from tcptutor.analysis.observed.facts import Facts, Observed, facts_of_flow_between
+from tcptutor.analysis.observed.figures import FlowPhase
 from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Change, Experiment
-from tcptutor.theory import jain_index
-
-FAIR = 0.9
-"""Jain's index from which shares count as equal."""
-
-_AROUND = 1
-"""Seconds averaged on each side, so that sawteeth out of phase do not look unfair."""
 
 _SOFT: frozenset[LimitedBy] = frozenset({"random-loss", "bottleneck", "reordering", "growing", "unexplained"})
 
@@ -80,15 +75,19 @@ class Second(msgspec.Struct, frozen=True, kw_only=True):
     """Mean cwnd."""
 
 
-class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
-    """Fairness of the flows in a second."""
+class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Limiting cause of a flow."""
 
-    t: float
-    """End of the second, s."""
-    jain_index: float
-    """1 for equal shares, 1/n if one of n flows gets everything."""
-    shares: dict[int, float]
-    """Share of the aggregate throughput, by flow number."""
+    flow: int
+    limited_by: LimitedBy
+    """Cause over the measured time."""
+    sentence: str
+    shares: dict[LimitedBy, float]
+    """Share of the measured time per cause, the largest first."""
+    seconds: tuple[Second, ...]
+    """Seconds of the entire run, including warm-up."""
+    phases: tuple[FlowPhase, ...]
+    """Phases of the entire run."""
 
 
 class JudgedSecond(NamedTuple):
@@ -127,45 +126,20 @@ def _steady(found: Sequence[Second]) -> list[Second]:
     return steady
 
 
-def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[tuple[FairnessSecond, ...], float | None]:
-    """Return the fairness of each second with at least two flows, and the time from which shares stay equal, s."""
-    by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    ends: dict[int, float] = defaultdict(float)
-    for flow, flow_seconds in flows.items():
-        for second in flow_seconds:
-            key = int(second.start)
-            by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
-            ends[key] = max(ends[key], second.end)
-    found = []
-    for key, bits_by_flow in sorted(by_second.items()):
-        total = sum(bits_by_flow.values())
-        if len(bits_by_flow) >= 2 and total > 0:
-            shares = {flow: bits / total for flow, bits in sorted(bits_by_flow.items())}
-            found.append(
-                FairnessSecond(t=ends[key], jain_index=jain_index(bits_by_flow.values()), shares=shares)
-            )
-    return tuple(found), _convergence_time(found)
-
-
-def _convergence_time(found: Sequence[FairnessSecond]) -> float | None:
-    """Return the end of the first second from which shares stay equal; None if they never do.
-
-    Shares are means over three seconds. Flows with different RTTs or limits may never converge, and a joining flow
-    makes the shares unequal again.
-    """
-    since: float | None = None
-    for at, second in enumerate(found):
-        near = [
-            other
-            for other in found[max(0, at - _AROUND) : at + _AROUND + 1]
-            if other.shares.keys() == second.shares.keys()
-        ]
-        shares = [sum(other.shares[flow] for other in near) for flow in second.shares]
-        if jain_index(shares) < FAIR:
-            since = None
-        elif since is None:
-            since = second.t
-    return since
+def judge_flow(observed: Observed, flow: int, flow_seconds: Sequence[Second]) -> FlowVerdict:
+    """Return the verdict on a flow over the measured time."""
+    experiment = observed.measured.run.experiment
+    between = partial(facts_of_flow_between, observed, flow)
+    share_by_cause = shares_of_flow(experiment, flow_seconds)
+    limit, _ = limit_over_time(experiment, [flow_seconds], share_by_cause, observed.flows[flow], between)
+    return FlowVerdict(
+        flow=flow,
+        limited_by=limit.limited_by,
+        sentence=limit.reason or observed.path.doubt or UNEXPLAINED,
+        shares=share_by_cause,
+        seconds=tuple(flow_seconds),
+        phases=observed.phases[flow],
+    )
 
 
 @dataclass(frozen=True)
@@ -236,20 +210,6 @@ def shares_of_flow(experiment: Experiment, found: Sequence[Second]) -> dict[Limi
         if result := shares((name, length) for name, length in lengths if length > least):
             return result
     return {}
-
-
-def shares_of_flows(flows: Sequence[tuple[Mapping[LimitedBy, float], float]]) -> dict[LimitedBy, float]:
-    """Return each cause's share over several flows, weighted by their bytes.
-
-    Args:
-        flows: Each flow's shares, and the bytes it carried.
-    """
-    carried = math.fsum(weight for _, weight in flows)
-    return shares(
-        (name, share * (weight if carried else 1.0))
-        for flow_shares, weight in flows
-        for name, share in flow_shares.items()
-    )
 
 
 def _most(found: Sequence[Second]) -> LimitedBy:

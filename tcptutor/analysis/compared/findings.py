@@ -1,6 +1,7 @@
-"""Findings: conclusions from the case and the evidence of a time span, as plain values for rules and clauses.
+"""Findings: conclusions from the case and the evidence of a time span, and the rules that pick the limiting cause.
 
-`conclude` draws all of them at once, in the order of its lines; each value uses only those above it.
+`conclude` draws all of them at once, in the order of its lines; each value uses only those above it. Of the rules the
+first that holds decides.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tcptutor.analysis.case import Case
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import Facts
 from tcptutor.analysis.observed.path import FULL, QUEUED, SATURATED, LossKind
+from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import LOSS_BLIND
 
 MOSTLY = 0.5
@@ -337,3 +339,44 @@ def _waits_for_return_queue(evidence: Evidence, utilization: float) -> bool:
         return False
     threshold = max(0.5 * evidence.rtt_rise_s, RETURN_QUEUE * evidence.min_rtt_s, NOISE)
     return evidence.return_used >= FULL_OF_ACKS and evidence.return_queue_s > threshold
+
+
+RULES: tuple[tuple[LimitedBy, Condition], ...] = (
+    # Limits of the sender come before effects of the network.
+    ("timeout", lambda f: f.is_stalled),
+    # A program that gets no processor time writes too little, through no fault of its own.
+    ("bottleneck", lambda f: f.is_processor_limited and f.evidence.busy < BUSY and _is_free_to_send(f)),
+    ("application", lambda f: f.evidence.busy < BUSY),
+    ("pacing", lambda f: f.paced_by_application or f.paced_by_fq),
+    # ACKs clock the window, however full it is.
+    ("bottleneck", lambda f: f.acks_fill_return_path or f.waits_for_return_queue),
+    ("pacing", lambda f: f.is_host_limited),
+    ("receive-window", lambda f: f.has_own_limit and f.is_window_limited),
+    ("send-buffer", lambda f: f.has_own_limit and f.is_buffer_limited),
+    ("reordering", lambda f: f.losses == "reordering" and f.is_reordering and f.utilization < FULL),
+    ("bottleneck", lambda f: f.gains_nothing),
+    ("bottleneck", lambda f: f.link_is_full and not (f.is_window_limited or f.is_buffer_limited)),
+    ("receive-window", lambda f: f.is_window_limited),
+    ("send-buffer", lambda f: f.is_buffer_limited),
+    ("application", lambda f: f.evidence.app_limited >= MOSTLY),
+    ("bottleneck", lambda f: f.ignores_losses),
+    ("reordering", lambda f: f.is_reordering),
+    ("random-loss", lambda f: f.bbr_underestimates),
+    ("random-loss", lambda f: f.losses == "random-loss"),
+    ("bottleneck", lambda f: f.losses == "bottleneck"),
+    ("reordering", lambda f: f.losses == "reordering"),
+    ("growing", lambda f: f.is_growing),
+    ("bottleneck", lambda f: f.is_processor_limited),
+)
+"""Rules in order of precedence."""
+
+
+def cause(findings: Findings) -> LimitedBy:
+    """Return the limiting cause; `unexplained` if the samples show none."""
+    return next((limited_by for limited_by, holds in RULES if holds(findings)), "unexplained")
+
+
+def _is_free_to_send(findings: Findings) -> bool:
+    """Return whether neither pacing nor the size of its writes holds the sending program back."""
+    paced = findings.paced_by_application or findings.paced_by_fq
+    return findings.case.experiment.flows.length is None and not paced

@@ -6,49 +6,47 @@ is the limit. The sentence names the limit, changes over time, differences among
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import msgspec
 
-from tcptutor.analysis.compared.clauses import LINK_USED, LINK_USED_THEN, UNEXPLAINED
+from tcptutor.analysis.compared.clauses import (
+    LINK_USED,
+    LINK_USED_THEN,
+    UNEXPLAINED,
+    udp_clause,
+    udp_limit,
+    udp_sentence,
+)
 from tcptutor.analysis.compared.episodes import (
     MOST_TURNS,
     Between,
     Episode,
-    FairnessSecond,
+    FlowVerdict,
     Second,
     ShownLimit,
     after_change,
     changes_while_measured,
     clip_episodes,
-    fairness,
     find_limit,
+    judge_flow,
     judge_seconds,
     limit_over_time,
     main_cause,
     notable_episodes,
     shares,
-    shares_of_flow,
-    shares_of_flows,
 )
-from tcptutor.analysis.compared.udp_losses import udp_clause, udp_limit, udp_losses, udp_sentence
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.facts import (
-    Facts,
-    Observed,
-    facts_of_flow_between,
-    facts_of_main_between,
-    observe,
-)
-from tcptutor.analysis.observed.figures import FlowPhase
+from tcptutor.analysis.observed.facts import Facts, Observed, facts_of_main_between, observe
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Change, Experiment
+from tcptutor.theory import jain_index
 
 LONGEST = 110
 """Most characters in a sentence; the least important parts are dropped."""
@@ -63,19 +61,23 @@ _NOTHING = 0.01
 """Share of a fair part below which a flow starves."""
 
 
-class FlowVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Limiting cause of a flow."""
+FAIR = 0.9
+"""Jain's index from which shares count as equal."""
 
-    flow: int
-    limited_by: LimitedBy
-    """Cause over the measured time."""
-    sentence: str
-    shares: dict[LimitedBy, float]
-    """Share of the measured time per cause, the largest first."""
-    seconds: tuple[Second, ...]
-    """Seconds of the entire run, including warm-up."""
-    phases: tuple[FlowPhase, ...]
-    """Phases of the entire run."""
+
+_AROUND = 1
+"""Seconds averaged on each side, so that sawteeth out of phase do not look unfair."""
+
+
+class FairnessSecond(msgspec.Struct, frozen=True, kw_only=True):
+    """Fairness of the flows in a second."""
+
+    t: float
+    """End of the second, s."""
+    jain_index: float
+    """1 for equal shares, 1/n if one of n flows gets everything."""
+    shares: dict[int, float]
+    """Share of the aggregate throughput, by flow number."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,63 +103,87 @@ def explain(run: Run) -> Verdict:
 
 def judge(observed: Observed) -> Verdict:
     """Return the limiting cause of an observed run."""
-    measured, found = observed.measured, observed.run
-    run, experiment = measured.run, measured.run.experiment
+    run, whole = observed.measured.run, observed.run
     by_second = {
         flow: [each.second for each in judged] for flow, judged in judge_seconds(observed.seconds).items()
     }
+    flows = tuple(judge_flow(observed, flow, by_second[flow]) for flow in observed.flows)
     fairness_seconds, converged = fairness(by_second)
-    flows = [_flow_verdict(observed, flow, by_second[flow]) for flow in observed.flows]
-    datagrams = udp_losses(measured)
-    if found is None and datagrams is not None and not experiment.total_streams:
-        return Verdict(limited_by=udp_limit(datagrams), sentence=udp_sentence(measured), evidence=None)
-    if found is None:
+    if whole is not None:
+        limited_by, sentence = _of_run(observed, observed.main or whole, flows)
+        if observed.udp is not None and len(longer := sentence + udp_clause(observed.udp)) <= LONGEST:
+            sentence = longer
+    elif observed.udp is not None and not run.experiment.total_streams:
+        limited_by, sentence = udp_limit(observed.udp), udp_sentence(observed.measured)
+    else:
+        limited_by = "unexplained"
         sentence = "nothing was measured" if run.complete else "cut short before anything could be measured"
-        return Verdict(
-            limited_by="unexplained",
-            sentence=sentence,
-            evidence=None,
-            flows=tuple(flows),
-            fairness=fairness_seconds,
-        )
-    limited_by, sentence = _of_run(observed, observed.main or found, flows)
-    if datagrams is not None and len(longer := sentence + udp_clause(datagrams)) <= LONGEST:
-        sentence = longer
     return Verdict(
         limited_by=limited_by,
         sentence=sentence,
-        evidence=found.evidence,
-        flows=tuple(flows),
+        evidence=whole.evidence if whole else None,
+        flows=flows,
         fairness=fairness_seconds,
-        converged_s=converged,
+        converged_s=converged if whole else None,
     )
 
 
-def _flow_verdict(observed: Observed, flow: int, flow_seconds: Sequence[Second]) -> FlowVerdict:
-    experiment = observed.measured.run.experiment
-    between = partial(facts_of_flow_between, observed, flow)
-    share_by_cause = shares_of_flow(experiment, flow_seconds)
-    limit, _ = limit_over_time(experiment, [flow_seconds], share_by_cause, observed.flows[flow], between)
-    return FlowVerdict(
-        flow=flow,
-        limited_by=limit.limited_by,
-        sentence=limit.reason or observed.path.doubt or UNEXPLAINED,
-        shares=share_by_cause,
-        seconds=tuple(flow_seconds),
-        phases=observed.phases[flow],
-    )
+def fairness(flows: Mapping[int, Sequence[Second]]) -> tuple[tuple[FairnessSecond, ...], float | None]:
+    """Return the fairness of each second with at least two flows, and the time from which shares stay equal, s."""
+    by_second: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    ends: dict[int, float] = defaultdict(float)
+    for flow, flow_seconds in flows.items():
+        for second in flow_seconds:
+            key = int(second.start)
+            by_second[key][flow] += second.evidence.throughput_bps * (second.end - second.start)
+            ends[key] = max(ends[key], second.end)
+    found = []
+    for key, bits_by_flow in sorted(by_second.items()):
+        total = sum(bits_by_flow.values())
+        if len(bits_by_flow) >= 2 and total > 0:
+            parts = {flow: bits / total for flow, bits in sorted(bits_by_flow.items())}
+            found.append(
+                FairnessSecond(t=ends[key], jain_index=jain_index(bits_by_flow.values()), shares=parts)
+            )
+    return tuple(found), _convergence_time(found)
+
+
+def _convergence_time(found: Sequence[FairnessSecond]) -> float | None:
+    """Return the end of the first second from which shares stay equal; None if they never do.
+
+    Shares are means over three seconds. Flows with different RTTs or limits may never converge, and a joining flow
+    makes the shares unequal again.
+    """
+    since: float | None = None
+    for at, second in enumerate(found):
+        near = [
+            other
+            for other in found[max(0, at - _AROUND) : at + _AROUND + 1]
+            if other.shares.keys() == second.shares.keys()
+        ]
+        sums = [sum(other.shares[flow] for other in near) for flow in second.shares]
+        if jain_index(sums) < FAIR:
+            since = None
+        elif since is None:
+            since = second.t
+    return since
 
 
 def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> tuple[LimitedBy, str]:
     """Return the cause over all flows, and its sentence."""
     measured, experiment = observed.measured, observed.measured.run.experiment
-    limits, start, carried = {each.flow: each.limited_by for each in flows}, "", measured.carried
+    limits, start = {each.flow: each.limited_by for each in flows}, ""
     if observed.is_reverse is not None:
         # With flows both ways, describe the direction with more data: link and queue differ.
         flows = [flow for flow in flows if experiment.reversed(flow.flow) == observed.is_reverse]
         start = REVERSE if observed.is_reverse else ""
     between = partial(facts_of_main_between, observed)
-    share_by_cause = shares_of_flows([(flow.shares, carried.get(flow.flow, 0.0)) for flow in flows])
+    weights = {flow.flow: measured.carried.get(flow.flow, 0.0) for flow in flows}
+    if not any(weights.values()):
+        weights = dict.fromkeys(weights, 1.0)
+    share_by_cause = shares(
+        (name, share * weights[flow.flow]) for flow in flows for name, share in flow.shares.items()
+    )
     by_second = [flow.seconds for flow in flows]
     limit, turns = limit_over_time(experiment, by_second, share_by_cause, facts, between)
     if not limit.reason and observed.path.doubt:

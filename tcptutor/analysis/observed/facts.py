@@ -16,7 +16,7 @@ import msgspec
 
 from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
-from tcptutor.analysis.observed.figures import FlowPhase, phases
+from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, phases, udp_losses
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
 from tcptutor.analysis.observed.measured import Measured, between, intervals_between, restrict_to_direction
 from tcptutor.analysis.observed.path import (
@@ -89,6 +89,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Measured time of the flows in the direction with more data; `run` if all flows go one way."""
     phases: Mapping[int, tuple[FlowPhase, ...]]
     """Phases of each flow over the entire run."""
+    udp: UdpLosses | None
+    """Losses of all UDP flows; None without any."""
 
 
 def observe(measured: Measured) -> Observed:
@@ -112,6 +114,7 @@ def observe(measured: Measured) -> Observed:
         is_reverse=is_reverse,
         main=whole if is_reverse is None else facts_of_run(measured, path, is_reverse) or whole,
         phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
+        udp=udp_losses(measured),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures of each flow: throughput, share of the aggregate, and steadiness; and its phases of congestion control."""
+"""Figures of a run: each flow, each direction, UDP's losses, and the phases of congestion control."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ _ENOUGH_STEPS = 4
 
 _HYSTART = frozenset({"cubic"})
 """Algorithms with HyStart in Linux."""
+
+
+IN_QUEUE = "in the queue"
+"""Name of the bottleneck's queue."""
 
 PhaseName = Literal["slow-start", "hystart-exit", "congestion-avoidance", "recovery", "timeout"]
 
@@ -185,3 +189,67 @@ def _phase_names(trace: Trace, bbr: bool) -> list[PhaseName]:
         else "congestion-avoidance"
         for cwnd, ssthresh, state, count, before in columns
     ]
+
+
+class UdpLosses(msgspec.Struct, frozen=True, kw_only=True):
+    """All UDP flows of a run, with the packet drops of that time, TCP's included."""
+
+    flows: int
+    sent_bps: float | None
+    """None, as for the next three, if the far end's count is missing."""
+    received_bps: float | None
+    datagrams: int | None
+    lost: int | None
+    in_queue: int
+    """Drops at the bottleneck's queue."""
+    on_path: int
+    """Random drops by netem."""
+    in_socket: int
+    """Drops at the receiving socket's full buffer."""
+    at_firewall: int
+    """Drops by the receiver's firewall rule."""
+    at_sender: int
+    """Drops at the sender's own queue."""
+
+    @property
+    def loss_rate(self) -> float | None:
+        """Lost over sent datagrams, 0 to 1; None if unknown."""
+        if self.lost is None or self.datagrams is None:
+            return None
+        return self.lost / self.datagrams if self.datagrams else 0.0
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Places with drops, by their text, the most first."""
+        counted = {
+            IN_QUEUE: self.in_queue,
+            "on the path": self.on_path,
+            "at the firewall": self.at_firewall,
+            "in the receiver's full buffer": self.in_socket,
+            "in the sender's own queue": self.at_sender,
+        }
+        return dict(
+            sorted(((where, count) for where, count in counted.items() if count), key=lambda one: -one[1])
+        )
+
+
+def udp_losses(measured: Measured, reverse: bool | None = None) -> UdpLosses | None:
+    """Return the UDP flows of both directions or of a single direction; None without any."""
+    run = measured.run
+    flows = [flow for flow in measured.udp if reverse in (None, flow.reverse)]
+    if not flows:
+        return None
+    drops, fidelity = run.queue.column("drops"), run.fidelity
+    latest = {row.host: row.drops for row in run.senders}
+    return UdpLosses(
+        flows=sum(each.flows for each in flows),
+        sent_bps=sum_or_none(each.sent_bps for each in flows),
+        received_bps=sum_or_none(each.received_bps for each in flows),
+        datagrams=sum_or_none(each.datagrams for each in flows),
+        lost=sum_or_none(each.lost for each in flows),
+        in_queue=drops[-1] - drops[0] if drops else 0,
+        on_path=max(0, int(fidelity.number("random drops"))),
+        at_firewall=int(fidelity.number("firewall drops")),
+        in_socket=sum(each.overruns or 0 for each in flows),
+        at_sender=sum(latest.values()),
+    )
