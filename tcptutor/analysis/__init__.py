@@ -5,17 +5,15 @@ read the samples, `expected.expect.expect` predicts the experiment from the mode
 `case` holds the values of an experiment that both sides use.
 """
 
-from tcptutor.analysis.compared.difference import Judgement
-from tcptutor.analysis.compared.document import document
+from tcptutor.analysis.compared.difference import Judgement, ModelComparison
 from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.feedback import Mistake, feedback_text, known_mistakes, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
-from tcptutor.analysis.compared.report import ModelComparison, Report, report
+from tcptutor.analysis.compared.report import Report, document, report
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.capture import CaptureSize, capture_size
-from tcptutor.analysis.expected.expect import expect, expected_throughput
-from tcptutor.analysis.expected.meeting import SharedQueue, expect_queue
+from tcptutor.analysis.expected.expect import SharedQueue, expect, expect_queue, expected_throughput
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
 from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence

@@ -1,14 +1,13 @@
 """An experiment as the models see it: flows, round trips, losses, and the rate that the link leaves them.
 
 A `Case` covers one direction over a stretch of time in which nothing changes. Most experiments are one case;
-`stretch_cases` makes several where the path or the flows change, or where flows go both ways. `case_of` computes every
-value once, in the order of its lines.
+`expected.stretches` makes several where the path or the flows change, or where flows go both ways. `case_of` computes
+every value once, in the order of its lines.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -329,57 +328,6 @@ def case_of(
         count_prefix=f"{count} × " if count > 1 else "",
         share_text=f"{segment}/{round(segment / ratio)}",
     )
-
-
-def stretch_cases(
-    experiment: Experiment,
-    mss: int | None = None,
-    rto: float | None = None,
-    on_virtual_clock: bool = False,
-) -> tuple[Case, ...]:
-    """Return the stretches of the measured time in order, forward first; empty without a TCP flow.
-
-    A stretch begins where the path changes or a flow starts. The time before the first flow is left out.
-    """
-    starts = sorted({experiment.start(flow) for flow in range(experiment.total_streams)})
-    if not starts:
-        return ()
-    last = experiment.seconds
-    first = min(max(experiment.flows.warmup, starts[0]), last)
-    moments = {*starts, *(change.at for change in experiment.path.changes)}
-    edges = [first, *sorted(moment for moment in moments if first < moment < last), last]
-    return tuple(
-        case_of(
-            experiment,
-            mss,
-            rto,
-            on_virtual_clock,
-            path=path_at(experiment, start),
-            flows=flows,
-            seconds=end - start,
-            is_reverse=backward,
-            is_cut=_is_cut(experiment, start),
-        )
-        for start, end in pairwise(edges)
-        for backward in (False, True)
-        if (flows := _active(experiment, start, backward))
-    )
-
-
-def _active(experiment: Experiment, moment: float, backward: bool) -> tuple[FlowCase, ...]:
-    """Return the flows of a direction that have started by `moment`, s."""
-    path = path_at(experiment, moment)
-    return tuple(
-        flow_case(experiment, flow, path)
-        for flow in range(experiment.total_streams)
-        if experiment.start(flow) <= max(moment, 0.0) + 1e-9 and experiment.reversed(flow) == backward
-    )
-
-
-def _is_cut(experiment: Experiment, moment: float) -> bool:
-    """Return whether the link is down at `moment`, s."""
-    cuts = [one for one in experiment.path.changes if one.name == "link" and one.at <= moment + 1e-9]
-    return bool(cuts) and not cuts[-1].value
 
 
 def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> FlowCase:

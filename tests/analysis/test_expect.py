@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tcptutor import theory
 from tcptutor.analysis import Expectation, Prediction, ThroughputModel, expect, window_trajectories
-from tcptutor.analysis.case import stretch_cases
-from tcptutor.analysis.expected.expect import stretch_of
+from tcptutor.analysis.expected.stretches import stretch_cases, stretch_of
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.spec import build

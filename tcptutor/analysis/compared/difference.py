@@ -1,4 +1,4 @@
-"""Difference between a prediction and a run, and the outcome of their comparison."""
+"""Comparison of a prediction with a run: whether the model applies, the difference, and the outcome."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from tcptutor.analysis.case import Case
 from tcptutor.analysis.compared.verdict import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.measured import Measured, between
+from tcptutor.analysis.observed.measured import Measured, between, is_parameter_known
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import ThroughputModel
 
@@ -32,6 +34,27 @@ Judgement = Literal["explains", "misses", "undecided", "not-the-limit", "capped"
 - `capped`: the link's rate replaces the formula's value.
 - `other-algorithm`: a model of an algorithm that these flows do not use.
 """
+
+
+class ModelComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Prediction with its measurement."""
+
+    prediction: Prediction
+    ratio: float
+    """Measured over predicted."""
+    judgement: Judgement
+    reason: str = ""
+    """Short reason for the difference; empty if unknown."""
+
+    @property
+    def within(self) -> bool:
+        """True if the model explains the run, shown as a tick."""
+        return self.judgement == "explains"
+
+    @property
+    def difference(self) -> float:
+        """Relative error of the measurement against the prediction."""
+        return self.ratio - 1
 
 
 @dataclass(frozen=True)
@@ -111,6 +134,18 @@ class Difference:
         if self.ratio <= 0 or factor <= 0:
             return False
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
+
+
+def is_comparable(measured: Measured, prediction: Prediction) -> bool:
+    """Return whether a model applies to the run: it has figures, is not invalid, and its path is known.
+
+    An import needs its delay for RTT-based models.
+    """
+    run = measured.run
+    if not (measured.flows or measured.udp) or run.fidelity.status == "invalid" or measured.path_doubt:
+        return False
+    by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
+    return not by_round_trip or is_parameter_known(run, "delay")
 
 
 def outcome(diff: Difference) -> Judgement:

@@ -1,4 +1,4 @@
-"""Report of a run: figures, every model's prediction, and reasons for the differences."""
+"""Report of a run: figures, every model's prediction, and reasons for the differences; and its JSON document."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import asdict
 
-from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of
-from tcptutor.analysis.compared.difference import Difference, Judgement, outcome
+from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
+from tcptutor.analysis.compared.difference import Difference, ModelComparison, is_comparable, outcome
+from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.reasons import cause_text, not_modelled, reason
-from tcptutor.analysis.compared.verdict import Verdict, judge
+from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, judge
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.analysis.expected.prediction import Expectation, Prediction
+from tcptutor.analysis.expected.prediction import Expectation
+from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import observe
 from tcptutor.analysis.observed.figures import (
     DirectionFigures,
@@ -21,12 +24,12 @@ from tcptutor.analysis.observed.figures import (
     direction_figures,
     figures,
 )
-from tcptutor.analysis.observed.measured import Measured, is_parameter_known, measure
+from tcptutor.analysis.observed.flow import is_imported
+from tcptutor.analysis.observed.measured import FROM_KERNEL, Measured, is_parameter_known, measure
 from tcptutor.analysis.observed.path import SATURATED
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
-from tcptutor.theory.models import ThroughputModel
 
 _FORECASTS = (
     "expect a little less",
@@ -36,26 +39,11 @@ _FORECASTS = (
 )
 """Phrases of notes that predict less than the link's capacity."""
 
-
-class ModelComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Prediction with its measurement."""
-
-    prediction: Prediction
-    ratio: float
-    """Measured over predicted."""
-    judgement: Judgement
-    reason: str = ""
-    """Short reason for the difference; empty if unknown."""
-
-    @property
-    def within(self) -> bool:
-        """True if the model explains the run, shown as a tick."""
-        return self.judgement == "explains"
-
-    @property
-    def difference(self) -> float:
-        """Relative error of the measurement against the prediction."""
-        return self.ratio - 1
+_SECOND = (
+    "throughput_bps", "busy", "rwnd_limited", "sndbuf_limited", "app_limited", "stalled", "loss_events", "retransmits",
+    "timeouts", "marks", "reordered", "queue_drops",
+)  # fmt: skip
+"""Evidence in the document of a second."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +89,16 @@ def report(run: Run, measured: Measured | None = None) -> Report:
     measured = measured or measure(run)
     observed = observe(measured)
     flows, directions, between_flows = figures(measured), direction_figures(measured), cov_between(measured)
-    expectation, case = _expect(measured)
+    # The models get the segment size and the timeout that were measured.
+    environment = run.environment
+    on_virtual_clock = (environment.backend, environment.clock) == ("guest", "virtual")
+    inputs = (run.experiment, measured.mss, measured.rto, on_virtual_clock)
+    expectation, case = expect(*inputs), case_of(*inputs)
     verdict = judge(observed)
     differences = [
         Difference(prediction, expectation, measured, case, verdict)
         for prediction in expectation.predictions
-        if _is_comparable(measured, prediction)
+        if is_comparable(measured, prediction)
     ]
     comparisons = [
         ModelComparison(
@@ -120,7 +112,7 @@ def report(run: Run, measured: Measured | None = None) -> Report:
         loss_rate=measured.loss_rate,
         retransmits=measured.retransmits,
         loss_events=measured.losses,
-        spurious_events=_spurious_events(measured),
+        spurious_events=measured.spurious_events,
         mark_cuts=measured.mark_cuts,
         comparisons=tuple(comparisons),
         verdict=verdict,
@@ -130,35 +122,6 @@ def report(run: Run, measured: Measured | None = None) -> Report:
         udp=measured.udp,
         note=_note(expectation, measured, verdict, differences, comparisons),
     )
-
-
-def _expect(measured: Measured) -> tuple[Expectation, Case]:
-    """Return the expectation of a run, and its case, with the segment size and timeout that were measured."""
-    run = measured.run
-    mss = max((flow.mss for flow in measured.flows), default=0) or None
-    timeouts = [each.mean("rto") for each in measured.intervals]
-    rto = math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
-    on_virtual_clock = (run.environment.backend, run.environment.clock) == ("guest", "virtual")
-    inputs = (run.experiment, mss, rto, on_virtual_clock)
-    return expect(*inputs), case_of(*inputs)
-
-
-def _is_comparable(measured: Measured, prediction: Prediction) -> bool:
-    """Return whether a model applies to the run: it has figures, is not invalid, and its path is known.
-
-    An import needs its delay for RTT-based models.
-    """
-    run = measured.run
-    if not (measured.flows or measured.udp) or run.fidelity.status == "invalid" or measured.path_doubt:
-        return False
-    by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
-    return not by_round_trip or is_parameter_known(run, "delay")
-
-
-def _spurious_events(measured: Measured) -> int:
-    if measured.run.experiment.path.duplicate:
-        return 0
-    return sum(each.spurious_events for each in measured.intervals)
 
 
 def _jain_index(measured: Measured) -> float:
@@ -207,3 +170,135 @@ def _has_failed(note: str, verdict: Verdict) -> bool:
     """Return whether the note predicted less than the link's capacity, and the run reached it."""
     used = verdict.evidence.link_used if verdict.evidence else None
     return used is not None and used >= SATURATED and any(words in note for words in _FORECASTS)
+
+
+def document(run: Run, file: str | None) -> dict[str, object]:
+    """Return `run` under the names of the public contract, in base units.
+
+    All values are plain JSON. NaN, infinity and unknown values become None. Flow numbers start at 1.
+
+    Args:
+        run: The run.
+        file: Path of the saved run; None if unsaved.
+    """
+    result = report(run)
+    fidelity = run.fidelity
+    fields: dict[str, object] = {
+        "experiment": run.experiment.name,
+        "parameters": {
+            name: value if is_parameter_known(run, name) else None
+            for name, value in run.experiment.parameters.items()
+        },
+        "pairs": run.experiment.pairs,
+        "seed": None if is_imported(run) else run.experiment.seed,
+        "environment": _named(run.environment, "backend", "clock", "kernel", "reason"),
+        "flows": [_numbered(_known(run, asdict(flow))) for flow in result.flows],
+        "udp": [_numbered(_udp(flow)) for flow in result.udp],
+        "aggregate": _known(run, _aggregate(result)),
+        "predictions": [
+            _named(comparison.prediction, "model", "label", "throughput_bps")
+            | {"binding": place == 0, "ratio": comparison.ratio, "tolerance": comparison.prediction.tolerance}
+            | _named(comparison, "within", "difference", "reason")
+            for place, comparison in enumerate(result.comparisons)
+        ],
+        "verdict": {
+            "limited_by": result.verdict.limited_by,
+            "sentence": result.verdict.sentence,
+            "evidence": _known(run, _numbers(result.verdict.evidence)),
+            "flows": _brief([_numbered(_flow(run, flow)) for flow in result.verdict.flows]),
+            "fairness": _brief([_fairness(each) for each in result.verdict.fairness]),
+            "converged_s": result.verdict.converged_s,
+        },
+        "fidelity": {"status": fidelity.status, "reasons": list(fidelity.reasons)},
+        "note": result.note or run.note,
+        "complete": run.complete,
+        "wall_s": run.wall_s,
+        "experiment_s": run.experiment_s,
+        "file": file,
+    }
+    return {key: _plain(value) for key, value in fields.items()}
+
+
+def _aggregate(result: Report) -> dict[str, object]:
+    """Return the aggregate figures; all None if nothing was measured."""
+    figures = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
+    figures |= {"losses": result.loss_events, "cov": result.cov_between}
+    if result.directions:
+        figures["directions"] = [asdict(each) for each in result.directions]
+    return dict.fromkeys(figures) if result.is_empty else figures
+
+
+def _udp(flow: UdpResult) -> dict[str, object]:
+    known = flow.lost is not None and flow.datagrams is not None
+    lost, datagrams = flow.lost or 0, flow.datagrams or 0
+    return asdict(flow) | {"loss_rate": (lost / datagrams if datagrams else 0.0) if known else None}
+
+
+def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
+    if not is_imported(run):
+        return figures
+    return {name: None if name in FROM_KERNEL else value for name, value in figures.items()}
+
+
+def _numbered(flow: dict[str, object]) -> dict[str, object]:
+    number = flow["flow"]
+    assert isinstance(number, int)
+    return flow | {"flow": number + 1}
+
+
+def _fairness(each: FairnessSecond) -> dict[str, object]:
+    shares = {str(flow + 1): share for flow, share in each.shares.items()}
+    return _named(each, "t", "jain_index") | {"shares": shares}
+
+
+def _flow(run: Run, verdict: FlowVerdict) -> dict[str, object]:
+    return _named(verdict, "flow", "limited_by", "sentence", "shares") | {
+        "seconds": [_known(run, _second(each)) for each in verdict.seconds],
+        "phases": verdict.phases,
+    }
+
+
+def _second(each: Second) -> dict[str, object]:
+    return (
+        _named(each, "start", "end", "limited_by")
+        | _named(each.evidence, *_SECOND)
+        | {"rtt_s": each.evidence.mean_rtt_s, "min_rtt_s": each.evidence.min_rtt_s}
+        | {"cwnd_segments": each.cwnd_segments}
+        | _named(each.evidence, "link_share", "link_used")
+    )
+
+
+def _named(of: object, *names: str) -> dict[str, object]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _numbers(evidence: Evidence | None) -> dict[str, object]:
+    if evidence is None:
+        return {}
+    values = asdict(evidence) | {"queueing_s": evidence.queueing_s}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _brief(value: object) -> object:
+    """Return plain data rounded to six decimals, because many flows have many seconds."""
+    plain = msgspec.to_builtins(value, str_keys=True)
+
+    def rounded(inner: object) -> object:
+        if isinstance(inner, float):
+            return round(inner, 6) if math.isfinite(inner) else None
+        if isinstance(inner, dict):
+            return {key: rounded(each) for key, each in inner.items()}
+        return [rounded(each) for each in inner] if isinstance(inner, (list, tuple)) else inner
+
+    return rounded(plain)
+
+
+def _plain(value: object) -> object:
+    """Return `value` with NaN and infinity replaced by None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value

@@ -10,19 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of, stretch_cases
-from tcptutor.analysis.expected.impairments import blind_spots, reordering_candidate, widen_tolerances
-from tcptutor.analysis.expected.loss import MOST_LOSS, loss_candidates
-from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN, limit_candidates
-from tcptutor.analysis.expected.meeting import meeting_candidate
-from tcptutor.analysis.expected.prediction import (
-    LEAST_RATE,
-    Candidate,
-    Expectation,
-    Stretch,
-    merge,
-)
-from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates, own_limits
+import msgspec
+
+from tcptutor import theory
+from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of
+from tcptutor.analysis.expected.impairments import blind_spots, widen_tolerances
+from tcptutor.analysis.expected.loss import MOST_LOSS
+from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN
+from tcptutor.analysis.expected.meeting import limited_flows, queue_capacity
+from tcptutor.analysis.expected.prediction import Candidate, Expectation
+from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates
+from tcptutor.analysis.expected.stretches import merge, stretch_cases, stretch_of
 from tcptutor.analysis.expected.udp_expectation import udp_candidate
 from tcptutor.analysis.expected.window import errors_with_start, mean_window
 from tcptutor.base import units
@@ -73,6 +71,7 @@ def expect(
     flows = mean_rates(stretches, binding)
     cwnd = mean_window(case, binding, near) if is_single else None
     link = case.tcp_capacity if is_single else None
+    errors = _sure(binding, errors_with_start(case, binding), stretch.believed)
     others = [
         replace(one, errors=errors_with_start(case, one)).prediction(link)
         for one in stretch.candidates
@@ -80,7 +79,7 @@ def expect(
     ]
     return Expectation(
         predictions=(
-            replace(binding, errors=_sure(case, binding, stretch.believed)).prediction(link),
+            replace(binding, errors=errors).prediction(link),
             *sorted(others, key=lambda one: one.throughput_bps),
         ),
         cwnd_segments=cwnd,
@@ -97,46 +96,46 @@ def expected_throughput(experiment: Experiment) -> float:
     return expect(experiment).binding.throughput_bps
 
 
-def stretch_of(case: Case) -> Stretch:
-    """Return the candidates of a case."""
-    candidates = [*limit_candidates(case), *loss_candidates(case)]
-    if case.is_cut:
-        cut = Candidate(
-            ThroughputModel.LINK, "link", LEAST_RATE, "the link is cut", {"model": 0.0}, "bottleneck"
-        )
-        stopped = [replace(one, throughput=LEAST_RATE, per_flow=(), is_expected=False) for one in candidates]
-        candidates = [cut, *(one for one in stopped if one.model is not ThroughputModel.LINK)]
-    if (combined := meeting_candidate(case, [one for one in candidates if one.is_expected])) is not None:
-        candidates.append(combined)
-    if (reordering := reordering_candidate(case)) is not None:
-        candidates.append(reordering)
-    candidates = widen_tolerances(case, candidates)
-    best = [one for one in candidates if one.is_expected]
-    stretch = Stretch.of(case, candidates)
-    believed = [one for one in best if math.isfinite(one.throughput)]
-    limits = own_limits(case, best)
-    total = math.fsum(limits)
-    lowest = stretch.believed[0].throughput if believed else math.inf
-    if len(case.kinds) == 1 or total >= 0.999 * lowest:
-        return stretch
-    # No single model limits all flows: each flow has its own limit.
-    errors = max(
-        (one.errors for one in believed), key=lambda errors: errors.get("model", 0.0), default={"model": 0.3}
-    )
-    limited_by = "random-loss" if any(one.is_lossy for one in best) else believed[0].limited_by
-    model = ThroughputModel.OWN_LIMITS
-    label, formula = f"{case.count_prefix}{model.label}", "each flow's own least limit"
-    return stretch.with_candidate(
-        Candidate(model, label, total, formula, errors, limited_by, per_flow=limits)
-    )
+class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Means over the time and all flows of the experiment."""
+
+    rtt_s: float
+    """RTT including queueing."""
+    loss_rate: float
+    """Loss events per segment, random and from the full queue."""
 
 
-def _sure(case: Case, binding: Candidate, believed: Sequence[Candidate]) -> dict[str, float]:
-    """Return the binding candidate's errors, widened if a less certain limit may be the lower one.
+def expect_queue(experiment: Experiment) -> SharedQueue | None:
+    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
+
+    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
+    """
+    stretches = stretch_cases(experiment)
+    if len(stretches) != 1:
+        return None
+    case = stretches[0]
+    if (
+        case.tcp_capacity is None
+        or case.bursts_overflow
+        or not case.can_simulate
+        or not case.algorithms <= theory.LIMITED
+    ):
+        return None
+    flows = limited_flows(case)
+    rate = case.tcp_capacity / (8 * case.mss)
+    if math.fsum(flow.pace for flow in flows) > rate:
+        # A pacing rate above the link's share does not limit the flows.
+        flows = [replace(flow, pace=math.inf) for flow in flows]
+    found = theory.limited_link(flows, rate, queue_capacity(case))
+    base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
+    return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)
+
+
+def _sure(binding: Candidate, errors: dict[str, float], believed: Sequence[Candidate]) -> dict[str, float]:
+    """Return the errors of the binding candidate, widened if a less certain limit may be the lower one.
 
     Less certain limits are a nearby window in full segments, and the rough law of an algorithm.
     """
-    errors = errors_with_start(case, binding)
     rough = [one for one in believed if one.model in _ROUGH and one is not binding]
     lowest = min((one.throughput * (1 - one.tolerance) for one in rough), default=math.inf)
     below = 1 - lowest / binding.throughput if binding.throughput > 0 else 0.0

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-
-import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis.case import MIN_RTO, Case, stretch_cases
+from tcptutor.analysis.case import MIN_RTO, Case
 from tcptutor.analysis.expected.loss import law_error, spread_of
 from tcptutor.analysis.expected.lossless import bursts_error
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
-from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
 
 LEAST_REDUCTION = 0.02
@@ -166,38 +162,3 @@ def _sure(case: Case, total: float, least: Candidate, others: Sequence[Candidate
         felt = min(1.0, 2 * max(0.0, flat - total) / total)
         errors["losses"] = 2 * spread * felt / math.sqrt(max(case.loss_events(total), 1e-9))
     return errors
-
-
-class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """Means over the time and all flows of the experiment."""
-
-    rtt_s: float
-    """RTT including queueing."""
-    loss_rate: float
-    """Loss events per segment, random and from the full queue."""
-
-
-def expect_queue(experiment: Experiment) -> SharedQueue | None:
-    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
-
-    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
-    """
-    stretches = stretch_cases(experiment)
-    if len(stretches) != 1:
-        return None
-    case = stretches[0]
-    if (
-        case.tcp_capacity is None
-        or case.bursts_overflow
-        or not case.can_simulate
-        or not case.algorithms <= theory.LIMITED
-    ):
-        return None
-    flows = limited_flows(case)
-    rate = case.tcp_capacity / (8 * case.mss)
-    if math.fsum(flow.pace for flow in flows) > rate:
-        # A pacing rate above the link's share does not limit the flows.
-        flows = [replace(flow, pace=math.inf) for flow in flows]
-    found = theory.limited_link(flows, rate, queue_capacity(case))
-    base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
-    return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)

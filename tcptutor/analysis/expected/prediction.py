@@ -1,22 +1,17 @@
-"""Predictions: a model's candidate for a case, the stretches of an experiment, and the expectation they add up to.
-
-A stretch is a time without changes of path or flows. `merge` joins the candidates of all stretches.
-"""
+"""Predictions: a model's candidate for a case, the candidates of a stretch, and an experiment's expectation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import msgspec
 
-from tcptutor.analysis.case import Case, case_of
+from tcptutor.analysis.case import Case
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
-from tcptutor.theory import sawtooth_mean
-from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
+from tcptutor.theory.models import ThroughputModel
 
 BIASES = frozenset({"slow start", "changes"})
 """Parts of a tolerance with the same sign, which add up; the other parts are independent."""
@@ -27,17 +22,8 @@ WindowTrajectory = tuple[tuple[float, float], ...]
 LEAST_RATE = 1.0
 """Rate of a path that lets nothing through, bit/s; above 0 so that ratios exist."""
 
-CHANGE_ROUNDS = 20
-"""Round trips that flows need to settle after a change of the path."""
-
 NEAR = 0.25
 """Relative distance within which two limits interact."""
-
-_TERMS = 4
-"""Most stretches in a formula."""
-
-_BRIEF = 0.01
-"""Least share of the time for a stretch in a formula."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,135 +179,3 @@ class Stretch:
     def with_candidate(self, more: Candidate) -> Stretch:
         """Return this stretch with `more` as a further candidate."""
         return Stretch.of(self.case, (*self.candidates, more))
-
-
-def merge(stretches: Sequence[Stretch]) -> Stretch:
-    """Return the merged stretch: means weighted by time, summed over both directions."""
-    longest = max(stretches, key=lambda one: one.case.seconds * one.case.flow_count).case
-    whole = case_of(
-        longest.experiment,
-        longest.mss,
-        longest.measured_rto,
-        longest.on_virtual_clock,
-        path=longest.path,
-        is_reverse=longest.is_reverse,
-    )
-    return Stretch.of(whole, _candidates(stretches))
-
-
-def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
-    """Return each model's mean over the time, with the binding one in stretches that lack the model.
-
-    If the binding model changes, only models in every stretch are used, and the mean of the binding ones is added.
-    """
-    weights = [part.case.seconds / _span(parts) for part in parts]
-    models = dict.fromkeys(one.model for part in parts for one in part.candidates)
-    bindings = [part.binding for part in parts]
-    differ = len({one.model for one in bindings}) > 1
-    found = []
-    for model in models:
-        candidates = [next((one for one in part.candidates if one.model is model), None) for part in parts]
-        if differ and not all(candidates):
-            continue  # mixed with a different model's figures it would be neither
-        answers = [one or binding for one, binding in zip(candidates, bindings, strict=True)]
-        if all(math.isfinite(one.throughput) for one in answers):
-            largest = max((one for one in candidates if one), key=lambda one: one.throughput)
-            mean = _mean(parts, weights, answers, largest)
-            found.append(replace(mean, is_expected=all(one.is_expected for one in answers)))
-    if differ:
-        longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
-        combined = replace(bindings[longest], model=ThroughputModel.STRETCHES, label=_label(parts))
-        found.append(replace(_mean(parts, weights, bindings, combined), is_expected=True))
-    return found
-
-
-def _mean(
-    parts: Sequence[Stretch], weights: Sequence[float], answers: Sequence[Candidate], own: Candidate
-) -> Candidate:
-    weighted = list(zip(weights, answers, strict=True))
-    total = math.fsum(weight * one.throughput for weight, one in weighted)
-    errors = {
-        name: math.fsum(weight * one.throughput * one.errors.get(name, 0.0) for weight, one in weighted)
-        / total
-        for name in dict.fromkeys(name for one in answers for name in one.errors)
-    }
-    if "losses" in errors:
-        # Losses of all stretches count as one sample.
-        events = [part.case.loss_events(one.throughput) for part, one in zip(parts, answers, strict=True)]
-        single = max(
-            one.errors.get("losses", 0.0) * math.sqrt(max(number, 1e-9))
-            for number, one in zip(events, answers, strict=True)
-        )
-        errors["losses"] = single / math.sqrt(max(math.fsum(events), 1e-9))
-    if (changing := _settling(parts)) > 0:
-        errors["changes"] = changing
-    formula = own.formula
-    if len({one.formula for one in answers}) > 1 or not math.isclose(sum(weights), 1):
-        # The rate of a cut link is slightly above 0 so that ratios exist.
-        rates = [
-            0.0 if part.case.is_cut else one.throughput for part, one in zip(parts, answers, strict=True)
-        ]
-        formula = _sum_of(list(zip(weights, rates, strict=True)))
-    return replace(own, throughput=total, formula=formula, errors=errors, per_flow=())
-
-
-def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
-    """Return shares of the time times rates as text; the longest terms only, without very short stretches."""
-    listed = [term for term in terms if term[0] >= _BRIEF] or terms
-    if len(listed) > _TERMS:
-        listed = sorted(listed, key=lambda term: -term[0])[:_TERMS]
-    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in listed)
-    return text + (" + …" if len(listed) < len(terms) else "")
-
-
-def _settling(parts: Sequence[Stretch]) -> float:
-    """Return the share of the time in which flows settle after changes of the path.
-
-    After a cut the sender waits for a timeout that has doubled, so up to the length of the cut again.
-    """
-    seconds = 0.0
-    cases = [part.case for part in parts]
-    for before, after in pairwise([case for case in cases if not case.is_reverse] or cases):
-        if before.is_cut and not after.is_cut:
-            seconds += min(after.seconds, before.seconds + before.rto)
-        elif before.path != after.path:
-            seconds += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
-    return min(1.0, seconds / _span(parts))
-
-
-def _missed(before: Case, after: Case) -> float:
-    """Return the most that flows miss while growing to a larger path, in seconds of the full rate.
-
-    Without losses they grow like Reno by a segment per RTT, from about the mean of a sawtooth on the old path.
-    """
-    if (
-        before.tcp_capacity is None
-        or after.tcp_capacity is None
-        or after.loss_rate > 0
-        or after.algorithms <= LOSS_BLIND
-    ):
-        return 0.0
-    held = before.tcp_capacity * before.rtt / 8 + before.buffer * before.payload_ratio
-    start = sawtooth_mean(0) * held / (before.mss * max(1, before.flow_count))
-    needed = after.window_at(after.tcp_capacity)
-    most = after.max_in_flight
-    if most is not None:
-        needed = min(needed, most / after.mss)
-    if start >= needed:
-        return 0.0
-    seconds = min(after.seconds, (needed - start) * after.rtt)
-    reached = start + seconds / after.rtt
-    return seconds * (1 - (start + reached) / 2 / needed)
-
-
-def _span(parts: Sequence[Stretch]) -> float:
-    """Return the length of all stretches, s; both directions overlap."""
-    return max(
-        math.fsum(part.case.seconds for part in parts if part.case.is_reverse == backward)
-        for backward in (False, True)
-    )
-
-
-def _label(parts: Sequence[Stretch]) -> str:
-    ways = {part.case.is_reverse for part in parts}
-    return "both ways together" if len(ways) == 2 else f"mean of {len(parts)} stretches"

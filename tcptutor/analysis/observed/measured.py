@@ -105,6 +105,24 @@ class Measured:
     path_doubt: str
     """Reason why the models cannot be applied to the run, as a sentence; empty if they can."""
 
+    @property
+    def mss(self) -> int | None:
+        """Largest segment size of the flows, bytes; None if unknown."""
+        return max((flow.mss for flow in self.flows), default=0) or None
+
+    @property
+    def rto(self) -> float | None:
+        """Mean retransmission timeout, s; None if unknown."""
+        timeouts = [each.mean("rto") for each in self.intervals]
+        return math.fsum(timeouts) / len(timeouts) if timeouts and min(timeouts) > 0 else None
+
+    @property
+    def spurious_events(self) -> int:
+        """Loss events without a loss, by DSACK; 0 on a path that duplicates."""
+        return (
+            0 if self.run.experiment.path.duplicate else sum(each.spurious_events for each in self.intervals)
+        )
+
 
 def measure(run: Run) -> Measured:
     """Return each flow over the measured time, from the lab's results or the samples of an interrupted run."""
