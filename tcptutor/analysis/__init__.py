@@ -18,7 +18,6 @@ from tcptutor.analysis.expected.prediction import Expectation, Prediction, Windo
 from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures, FlowPhase, PhaseName
-from tcptutor.analysis.observed.flow import is_imported
 from tcptutor.analysis.observed.instant import (
     FlowInstant,
     Instant,
@@ -30,14 +29,13 @@ from tcptutor.analysis.observed.instant import (
     round_trips,
 )
 from tcptutor.analysis.observed.measured import (
-    counted_by_sender,
     flow_results,
+    is_imported,
     is_parameter_known,
-    is_path_known,
     measure,
-    rate_doubt,
     total_throughput,
 )
+from tcptutor.analysis.observed.path import counted_by_sender, is_path_known, rate_doubt
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,

@@ -71,9 +71,7 @@ class RunPart:
 
     @cached_property
     def measured(self) -> Measured:
-        from tcptutor.analysis.observed.measured import between  # noqa: PLC0415
-
-        return between(self.whole.measured, self.start, self.end) if self.is_period else self.whole.measured
+        return self.whole.measured.between(self.start, self.end) if self.is_period else self.whole.measured
 
     @property
     def flows(self) -> list[FlowResult]:

@@ -12,7 +12,8 @@ from tcptutor.analysis.case import Case
 from tcptutor.analysis.compared.verdict import Verdict
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.analysis.observed.evidence import Evidence
-from tcptutor.analysis.observed.measured import Measured, between, is_parameter_known
+from tcptutor.analysis.observed.facts import Observed
+from tcptutor.analysis.observed.measured import Measured, is_parameter_known
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import ThroughputModel
 
@@ -125,7 +126,8 @@ class Difference:
         """True if the last quarter of the measured time was clearly faster than the first."""
         start, end = self.measured.span
         quarter = (end - start) / 4
-        parts = (between(self.measured, start, start + quarter), between(self.measured, end - quarter, end))
+        whole = self.measured
+        parts = (whole.between(start, start + quarter), whole.between(end - quarter, end))
         first, last = (math.fsum(flow.throughput_bps for flow in part.flows) for part in parts)
         return last > _LATER * first
 
@@ -136,13 +138,13 @@ class Difference:
         return abs(math.log(self.ratio / factor)) < _LEFT * abs(math.log(self.ratio))
 
 
-def is_comparable(measured: Measured, prediction: Prediction) -> bool:
+def is_comparable(observed: Observed, prediction: Prediction) -> bool:
     """Return whether a model applies to the run: it has figures, is not invalid, and its path is known.
 
     An import needs its delay for RTT-based models.
     """
-    run = measured.run
-    if not (measured.flows or measured.udp) or run.fidelity.status == "invalid" or measured.path_doubt:
+    measured, run = observed.measured, observed.measured.run
+    if not (measured.flows or measured.udp) or run.fidelity.status == "invalid" or observed.path.doubt:
         return False
     by_round_trip = prediction.model.is_by_round_trip or prediction.model is ThroughputModel.WAY_BACK
     return not by_round_trip or is_parameter_known(run, "delay")

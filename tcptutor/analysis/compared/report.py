@@ -24,8 +24,13 @@ from tcptutor.analysis.observed.figures import (
     direction_figures,
     figures,
 )
-from tcptutor.analysis.observed.flow import is_imported
-from tcptutor.analysis.observed.measured import FROM_KERNEL, Measured, is_parameter_known, measure
+from tcptutor.analysis.observed.measured import (
+    FROM_KERNEL,
+    Measured,
+    is_imported,
+    is_parameter_known,
+    measure,
+)
 from tcptutor.analysis.observed.path import SATURATED
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
@@ -98,7 +103,7 @@ def report(run: Run, measured: Measured | None = None) -> Report:
     differences = [
         Difference(prediction, expectation, measured, case, verdict)
         for prediction in expectation.predictions
-        if is_comparable(measured, prediction)
+        if is_comparable(observed, prediction)
     ]
     comparisons = [
         ModelComparison(

@@ -15,7 +15,7 @@ import msgspec
 
 from tcptutor.analysis.compared.verdict import explain
 from tcptutor.analysis.observed.facts import evidence_of_part
-from tcptutor.analysis.observed.measured import Measured, between, measure
+from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import TABLES, Run
@@ -125,7 +125,7 @@ def what_if(before: Run, after: Run) -> WhatIf:
     since: tuple[FigureChanged, ...] = ()
     if shared.differs_at is not None:
         end = min(before.sampled_until, after.sampled_until)
-        since = _figures(*(between(each, shared.differs_at, end) for each in (one, other)))
+        since = _figures(*(each.between(shared.differs_at, end) for each in (one, other)))
     return WhatIf(
         changed=tuple(settings_changed(before.experiment, after.experiment)),
         same_seed=before.experiment.seed == after.experiment.seed,

@@ -11,13 +11,10 @@ from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import IntervalFigures
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.analysis.observed.path import ObservedPath
+from tcptutor.analysis.observed.path import CREDIT, ObservedPath
 from tcptutor.run import Run, mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
-
-_CREDIT = 1.05
-"""Overshoot of the link rate up to which the excess is credit saved by the shaper."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +217,7 @@ def _used(sent: float | None, goodput: float | None) -> float | None:
     """
     if sent is None:
         return goodput
-    return min(sent, 1.0) if sent <= _CREDIT else sent
+    return min(sent, 1.0) if sent <= CREDIT else sent
 
 
 def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float | None:

@@ -18,7 +18,12 @@ from tcptutor.analysis.case import Case, case_of, flow_case, path_at
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
 from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, phases, udp_losses
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
-from tcptutor.analysis.observed.measured import Measured, between, intervals_between, restrict_to_direction
+from tcptutor.analysis.observed.measured import (
+    ENOUGH,
+    ENOUGH_OF_TRANSFER,
+    SLACK,
+    Measured,
+)
 from tcptutor.analysis.observed.path import (
     Direction,
     LossEvent,
@@ -28,15 +33,6 @@ from tcptutor.analysis.observed.path import (
 )
 from tcptutor.spec import Experiment, Path
 from tcptutor.theory.models import LOSS_BLIND
-
-_LEAST = 0.2
-"""Least length of a second, s; a shorter remainder joins its neighbor."""
-
-_LEAST_TRANSFER = 0.03
-"""Least length of a fixed-size transfer, s."""
-
-_SLACK = 1e-3
-"""Tolerance for the time of a sample, s."""
 
 _TOOTH = 0.75
 """Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
@@ -131,7 +127,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
     """Return the facts of each flow's seconds, cut at full seconds and where the path changes."""
     experiment = measured.run.experiment
     fixed = experiment.flows.bytes is not None
-    ends, least = measured.spans if fixed else {}, _LEAST_TRANSFER if fixed else _LEAST
+    ends, least = measured.spans if fixed else {}, ENOUGH_OF_TRANSFER if fixed else ENOUGH
     changes = [change.at for change in experiment.path.changes]
     parts = {
         trace.flow: _cut(
@@ -151,9 +147,9 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
         cases: dict[int, Case] = {}  # by number of changes so far
         flow_seconds = []
         for each in intervals:
-            period = sum(change <= each.start + _SLACK + 1e-9 for change in changes)
+            period = sum(change <= each.start + SLACK + 1e-9 for change in changes)
             if period not in cases:
-                cases[period] = _flow_case(experiment, flow, each.start + _SLACK)
+                cases[period] = _flow_case(experiment, flow, each.start + SLACK)
             flows, together = loads[backward, _second_number(each)]
             _, opposite = loads.get((not backward, _second_number(each)), (0, 0.0))
             figures = interval_figures(each, delay_changes)
@@ -162,8 +158,8 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
                     start=each.start,
                     end=each.until,
                     case=cases[period],
-                    losses=_holding_loss(path, each.trace, figures),
                     evidence=evidence_of_flow(figures, path, together, opposite),
+                    losses=_holding_loss(path, each.trace, figures),
                     flows=flows,
                     events=_events(path, [each]),
                     processor=processor,
@@ -182,7 +178,7 @@ def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> Lo
     recovery counts as the loss that started it.
     """
     experiment, last = path.run.experiment, trace.column("t")[-1]
-    events = _current_events(experiment, path.events[part.flow], part.start + _SLACK)
+    events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
     link = path.links[experiment.reversed(part.flow)]
     if experiment.algorithm(part.flow) in LOSS_BLIND:
         return _losses_ignored(part, link)
@@ -265,26 +261,26 @@ def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> 
     ignored.
     """
     times = trace.column("t")
-    times = times[: bisect_right(times, until + _SLACK)]
+    times = times[: bisect_right(times, until + SLACK)]
     if len(times) < 2 or times[-1] - times[0] < least:
         return []
     # Between two samples any full second will do; files may skip a day.
-    full_seconds = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, _SLACK)}
+    full_seconds = {float(math.floor(t + slack) + 1) for t in times for slack in (0.0, SLACK)}
     edges = sorted({*full_seconds, *moments})
-    edges = [edge for edge in edges if times[0] + _LEAST <= edge <= times[-1] - _LEAST]
+    edges = [edge for edge in edges if times[0] + ENOUGH <= edge <= times[-1] - ENOUGH]
     used: list[float] = []
     for edge in edges:
-        if not used or edge - used[-1] >= _LEAST:
+        if not used or edge - used[-1] >= ENOUGH:
             used.append(edge)
         elif edge in moments and used[-1] not in moments:
             used[-1] = edge
-    cuts = [0, *(bisect_left(times, edge - _SLACK) for edge in used), len(times) - 1]
+    cuts = [0, *(bisect_left(times, edge - SLACK) for edge in used), len(times) - 1]
     intervals = [Interval(trace, first, last + 1) for first, last in pairwise(cuts) if last > first]
     return [each for each in intervals if each.seconds > 0]
 
 
 def _second_number(interval: Interval) -> int:
-    return int(interval.start + _SLACK)
+    return int(interval.start + SLACK)
 
 
 def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
@@ -299,7 +295,7 @@ def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) ->
     experiment = measured.run.experiment
     start, end = interval.start, interval.until
     rates: dict[bool, list[float]] = {False: [], True: []}
-    for each in intervals_between(measured, start, end):
+    for each in measured.intervals_between(start, end):
         rates[experiment.reversed(each.flow)].append(each.throughput)
     backward = experiment.reversed(interval.flow)
     figures = interval_figures(interval, _delay_changes(experiment))
@@ -324,13 +320,13 @@ def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) ->
 
 def facts_of_flow_between(observed: Observed, flow: int, start: float, end: float) -> Facts | None:
     """Return the facts of a flow from `start` to `end`, s; None without measurements."""
-    intervals = [each for each in intervals_between(observed.measured, start, end) if each.flow == flow]
+    intervals = [each for each in observed.measured.intervals_between(start, end) if each.flow == flow]
     return facts_of_flow(observed.measured, observed.path, intervals[0]) if intervals else None
 
 
 def facts_of_main_between(observed: Observed, start: float, end: float) -> Facts | None:
     """Return the facts of the flows of `Observed.main` from `start` to `end`, s; None without measurements."""
-    part = between(observed.measured, start, end)
+    part = observed.measured.between(start, end)
     return facts_of_run(part, observed.path, observed.is_reverse)
 
 
@@ -343,10 +339,10 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
     """Return the facts of all flows in `part`, or of a direction's flows; None without measurements."""
     measured, experiment, opposite = part, part.run.experiment, 0.0
     if backward is not None:
-        measured = restrict_to_direction(part, backward)
+        measured = part.of_direction(backward)
         opposite = math.fsum(
             each.throughput
-            for each in intervals_between(part, *measured.span)
+            for each in part.intervals_between(*measured.span)
             if experiment.reversed(each.flow) != backward
         )
     parts = _figures(measured)

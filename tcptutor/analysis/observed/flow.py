@@ -19,7 +19,6 @@ import msgspec
 from tcptutor.run import (
     CA_STATES,
     Cuts,
-    Run,
     SampleTable,
     arrived_bytes,
     cuts_at,
@@ -31,9 +30,6 @@ OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 
 ARRIVED = "arrived"
 """Name of a derived column, `run.arrived_bytes`."""
-
-_FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
-"""Results of a flow that an imported file may leave out."""
 
 _STALL = 0.15
 """Seconds without an acknowledged byte that exceed a round trip; Linux's least timeout is 0.2 s."""
@@ -412,38 +408,3 @@ def _steady_pace(rates: Sequence[float]) -> float:
     """Return a pacing rate that does not change; by default the kernel's changes with every ACK."""
     lowest, highest = min(rates), max(rates)
     return 0.0 if lowest <= 0 or lowest < (1 - _SAME) * highest or highest >= _UNPACED else highest
-
-
-def traces(run: Run) -> list[Trace]:
-    """Return the trace of each flow by number; finished transfers end at their last byte."""
-    numbers = run.samples.column("flow")
-    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
-    for row, flow in enumerate(numbers):
-        rows[flow].append(row)
-    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
-    if size is not None:
-        rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
-    unknown = _unknown_figures(run)
-    none: frozenset[str] | None = frozenset() if is_imported(run) else None
-    return [
-        Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
-    ]
-
-
-def is_imported(run: Run) -> bool:
-    """Return whether a different program measured `run`, without the kernel's time accounting."""
-    return run.environment.backend == "imported"
-
-
-def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
-    """Return for each flow the names of the results that the file leaves out."""
-    if not is_imported(run):
-        return {}
-    return {
-        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
-    }
-
-
-def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
-    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
-    return rows[: max(2, done + 1)]

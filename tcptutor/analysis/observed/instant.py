@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.observed.flow import ARRIVED, Trace, traces
+from tcptutor.analysis.observed.flow import ARRIVED, Trace
+from tcptutor.analysis.observed.measured import traces
 from tcptutor.analysis.observed.path import Direction
 from tcptutor.run import SSTHRESH_INFINITE, TABLES, AckTable, Run, Sample, Table, UdpSample
 

@@ -1,28 +1,25 @@
 """Measurement of a run: each flow and the aggregate, over the measured time or part of it.
 
-Flows are the lab's own results, or computed from the samples of an interrupted run. An imported run lacks figures, and
-its path is known only if the importer described it.
+Flows are the lab's own results, or computed from the samples of an interrupted run. An imported run lacks figures.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace, is_imported, traces
-from tcptutor.base import units
-from tcptutor.base.headers import WIRE_FRAMING
+from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
 from tcptutor.run import FlowResult, Run, UdpResult, UdpSample, sum_or_none
 
-_ENOUGH = 0.2
+ENOUGH = 0.2
 """Least time between two samples for a meaningful counter difference, s."""
 
-_ENOUGH_OF_TRANSFER = 0.03
+ENOUGH_OF_TRANSFER = 0.03
 """Least duration of a fixed-size transfer, s; its first and last byte are known."""
 
-_SLACK = 1e-3
+SLACK = 1e-3
 """Tolerance for the time of a sample, s."""
 
 _LATE = 1.0
@@ -34,16 +31,9 @@ _APART, _LEAST_APART, _MOST_APART = 0.02, 0.25, 0.05
 The limits are relative, in seconds, and the relative maximum for the latter.
 """
 
-_CREDIT = 1.05
-"""Overshoot of the link rate that a short test may show, from credit saved by the shaper."""
 
-_LEFT_TO_SEND = 1.02
-"""Overshoot of the link capacity that a sender may show, from data left in its buffer at the end."""
-
-_HEADERS = 52 + WIRE_FRAMING
-"""Bytes of a frame without its payload: IP, TCP with timestamps, and Ethernet."""
-
-_NO_RATE = "its path is not known: import it with --set rate=... to compare it"
+_FIGURES = ("retransmits", "losses", "segments", "mean_rtt_s", "mean_cwnd_segments")
+"""Results of a flow that an imported file may leave out."""
 
 _OF_FLOWS = frozenset(
     {
@@ -102,8 +92,6 @@ class Measured:
     """Loss events per segment sent; None if either is unknown."""
     retransmits: int | None
     """Retransmissions of all flows; None if unknown for any flow."""
-    path_doubt: str
-    """Reason why the models cannot be applied to the run, as a sentence; empty if they can."""
 
     @property
     def mss(self) -> int | None:
@@ -123,49 +111,45 @@ class Measured:
             0 if self.run.experiment.path.duplicate else sum(each.spurious_events for each in self.intervals)
         )
 
+    def between(self, start: float, end: float) -> Measured:
+        """Return the part from `start` to `end`, s, with the flows active then."""
+        intervals = self.intervals_between(start, end)
+        results = [_result(self.run, each) for each in intervals]
+        return _measured(self.run, results, intervals, self.traces, self.udp)
+
+    def intervals_between(self, start: float, end: float) -> list[Interval]:
+        """Return the interval from `start` to `end`, s, of each flow with enough samples in it."""
+        intervals = []
+        least = _least_seconds(self.run)
+        for trace in self.traces:
+            times = trace.column("t")
+            first, after = bisect_left(times, start - SLACK), bisect_right(times, end + SLACK)
+            if after - first >= 2 and times[after - 1] - times[first] >= least:
+                intervals.append(Interval(trace, first, after))
+        return intervals
+
+    def of_direction(self, backward: bool) -> Measured:
+        """Return the part with the flows of a direction."""
+        is_reversed = self.run.experiment.reversed
+        return _measured(
+            self.run,
+            [each for each in self.flows if is_reversed(each.flow) == backward],
+            [each for each in self.intervals if is_reversed(each.flow) == backward],
+            [each for each in self.traces if is_reversed(each.flow) == backward],
+            self.udp,
+        )
+
 
 def measure(run: Run) -> Measured:
     """Return each flow over the measured time, from the lab's results or the samples of an interrupted run."""
-    doubt, found = path_doubt(run), traces(run)
+    found = traces(run)
     warmup = run.experiment.flows.warmup
     times = [_measured_time(run, trace) for trace in found]
     # A counter difference needs two samples far enough from each other; a transfer may be shorter.
     least = _least_seconds(run)
     enough = [one for one in times if one.seconds >= least and one.until > warmup]
     results = run.flows or [_result(run, one) for one in enough]
-    return _measured(run, results, enough, found, udp_results(run), doubt)
-
-
-def between(measured: Measured, start: float, end: float) -> Measured:
-    """Return the part of `measured` from `start` to `end`, s, with the flows active then."""
-    intervals = intervals_between(measured, start, end)
-    results = [_result(measured.run, each) for each in intervals]
-    return _measured(measured.run, results, intervals, measured.traces, measured.udp, measured.path_doubt)
-
-
-def intervals_between(measured: Measured, start: float, end: float) -> list[Interval]:
-    """Return the interval from `start` to `end`, s, of each flow with enough samples in it."""
-    intervals = []
-    least = _least_seconds(measured.run)
-    for trace in measured.traces:
-        times = trace.column("t")
-        first, after = bisect_left(times, start - _SLACK), bisect_right(times, end + _SLACK)
-        if after - first >= 2 and times[after - 1] - times[first] >= least:
-            intervals.append(Interval(trace, first, after))
-    return intervals
-
-
-def restrict_to_direction(measured: Measured, backward: bool) -> Measured:
-    """Return the part of `measured` with the flows of a direction."""
-    is_reversed = measured.run.experiment.reversed
-    return _measured(
-        measured.run,
-        [each for each in measured.flows if is_reversed(each.flow) == backward],
-        [each for each in measured.intervals if is_reversed(each.flow) == backward],
-        [each for each in measured.traces if is_reversed(each.flow) == backward],
-        measured.udp,
-        measured.path_doubt,
-    )
+    return _measured(run, results, enough, found, udp_results(run))
 
 
 def _measured(
@@ -174,7 +158,6 @@ def _measured(
     intervals: Sequence[Interval],
     all_traces: Sequence[Trace],
     udp: tuple[UdpResult, ...],
-    doubt: str,
 ) -> Measured:
     spans = {each.flow: (each.start, each.until) for each in intervals}
     starts, ends = zip(*spans.values(), strict=True) if spans else ((), ())
@@ -204,7 +187,6 @@ def _measured(
         mark_cuts=sum(flow.mark_cuts for flow in flows),
         loss_rate=loss_rate,
         retransmits=sum_or_none(flow.retransmits for flow in flows),
-        path_doubt=doubt,
     )
 
 
@@ -244,13 +226,43 @@ def total_throughput(run: Run) -> float:
     return measure(run).throughput
 
 
-def is_path_known(run: Run) -> bool:
-    """Return whether the models apply: an import has a path only if its importer described it."""
-    return not path_doubt(run)
+def traces(run: Run) -> list[Trace]:
+    """Return the trace of each flow by number; finished transfers end at their last byte."""
+    numbers = run.samples.column("flow")
+    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
+    for row, flow in enumerate(numbers):
+        rows[flow].append(row)
+    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
+    if size is not None:
+        rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
+    unknown = _unknown_figures(run)
+    none: frozenset[str] | None = frozenset() if is_imported(run) else None
+    return [
+        Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
+    ]
+
+
+def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
+    """Return for each flow the names of the results that the file leaves out."""
+    if not is_imported(run):
+        return {}
+    return {
+        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
+    }
+
+
+def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
+    return rows[: max(2, done + 1)]
+
+
+def is_imported(run: Run) -> bool:
+    """Return whether a different program measured `run`, without the kernel's time accounting."""
+    return run.environment.backend == "imported"
 
 
 def _least_seconds(run: Run) -> float:
-    return _ENOUGH if run.experiment.flows.bytes is None else _ENOUGH_OF_TRANSFER
+    return ENOUGH if run.experiment.flows.bytes is None else ENOUGH_OF_TRANSFER
 
 
 def _measured_time(run: Run, trace: Trace) -> Interval:
@@ -301,64 +313,3 @@ def _from_samples(run: Run) -> Iterator[UdpResult]:
 def is_parameter_known(run: Run, parameter: str) -> bool:
     """Return whether a parameter is known; in imports only the file and the importer set parameters."""
     return not is_imported(run) or parameter in _OF_FLOWS or parameter in run.supplied
-
-
-def path_doubt(run: Run) -> str:
-    """Return why the models cannot be applied to a run, as a sentence; empty if they can."""
-    if unread := run.experiment.path.unread:
-        return f"its path is not known: tcptutor does not read {', '.join(unread)}"
-    if not is_imported(run):
-        return ""
-    used = _directions(run)
-    path = run.experiment.path
-    rates = {reverse: path.reverse_rate if reverse else path.rate for reverse in used}
-    if None in rates.values():
-        return _missing_rate(rates)
-    if any(flow.reverse for flow in run.udp):
-        return "no model here has UDP from the server to the client: it is not compared"
-    doubts = (_too_much(run, reverse, rate or math.inf) for reverse, rate in sorted(rates.items()))
-    return next(filter(None, doubts), "")
-
-
-def rate_doubt(run: Run) -> str:
-    """Return the doubt about the rate supplied for an imported run; empty if none was supplied, or it fits."""
-    path = run.experiment.path
-    return path_doubt(run) if path.rate is not None or path.reverse_rate is not None else ""
-
-
-def counted_by_sender(flows: Iterable[FlowResult]) -> bool:
-    """Return whether any throughput is a sender's count because the receiver's is missing."""
-    return any(flow.receiver_bps is None for flow in flows)
-
-
-def _missing_rate(rates: Mapping[bool, float | None]) -> str:
-    if len(rates) == 1:
-        if True in rates:
-            return "its flows run from server to client: import it with --set reverse_rate=... to compare it"
-        return _NO_RATE
-    missing = [name for reverse, name in ((False, "rate"), (True, "reverse_rate")) if rates[reverse] is None]
-    options = " ".join(f"--set {name}=..." for name in missing)
-    return f"its flows run both ways: import it with {options}{' as well' if len(missing) == 1 else ''} to compare it"
-
-
-def _directions(run: Run) -> set[bool]:
-    tcp = {run.experiment.reversed(flow.flow) for flow in run.flows}
-    return (tcp | {flow.reverse for flow in run.udp}) or {False}
-
-
-def _too_much(run: Run, reverse: bool, rate: float) -> str:
-    """Return a message that more data arrived or was written than the rate allows; empty if not."""
-    flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
-    total = math.fsum(flow.throughput_bps for flow in flows) + _received(run.udp, reverse)
-    mss = max((flow.mss for flow in flows), default=0)
-    payload = mss / (mss + _HEADERS) if mss else 1.0
-    if counted_by_sender(flows) and total > _LEFT_TO_SEND * payload * rate:
-        written = f"{units.rate(total)} were written, more than the link's {units.rate(rate)}"
-        return f"{written}: what arrived is not in this file"
-    if total <= _CREDIT * rate:
-        return ""
-    return f"{units.rate(total)} arrived, more than a link of {units.rate(rate)} carries: check the rate"
-
-
-def _received(flows: Iterable[UdpResult], reverse: bool) -> float:
-    return math.fsum(flow.received_bps or 0.0 for flow in flows if flow.reverse == reverse)

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from tcptutor.analysis.case import payload_ratio
-from tcptutor.analysis.observed.flow import Trace, is_imported
-from tcptutor.analysis.observed.measured import Measured
-from tcptutor.run import Run
-from tcptutor.spec import Experiment
+from tcptutor.analysis.observed.flow import Trace
+from tcptutor.analysis.observed.measured import Measured, is_imported
+from tcptutor.base import units
+from tcptutor.base.headers import WIRE_FRAMING
+from tcptutor.run import FlowResult, Run, UdpResult
 
 FULL = 0.95
 """Link utilization from which the link is full, with or without a queue."""
@@ -31,6 +32,21 @@ QUEUED = 0.85
 
 _SOON = 0.1
 """Seconds beyond the RTT until a drop is noticed, from delayed and reordered ACKs."""
+
+CREDIT = 1.05
+"""Overshoot of the link rate that a short test may show, from credit saved by the shaper."""
+
+
+_LEFT_TO_SEND = 1.02
+"""Overshoot of the link capacity that a sender may show, from data left in its buffer at the end."""
+
+
+_HEADERS = 52 + WIRE_FRAMING
+"""Bytes of a frame without its payload: IP, TCP with timestamps, and Ethernet."""
+
+
+_NO_RATE = "its path is not known: import it with --set rate=... to compare it"
+
 
 LossKind = Literal["random-loss", "bottleneck", "reordering"]
 """Cause of a cut: random loss on the path, a queue that dropped or marked, or reordering."""
@@ -46,33 +62,54 @@ class LinkFigures(msgspec.Struct, frozen=True, kw_only=True):
     drops: int
 
 
+class Steps(NamedTuple):
+    """Value that changes at instants; `changes` are pairs of time in s and new value."""
+
+    initial: float
+    changes: Sequence[tuple[float, float]]
+
+    def at(self, t: float) -> float:
+        """Return the value at `t`, s."""
+        return next((value for since, value in reversed(self.changes) if since <= t), self.initial)
+
+    def mean(self, start: float, end: float) -> float:
+        """Return the mean from `start` to `end`, s."""
+        value = self.at(start)
+        if end <= start:
+            return value
+        inside = [(at, new) for at, new in self.changes if start < at < end]
+        steps = [(start, value), *inside, (end, 0.0)]
+        return sum(one * (until - since) for (since, one), (until, _) in pairwise(steps)) / (end - start)
+
+
 class Direction:
-    """A direction of the path; only the forward direction has queue samples."""
+    """A direction of the path; only the forward direction has queue samples and changes."""
 
     def __init__(self, run: Run, reverse: bool = False) -> None:
-        experiment = run.experiment
-        self._rate = experiment.path.reverse_rate if reverse else experiment.path.rate
-        self._changes = _changes(experiment, "rate") if not reverse else []
-        self._losses = [] if reverse else _changes(experiment, "loss")
-        self._loss = experiment.path.reverse_loss if reverse else experiment.path.loss
-        self._goodput: float = payload_ratio(experiment)
-        queue = run.queue if not reverse and experiment.path.rate is not None else run.queue[:0]
+        self._experiment, path = run.experiment, run.experiment.path
+        changes: dict[str, list[tuple[float, float]]] = {"rate": [], "loss": []}
+        for change in () if reverse else path.changes:
+            changes.setdefault(change.name, []).append((change.at, change.value))
+        rate, loss = (path.reverse_rate, path.reverse_loss) if reverse else (path.rate, path.loss)
+        self._rate = Steps(rate, changes["rate"]) if rate else None
+        self._loss = Steps(loss, changes["loss"])
+        queue = run.queue if not reverse and path.rate is not None else run.queue[:0]
         self._t, self._sent, self._drops, self._bytes = (
             queue.column(name) for name in ("t", "sent", "drops", "bytes")
         )
 
     def rate_at(self, t: float) -> float | None:
         """Return the rate at `t`, bit/s of frames; None if unshaped."""
-        return _value_at(self._rate, self._changes, t) if self._rate else None
+        return self._rate.at(t) if self._rate else None
 
     def rate(self, start: float, end: float) -> float | None:
         """Return the mean rate from `start` to `end`, bit/s of frames; None if unshaped."""
-        return _mean(self._rate, self._changes, start, end) if self._rate else None
+        return self._rate.mean(start, end) if self._rate else None
 
     def goodput(self, start: float, end: float) -> float | None:
         """Return the payload capacity in full segments, bit/s; None if unshaped."""
         rate = self.rate(start, end)
-        return rate * self._goodput if rate else None
+        return rate * payload_ratio(self._experiment) if rate else None
 
     def utilization(self, start: float, end: float) -> float | None:
         """Return the utilization by all traffic, including UDP and ACKs; None if unknown."""
@@ -84,7 +121,7 @@ class Direction:
 
     def has_random_loss(self, t: float) -> bool:
         """Return whether the experiment sets random loss at `t`."""
-        return _value_at(self._loss, self._losses, t) > 0
+        return self._loss.at(t) > 0
 
     @property
     def has_samples(self) -> bool:
@@ -97,10 +134,10 @@ class Direction:
         if not self._rate or last <= first:
             return None
         total, at = 0.0, first
-        edges = [change for change, _ in self._changes if self._t[first] < change <= self._t[last]]
+        edges = [change for change, _ in self._rate.changes if self._t[first] < change <= self._t[last]]
         for edge in (*edges, math.inf):
             after = min(bisect_left(self._t, edge), last + 1)
-            rate = self.rate_at(self._t[at])
+            rate = self._rate.at(self._t[at])
             if rate:
                 total += 8 * float(sum(self._bytes[at:after])) / rate
             at = after
@@ -126,7 +163,7 @@ class Direction:
         rate = self.rate(start, end)
         return LinkFigures(
             rate=rate,
-            goodput=rate * self._goodput if rate else None,
+            goodput=rate * payload_ratio(self._experiment) if rate else None,
             utilization=self.utilization(start, end),
             queueing_delay=self.queueing_delay(start, end),
             drops=self.drops(start, end),
@@ -144,11 +181,6 @@ Events = Mapping[int, Sequence["LossEvent"]]
 """Loss events by flow number."""
 
 
-def directions(run: Run) -> Directions:
-    """Return both directions of the run's path."""
-    return {reverse: Direction(run, reverse) for reverse in (False, True)}
-
-
 @dataclass(frozen=True)
 class ObservedPath:
     """Links and loss events of a run, with any doubt about its path."""
@@ -163,7 +195,8 @@ class ObservedPath:
 
 def observe_path(measured: Measured) -> ObservedPath:
     """Return both directions of the path, and the loss events of each flow with their causes."""
-    run, links = measured.run, directions(measured.run)
+    run = measured.run
+    links = {reverse: Direction(run, reverse) for reverse in (False, True)}
     return ObservedPath(
         run=run,
         links=links,
@@ -172,8 +205,74 @@ def observe_path(measured: Measured) -> ObservedPath:
             for trace in measured.traces
         },
         is_imported=is_imported(run),
-        doubt=measured.path_doubt,
+        doubt=path_doubt(run),
     )
+
+
+def path_doubt(run: Run) -> str:
+    """Return why the models cannot be applied to a run, as a sentence; empty if they can."""
+    if unread := run.experiment.path.unread:
+        return f"its path is not known: tcptutor does not read {', '.join(unread)}"
+    if not is_imported(run):
+        return ""
+    used = _used_directions(run)
+    path = run.experiment.path
+    rates = {reverse: path.reverse_rate if reverse else path.rate for reverse in used}
+    if None in rates.values():
+        return _missing_rate(rates)
+    if any(flow.reverse for flow in run.udp):
+        return "no model here has UDP from the server to the client: it is not compared"
+    doubts = (_too_much(run, reverse, rate or math.inf) for reverse, rate in sorted(rates.items()))
+    return next(filter(None, doubts), "")
+
+
+def is_path_known(run: Run) -> bool:
+    """Return whether the models apply: an import has a path only if its importer described it."""
+    return not path_doubt(run)
+
+
+def rate_doubt(run: Run) -> str:
+    """Return the doubt about the rate supplied for an imported run; empty if none was supplied, or it fits."""
+    path = run.experiment.path
+    return path_doubt(run) if path.rate is not None or path.reverse_rate is not None else ""
+
+
+def counted_by_sender(flows: Iterable[FlowResult]) -> bool:
+    """Return whether any throughput is a sender's count because the receiver's is missing."""
+    return any(flow.receiver_bps is None for flow in flows)
+
+
+def _missing_rate(rates: Mapping[bool, float | None]) -> str:
+    if len(rates) == 1:
+        if True in rates:
+            return "its flows run from server to client: import it with --set reverse_rate=... to compare it"
+        return _NO_RATE
+    missing = [name for reverse, name in ((False, "rate"), (True, "reverse_rate")) if rates[reverse] is None]
+    options = " ".join(f"--set {name}=..." for name in missing)
+    return f"its flows run both ways: import it with {options}{' as well' if len(missing) == 1 else ''} to compare it"
+
+
+def _used_directions(run: Run) -> set[bool]:
+    tcp = {run.experiment.reversed(flow.flow) for flow in run.flows}
+    return (tcp | {flow.reverse for flow in run.udp}) or {False}
+
+
+def _too_much(run: Run, reverse: bool, rate: float) -> str:
+    """Return a message that more data arrived or was written than the rate allows; empty if not."""
+    flows = [flow for flow in run.flows if run.experiment.reversed(flow.flow) == reverse]
+    total = math.fsum(flow.throughput_bps for flow in flows) + _received(run.udp, reverse)
+    mss = max((flow.mss for flow in flows), default=0)
+    payload = mss / (mss + _HEADERS) if mss else 1.0
+    if counted_by_sender(flows) and total > _LEFT_TO_SEND * payload * rate:
+        written = f"{units.rate(total)} were written, more than the link's {units.rate(rate)}"
+        return f"{written}: what arrived is not in this file"
+    if total <= CREDIT * rate:
+        return ""
+    return f"{units.rate(total)} arrived, more than a link of {units.rate(rate)} carries: check the rate"
+
+
+def _received(flows: Iterable[UdpResult], reverse: bool) -> float:
+    return math.fsum(flow.received_bps or 0.0 for flow in flows if flow.reverse == reverse)
 
 
 @dataclass(frozen=True)
@@ -244,23 +343,3 @@ def loss_time_range(trace: Trace, at: int) -> tuple[float, float]:
     """Return the time of sample `at`, and the earliest time at which the reported loss can have happened, s."""
     now: float = trace.column("t")[at]
     return now, now - 1.5 * trace.column("rtt")[at] - _SOON
-
-
-def _value_at(before: float, changes: list[tuple[float, float]], t: float) -> float:
-    return next((value for since, value in reversed(changes) if since <= t), before)
-
-
-def _changes(experiment: Experiment, name: str) -> list[tuple[float, float]]:
-    return [(change.at, change.value) for change in experiment.path.changes if change.name == name]
-
-
-def _mean(value: float, changes: list[tuple[float, float]], start: float, end: float) -> float:
-    """Return the mean of a step function from `start` to `end`."""
-    inside = [(at, new) for at, new in changes if start < at < end]
-    for at, new in changes:
-        if at <= start:
-            value = new
-    steps = [(start, value), *inside, (end, 0.0)]
-    if end <= start:
-        return value
-    return sum(one * (until - since) for (since, one), (until, _) in pairwise(steps)) / (end - start)
