@@ -12,8 +12,14 @@ from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insig
 from tcptutor.analysis.compared.report import Report, document, report
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
-from tcptutor.analysis.expected.capture import CaptureSize, capture_size
-from tcptutor.analysis.expected.expect import SharedQueue, expect, expect_queue, expected_throughput
+from tcptutor.analysis.expected.expect import (
+    CaptureSize,
+    SharedQueue,
+    capture_size,
+    expect,
+    expect_queue,
+    expected_throughput,
+)
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
 from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence

@@ -60,7 +60,7 @@ OFFLOAD_PACING = 1.2
 _UDP_OVERHEAD = 28 + ETHERNET_HEADER
 """IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""
 
-_LEAST_ROOM = 0.01
+LEAST_ROOM = 0.01
 """Least share of the link left to TCP next to UDP that could fill it."""
 
 _FAIR = frozenset({"fq", "fq_codel", "cake"})
@@ -408,7 +408,7 @@ def _left_by_udp(experiment: Experiment, rate: float, udp_rate: float, flows_in_
     """Return what UDP leaves of the link's `rate`, bit/s of frames; None without UDP."""
     if not udp_rate:
         return None
-    left = max(_LEAST_ROOM * rate, rate - udp_rate)
+    left = max(LEAST_ROOM * rate, rate - udp_rate)
     if flows_in_turn:
         others = experiment.pairs * experiment.flows.udp_streams
         left = max(left, rate * flows_in_turn / (flows_in_turn + others))

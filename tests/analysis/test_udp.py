@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tcptutor.analysis import expect, measure, report
 from tcptutor.analysis.compared.clauses import direction_sentence
-from tcptutor.analysis.expected.udp_expectation import expect_udp
+from tcptutor.analysis.expected.sharing import expect_udp
 from tcptutor.analysis.observed.figures import UdpLosses, udp_losses
 from tcptutor.exchange import export
 from tcptutor.run import Fidelity, QueueSample, QueueTable, Run, UdpResult, UdpSample, load, save

@@ -13,13 +13,12 @@ from tcptutor.analysis.case import ENOUGH_LOSSES
 from tcptutor.analysis.compared.clauses import KEEP_SHORT
 from tcptutor.analysis.compared.difference import Difference
 from tcptutor.analysis.compared.findings import acks_fill_return_path, repairs_one_by_one
-from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, timeout_share
+from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, losses_advice, timeout_share
 from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.window import start_seconds, startup_share
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import sum_or_none
-from tcptutor.spec import PARAMETERS
 from tcptutor.theory.models import LOSS_BLIND, MODELLED, ThroughputModel
 
 SMALL = 0.03
@@ -239,12 +238,10 @@ def few_losses(diff: Difference) -> str:
         return ""
     if abs(diff.ratio - 1) > 1 / math.sqrt(max(events, 1)) + diff.prediction.tolerance:
         return ""
-    seconds = diff.case.experiment.flows.duration * ENOUGH_LOSSES / max(events, 1)
-    if diff.case.experiment.flows.bytes is not None:
+    flows = diff.case.experiment.flows
+    if flows.bytes is not None:
         return f"too few losses ({events}): let the flows send more bytes"
-    if seconds > PARAMETERS["duration"].high:
-        return f"too few losses ({events}), and no run is long enough for more: take more streams or a shorter delay"
-    return f"too few losses ({events}): run for {5 * math.ceil(seconds / 5)} s"
+    return f"too few losses ({events}){losses_advice(flows.duration, max(events, 1))}"
 
 
 def udp_share(diff: Difference) -> str:

@@ -1,6 +1,6 @@
 """Expectation: the predictions of all applicable models, starting with the binding prediction.
 
-Its note is the most important fact for the student, in a sentence.
+Its note is the most important fact for the student, in a sentence. The shared queue and the size of a capture follow.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import msgspec
 from tcptutor import theory
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of
 from tcptutor.analysis.expected.impairments import blind_spots, widen_tolerances
-from tcptutor.analysis.expected.loss import MOST_LOSS
+from tcptutor.analysis.expected.loss import MOST_LOSS, losses_advice
 from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.meeting import limited_flows, queue_capacity
 from tcptutor.analysis.expected.prediction import Candidate, Expectation
-from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates
+from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates, udp_candidate
 from tcptutor.analysis.expected.stretches import merge, stretch_cases, stretch_of
-from tcptutor.analysis.expected.udp_expectation import udp_candidate
 from tcptutor.analysis.expected.window import errors_with_start, mean_window
 from tcptutor.base import units
-from tcptutor.spec import PARAMETERS, Experiment
-from tcptutor.theory import BBR_LOSS_HELD
+from tcptutor.base.headers import ETHERNET_HEADER
+from tcptutor.run import frames
+from tcptutor.spec import Experiment
+from tcptutor.theory import ACK_EVERY, BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel
 
 _ROUGH = frozenset({ThroughputModel.WINDOW, ThroughputModel.RELATED})
@@ -38,6 +39,15 @@ In runs of 30 to 110 s with 20 Mbit/s and 40 ms, CUBIC got 0.14, 0.43 to 0.50, 0
 link at 1, 2, 4 and 8 BDP; the model leaves it 0.03, 0.24, 0.39 and 0.46. In the paper BBR measures the RTT while the
 others' full share of the queue is present; here that queue has already drained.
 """
+
+_BLOCK = 32
+"""Bytes of pcapng overhead per packet."""
+
+_ACK = 66
+"""Bytes of an ACK with its Ethernet header."""
+
+_DATAGRAM = 1448
+"""Bytes that iperf3 puts into a datagram."""
 
 
 def expect(
@@ -94,41 +104,6 @@ def expect(
 def expected_throughput(experiment: Experiment) -> float:
     """Return the predicted throughput of all TCP flows together, bit/s."""
     return expect(experiment).binding.throughput_bps
-
-
-class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """Means over the time and all flows of the experiment."""
-
-    rtt_s: float
-    """RTT including queueing."""
-    loss_rate: float
-    """Loss events per segment, random and from the full queue."""
-
-
-def expect_queue(experiment: Experiment) -> SharedQueue | None:
-    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
-
-    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
-    """
-    stretches = stretch_cases(experiment)
-    if len(stretches) != 1:
-        return None
-    case = stretches[0]
-    if (
-        case.tcp_capacity is None
-        or case.bursts_overflow
-        or not case.can_simulate
-        or not case.algorithms <= theory.LIMITED
-    ):
-        return None
-    flows = limited_flows(case)
-    rate = case.tcp_capacity / (8 * case.mss)
-    if math.fsum(flow.pace for flow in flows) > rate:
-        # A pacing rate above the link's share does not limit the flows.
-        flows = [replace(flow, pace=math.inf) for flow in flows]
-    found = theory.limited_link(flows, rate, queue_capacity(case))
-    base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
-    return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)
 
 
 def _sure(binding: Candidate, errors: dict[str, float], believed: Sequence[Candidate]) -> dict[str, float]:
@@ -213,13 +188,8 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
     seconds = math.fsum(case.seconds for case in stretches if case.loss_rate)
     losses = math.fsum(case.loss_events(binding.throughput) for case in stretches)
     if losses < ENOUGH_LOSSES and seconds > 0:
-        duration = stretches[0].experiment.flows.duration
-        needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
-        few = f"too few losses ({math.floor(losses)} expected)"
-        if needed > PARAMETERS["duration"].high:
-            yield f"{few}, and no run is long enough for more: take more streams or a shorter delay"
-        else:
-            yield f"{few}: run for {needed} s"
+        advice = losses_advice(stretches[0].experiment.flows.duration, losses)
+        yield f"too few losses ({math.floor(losses)} expected){advice}"
     if max(case.loss_rate for case in stretches) > MOST_LOSS:
         yield f"no model holds above {units.percent(MOST_LOSS)} loss: timeouts that double take most of the time"
 
@@ -264,3 +234,113 @@ def _shares(case: Case, binding: Candidate) -> Iterator[str]:
     else:
         share, less = units.percent(fraction, 2), units.percent(WARE_ERROR, 2)
         yield f"BBR gets {share} (Ware et al. 2019, whose model is for long runs: here up to {less} of the link less)"
+
+
+class SharedQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Means over the time and all flows of the experiment."""
+
+    rtt_s: float
+    """RTT including queueing."""
+    loss_rate: float
+    """Loss events per segment, random and from the full queue."""
+
+
+def expect_queue(experiment: Experiment) -> SharedQueue | None:
+    """Return the expectation of `theory.limited_link`; None without a law for a flow, path or queue.
+
+    Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
+    """
+    stretches = stretch_cases(experiment)
+    if len(stretches) != 1:
+        return None
+    case = stretches[0]
+    if (
+        case.tcp_capacity is None
+        or case.bursts_overflow
+        or not case.can_simulate
+        or not case.algorithms <= theory.LIMITED
+    ):
+        return None
+    flows = limited_flows(case)
+    rate = case.tcp_capacity / (8 * case.mss)
+    if math.fsum(flow.pace for flow in flows) > rate:
+        # A pacing rate above the link's share does not limit the flows.
+        flows = [replace(flow, pace=math.inf) for flow in flows]
+    found = theory.limited_link(flows, rate, queue_capacity(case))
+    base = math.fsum(flow.rtt for flow in case.flows) / case.flow_count
+    return SharedQueue(rtt_s=base + found.delay, loss_rate=found.loss)
+
+
+class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
+    """Estimate of an experiment's capture."""
+
+    interfaces: int
+    packets: int
+    """Captured packets at all interfaces, within the available memory."""
+    bytes: int
+    """Size of the capture file."""
+    left_out: int
+    """Packets that exceed the available memory."""
+
+    @property
+    def sentence(self) -> str:
+        """Estimate such as "about 36000 packets will be kept, in 4.3 MB"."""
+        text = f"about {_rounded(self.packets)} packets will be kept, in {units.size(_rounded(self.bytes))}"
+        if self.left_out:
+            text += f"; for the last {_rounded(self.left_out)} there is no room: take a larger capture_size"
+        return text
+
+
+def capture_size(experiment: Experiment) -> CaptureSize | None:
+    """Return the estimate for `experiment`; None if it captures no packets."""
+    names = experiment.captured_interfaces
+    if not names:
+        return None
+    blocks, in_block = frames.ring_shape(
+        experiment.flows.capture_size // len(names), experiment.flows.snaplen
+    )
+    data, acks = _expected_packets(experiment)
+    packets = size = left_out = 0
+    for name in names:
+        # A host sees its own pair's packets; switches see all packets, except on ports that face a host.
+        share = 1 / experiment.pairs if _of_one_pair(name, experiment.pairs) else 1.0
+        total = share * (data + acks)
+        fitting = min(total, blocks * in_block)
+        packets += round(fitting)
+        left_out += round(total - fitting)
+        size += round(
+            fitting
+            / max(total, 1.0)
+            * share
+            * (data * _stored_bytes(experiment, None) + acks * _stored_bytes(experiment, _ACK))
+        )
+    return CaptureSize(interfaces=len(names), packets=packets, bytes=size, left_out=left_out)
+
+
+def _rounded(number: int) -> int:
+    """Return `number` rounded to two significant digits."""
+    return round(number, 2 - len(str(number)))
+
+
+def _expected_packets(experiment: Experiment) -> tuple[float, float]:
+    """Return the numbers of data packets and of ACKs over all pairs."""
+    flows, seconds = experiment.flows, experiment.seconds
+    rate = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
+    sent = rate * seconds / 8
+    if flows.bytes is not None:
+        sent = min(sent, float(flows.bytes * experiment.total_streams))
+    datagrams = (
+        experiment.pairs * flows.udp_streams * flows.udp_rate * seconds / 8 / (flows.length or _DATAGRAM)
+    )
+    data = sent / experiment.segment
+    return data + datagrams, data / ACK_EVERY
+
+
+def _stored_bytes(experiment: Experiment, length: int | None) -> int:
+    """Return the stored bytes of a packet of `length`, by default of a full packet."""
+    frame = experiment.hosts.mtu + ETHERNET_HEADER if length is None else length
+    return _BLOCK + math.ceil(min(frame, experiment.flows.snaplen) / 4) * 4
+
+
+def _of_one_pair(name: str, pairs: int) -> bool:
+    return pairs > 1 and not name.endswith("-eth1")

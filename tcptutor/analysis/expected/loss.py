@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tcptutor import theory
-from tcptutor.analysis.case import MIN_RTO, Case, FlowCase
+from tcptutor.analysis.case import ENOUGH_LOSSES, MIN_RTO, Case, FlowCase
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
+from tcptutor.spec import PARAMETERS
 from tcptutor.theory.models import MODELLED, ThroughputModel
 from tcptutor.theory.senders import RELATED, related_rate
 
@@ -132,6 +133,14 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
     best = [next((one for one in found if one.is_expected), None) for found in kinds]
     if len({one.model if one else "" for one in best}) > 1:
         yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
+
+
+def losses_advice(duration: float, losses: float) -> str:
+    """Return how to get enough losses for a comparison, after a run of `duration` s with `losses` events."""
+    needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
+    if needed > PARAMETERS["duration"].high:
+        return ", and no run is long enough for more: take more streams or a shorter delay"
+    return f": run for {needed} s"
 
 
 def timeout_share(case: Case) -> float:

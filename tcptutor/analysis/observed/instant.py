@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tcptutor.analysis.case import path_at
 from tcptutor.analysis.observed.flow import ARRIVED, Trace
 from tcptutor.analysis.observed.measured import traces
 from tcptutor.analysis.observed.path import Direction
@@ -125,10 +126,7 @@ class Instants:
             found for trace in self.traces.values() if (found := self._flow(trace, t, start, end)) is not None
         )
         rates = [flow.throughput_bps for flow in flows if flow.throughput_bps is not None]
-        waiting, path = self._waiting(t), self.run.experiment.path
-        for change in path.changes:
-            if change.at <= t:
-                path = path.after(change)
+        waiting, path = self._waiting(t), path_at(self.run.experiment, t)
         return Instant(
             t=t,
             start=start,
