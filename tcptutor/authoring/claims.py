@@ -13,8 +13,8 @@ from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.activity import Setting
 from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
-from tcptutor.course.experiments import qualified_name
 from tcptutor.course.formulas import KNOWN
+from tcptutor.course.lesson_file import qualified_name
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart, cause
 from tcptutor.course.page_references import without_links
 from tcptutor.course.quantities import expression, quantities

@@ -155,11 +155,6 @@ def build(
     return Catalogue(folder or places.lessons()).build(name, overrides, seed, scale)
 
 
-def qualified_name(module: str, name: str) -> str:
-    """Return the full name of the experiment a file of `module` calls `name`; empty stays empty."""
-    return name if not name or "/" in name else f"{module}/{name}"
-
-
 def short_name(name: str) -> str:
     """Return the part of an experiment's full name after the module."""
     return name.rpartition("/")[2]

@@ -63,6 +63,11 @@ def is_slug(name: str) -> bool:
     return _SLUG.fullmatch(name) is not None
 
 
+def qualified_name(module: str, name: str) -> str:
+    """Return the full name of the experiment a file of `module` calls `name`; empty stays empty."""
+    return name if not name or "/" in name else f"{module}/{name}"
+
+
 @dataclass(frozen=True)
 class LessonFile:
     """File of the course, with its name in messages."""

@@ -12,8 +12,8 @@ from tcptutor.course.activities.challenge import ChallengeTable
 from tcptutor.course.activities.run import ExperimentTable, SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
-from tcptutor.course.experiments import Catalogue, qualified_name
-from tcptutor.course.lesson_file import LessonFile, numbered
+from tcptutor.course.experiments import Catalogue
+from tcptutor.course.lesson_file import LessonFile, numbered, qualified_name
 from tcptutor.course.lesson_format import StepText, read_step
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.step import Step

@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 import tomli
 
 from tcptutor.base.errors import ContentError
-from tcptutor.course.experiments import qualified_name
-from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders
+from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, qualified_name
 
 REFERENCE = re.compile(r"\[(?P<words>[^\[\]]*)\]\((?P<scheme>page|later):(?P<page>[^()\s]*)\)")
 _HREF = re.compile(r"(?:page|later):(.+)")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import ActivityRecord, Response
+
+if TYPE_CHECKING:
+    from tcptutor.course.activity import Activity
 
 
 class Sitting(Enum):

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
-from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.sitting import Sitting
-from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.journal.drafts import Drafts
-from tcptutor.ui import pages, palette
+from tcptutor.ui import pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
@@ -37,13 +36,20 @@ from tcptutor.ui.messages import (
 )
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
-from tcptutor.ui.workbench import Workbench
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
+    from tcptutor.course.step import Step
+    from tcptutor.ui.workbench import Workbench
 
 _SAVE_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved."""
+
+
+def _command_finder() -> type[Provider]:
+    from tcptutor.ui.palette import CommandFinder  # noqa: PLC0415  # not for the first frame
+
+    return CommandFinder
 
 
 def _import_page_modules() -> None:
@@ -56,7 +62,7 @@ class TutorApp(Frame):
     `problems` reads all lessons and returns their problems, a line each.
     """
 
-    COMMANDS: ClassVar = {palette.CommandFinder}
+    COMMANDS: ClassVar = {_command_finder}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+p",
@@ -233,6 +239,9 @@ class TutorApp(Frame):
         if not isinstance(self.screen, TutorScreen):
             return
         if self.workbench is None:
+            from tcptutor.course.experiments import Catalogue  # noqa: PLC0415  # not for the first frame
+            from tcptutor.ui.workbench import Workbench  # noqa: PLC0415
+
             self.workbench = Workbench(Catalogue(self.course.root or places.lessons()))
         start = self.screen.bench_experiment
         try:

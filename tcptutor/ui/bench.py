@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError, LabUnavailable, TutorError
-from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from textual.message import Message
 
     from tcptutor.backends.lab import Lab
+    from tcptutor.course.activities.shell import ShellActivity
 
 STOPPED = "stopped by you"
 CLOSED = "tcptutor was closed"

@@ -11,12 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from tcptutor.base.errors import JournalError, TutorError
-from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Given, Response
 from tcptutor.journal import Journal
-from tcptutor.journal.goals import WatchedGoals
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
 
     from tcptutor.backends.lab import Lab
     from tcptutor.backends.session import Session
+    from tcptutor.course.activities.shell import ShellActivity
+    from tcptutor.course.goals.goal import GoalBoard
+    from tcptutor.journal.goals import WatchedGoals
     from tcptutor.ui.live import Live
 
 Stage = Literal["none", "starting", "open", "ending"]
@@ -119,6 +119,8 @@ class LabSession:
         if self.in_progress:
             return
         self.page, self.experiment = (module, step), experiment
+        from tcptutor.journal.goals import WatchedGoals  # noqa: PLC0415  # not for the first frame
+
         self.goals = WatchedGoals(module, step, shell, self._record_goals) if shell is not None else None
         self._needs, self._offered = (
             (shell.kernel_requirements, shell.hosts) if shell is not None else (None, ())

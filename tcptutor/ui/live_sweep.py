@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tcptutor.base.errors import JournalError, TutorError
-from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.personal import SEEDS
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
-from tcptutor.course.activity import Activity
 from tcptutor.ui.host_shell import Shell
 from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.live import Live
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.wire.protocol import Event
+
+if TYPE_CHECKING:
+    from tcptutor.course.activity import Activity
 
 
 class LabChanged(Message):

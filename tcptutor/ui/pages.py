@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.step import Step
 from tcptutor.journal import Journal, Progress
+
+if TYPE_CHECKING:
+    from tcptutor.course.step import Step
 
 DONE, OPEN = "■", "□"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import SystemCommand
 from textual.command import DiscoveryHit, Hit, Provider
@@ -12,11 +12,13 @@ from textual.screen import Screen
 
 from tcptutor.course.glossary import Term, readable_glossary
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.step import Step
 from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.themes import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from tcptutor.course.step import Step
 
 _SCREEN_PREFIXES = ("lesson.", "workbench.")
 """Prefixes of the ids of screen-specific keys."""

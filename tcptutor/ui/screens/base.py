@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from textual import _styles_cache, events
 from textual.binding import Binding, BindingType
@@ -13,7 +13,6 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.journal.drafts import Drafts
 from tcptutor.run import Environment
@@ -25,6 +24,9 @@ from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+
+if TYPE_CHECKING:
+    from tcptutor.course.step import Step
 
 _T = TypeVar("_T")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,13 +15,15 @@ from textual.widgets.option_list import Option
 
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import moment
-from tcptutor.course.step import Step
 from tcptutor.journal import Progress
 from tcptutor.ui import bindings, pages, words
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.pages import few_squares, squares
 from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+
+if TYPE_CHECKING:
+    from tcptutor.course.step import Step
 
 WELCOME = (
     "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares the result with the "
