@@ -99,7 +99,7 @@ def test_the_module_is_there_with_its_steps_in_order() -> None:
     assert (STREAMS.id, STREAMS.number, STREAMS.title) == ("parallel-streams", 3, "Parallel streams")
     ids = [step.id for step in STREAMS.steps]
     assert ids[0] == "what-a-stream-is"
-    assert ids.index("what-limits-one-flow") < ids.index("one-lossy-flow") < ids.index("four-lossy-flows")
+    assert ids.index("one-lossy-flow") < ids.index("four-lossy-flows") < ids.index("the-whole-curve")
     assert next(step.kinds for step in STREAMS.steps if step.id == "one-lossy-flow") == (
         "predict",
         "experiment",
