@@ -22,7 +22,7 @@ from tcptutor.authoring.claims import (
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
+from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, PUBLISHED, Claim, PageSetup, Subject
 from tcptutor.course.measurements import MEASURED, MeasuredRun
 from tcptutor.course.quantities import WrittenQuantity, quantities
 from tcptutor.spec import Experiment
@@ -60,7 +60,8 @@ def claim_problems(
     if formulas and not wrong and not is_measured(claim):
         judgement = judge(claim, compared, _no_run)
         if not judgement.agrees:
-            yield "", f"{claim.text!r}: the formula gives {judgement.found}"
+            gives = "assets/published has" if claim.quantity == PUBLISHED else "the formula gives"
+            yield "", f"{claim.text!r}: {gives} {judgement.found}"
 
 
 def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -78,6 +79,10 @@ def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
         yield "tolerance", f"has no effect with {claim.relation!r}: remove it, or set relation = 'about'"
     if (claim.quantity == ARITHMETIC) != bool(claim.formula):
         yield "formula", "is required with quantity = 'arithmetic', and only there"
+    if (claim.quantity == PUBLISHED) != bool(claim.source):
+        yield "source", "is required with quantity = 'published', and only there"
+    if claim.quantity == PUBLISHED and (claim.relation != "about" or claim.ratio_to):
+        yield "quantity", "a published figure can only be equal: remove relation and ratio_to"
     if claim.quantity == CAUSE:
         yield from _of_cause(claim)
         return
@@ -168,7 +173,7 @@ def _no_run(experiment: Experiment) -> MeasuredRun:
     raise AssertionError(f"what is known before the run needs none: {experiment.name}")
 
 
-PUBLISHED = "**Published**"
+PUBLISHED_MARK = "**Published**"
 """Start of a paragraph with published figures."""
 _SAME = 1e-6
 _COUNT = re.compile(
@@ -179,23 +184,30 @@ _COUNT = re.compile(
 
 def unclaimed(text: str, claims: Iterable[Claim], settings: Iterable[WrittenQuantity]) -> Iterator[str]:
     """Yield the quantities of `text` that are neither claimed, nor settings, nor published figures."""
-    own = "\n\n".join(each for each in text.split("\n\n") if not each.startswith(PUBLISHED))
+    own = "\n\n".join(each for each in text.split("\n\n") if not each.startswith(PUBLISHED_MARK))
     own = in_one_line(own)
-    covered = [
-        range(start, start + len(words))
-        for claim in claims
-        if (words := in_one_line(claim.text))
-        for start in range(len(own))
-        if own.startswith(words, start)
-    ]
+    covered = claimed_spans(own, claims)
     given = list(settings)
     found = [
-        (each.start, each.text) for each in quantities(own) if not any(_same(each, one) for one in given)
+        (each.start, each.text)
+        for each in quantities(own)
+        if not any(same_quantity(each, one) for one in given)
     ]
     found += [(match.start(), match[0]) for match in _COUNT.finditer(own)]
     for start, written in sorted(found):
         if not any(start in span for span in covered):
             yield written
+
+
+def claimed_spans(text: str, claims: Iterable[Claim]) -> list[range]:
+    """Return where `text`, which is one line, has the words of a claim."""
+    return [
+        range(start, start + len(words))
+        for claim in claims
+        if (words := in_one_line(claim.text))
+        for start in range(len(text))
+        if text.startswith(words, start)
+    ]
 
 
 def settings_of(experiments: Iterable[Experiment], values: Iterable[str] = ()) -> Iterator[WrittenQuantity]:
@@ -217,5 +229,6 @@ def _constants(experiment: Experiment) -> Iterator[str]:
     yield units.write(experiment.path.queue, "size")
 
 
-def _same(one: WrittenQuantity, other: WrittenQuantity) -> bool:
+def same_quantity(one: WrittenQuantity, other: WrittenQuantity) -> bool:
+    """Return True if both have the same kind and value."""
     return one.kind == other.kind and abs(one.value - other.value) <= _SAME * abs(other.value)

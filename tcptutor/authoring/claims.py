@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.activity import Setting
-from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, Claim, PageSetup, Subject
+from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, PUBLISHED, Claim, PageSetup, Subject
 from tcptutor.course.formulas import KNOWN
 from tcptutor.course.lesson_file import qualified_name
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart, cause
 from tcptutor.course.page_references import without_links
+from tcptutor.course.published import published_values
 from tcptutor.course.quantities import expression, quantities
 from tcptutor.spec import Experiment
 
@@ -39,7 +40,7 @@ def claim_run(claim: Claim, module: str, page: PageSetup | None, build: BuildExp
     Raises:
         UsageError: No experiment is given, or a name or setting is invalid.
     """
-    if claim.quantity == ARITHMETIC:
+    if claim.quantity in (ARITHMETIC, PUBLISHED):
         return ClaimRun(None)
     name, settings = qualified_name(module, claim.experiment), dict(claim.set)
     if not name:
@@ -143,7 +144,7 @@ def _kind(claim: Claim, text: str) -> str:
         return "number"
     if claim.quantity == CAUSE:
         return "name"
-    if claim.quantity == ARITHMETIC:
+    if claim.quantity in (ARITHMETIC, PUBLISHED):
         found = quantities(text)
         return found[0].kind if found else "number"
     kind = (KNOWN.get(claim.quantity) or MEASURED[claim.quantity]).kind
@@ -207,6 +208,8 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
         if claim.quantity == CAUSE:
             found = cause(_part(claim, claim.flow, compared.of, find))
             return Judgement(found == claim.value, found)
+        if claim.quantity == PUBLISHED:
+            return _judge_published(claim)
         value = _figure(claim, claim.quantity, claim.flow, compared.of, find)
         if claim.ratio_to is not None:
             base = _figure(claim, subject_per(claim), claim.ratio_to.flow, compared.per, find)
@@ -219,6 +222,14 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
         "above": value > claimed.value,
         "below": value < claimed.value,
     }[claim.relation]
+    return Judgement(agrees, units.rounded(value, claimed.kind), value)
+
+
+def _judge_published(claim: Claim) -> Judgement:
+    """Compare a published figure with the nearest number of its entry. Raises UsageError for a missing entry."""
+    claimed = stated(claim)
+    value = min(published_values(claim.source), key=lambda each: abs(each - claimed.value))
+    agrees = abs(value - claimed.value) <= claimed.slack * (1 + _HAIR)
     return Judgement(agrees, units.rounded(value, claimed.kind), value)
 
 

@@ -15,6 +15,7 @@ from tcptutor.authoring.choices import choice_problems, module_choice_problem
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.page_order import PageOrder, position_problems
+from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
     MAX_WORDS,
     MAX_WORDS_AFTER,
@@ -22,6 +23,7 @@ from tcptutor.authoring.texts import (
     readability_problems,
     spoilers,
     texts_after,
+    texts_by_key,
     where,
 )
 from tcptutor.authoring.wording import wording
@@ -35,7 +37,7 @@ from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, step_files
 from tcptutor.course.outline import Course, Module, read_course
-from tcptutor.course.published import damaged, unresolved
+from tcptutor.course.published import damaged, implausible, unresolved
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
@@ -44,7 +46,7 @@ def lint(folder: Path | None = None) -> list[str]:
     """Return every problem of the course in `folder` (default: the installed course), one line each."""
     root = folder or places.lessons()
     course, damage = read_course(root)
-    problems = [str(error) for error in (*damage, *damaged())]
+    problems = [*map(str, (*damage, *damaged())), *(f"published/{line}" for line in implausible())]
     say = _speaker(LessonFile(root / "course.toml", root))
     if not damage and not course.modules:
         problems.append(say("is empty: list at least one module", "modules"))
@@ -165,12 +167,16 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
             yield say(reason, f"{where}.{key}".rstrip("."))
         with suppress(UsageError):  # reported above
             built += claim_run(claim, module, step.setup, catalogue.build)
+    if step.setup is not None:
+        with suppress(UsageError):
+            built.append(claim_run(OWN, module, step.setup, catalogue.build).of)
+    columns = step.setup.columns.values() if step.setup else ()
+    values = [str(value) for column in columns for value in column]
+    settings = list(settings_of(filter(None, built), values))
+    for key, text in texts_by_key(step):
+        yield from (say(reason, key) for reason in unsupported(key, text, step.claims, settings))
     if step.setup is None:
         return
-    with suppress(UsageError):
-        built.append(claim_run(OWN, module, step.setup, catalogue.build).of)
-    values = [str(value) for column in step.setup.columns.values() for value in column]
-    settings = list(settings_of(filter(None, built), values))
     for key, text in later:
         if key.endswith(STATES):
             for written in unclaimed(text, step.claims, settings):

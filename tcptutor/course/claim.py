@@ -20,6 +20,7 @@ KnownSubject = Literal[
     "padhye",
     "binding",
     "arithmetic",
+    "published",
 ]
 """Quantities known before a run."""
 
@@ -66,6 +67,10 @@ ARITHMETIC: Subject = "arithmetic"
 """Subject without an experiment: `formula` gives the calculation."""
 
 
+PUBLISHED: Subject = "published"
+"""Subject without an experiment: `source` names the entry of assets/published."""
+
+
 class Denominator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Denominator of a claimed ratio: a second run or flow."""
 
@@ -105,6 +110,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Number of runs, each with its own seed, that must agree."""
     formula: str = ""
     """For `arithmetic`: an expression in base units (bytes, s, bit/s, ratio), such as "128 KiB * 8 / 40 ms".
+    """
+    source: str = ""
+    """For `published`: entry in base units, as "lab09_parallel_streams: result.2.throughput.receiver"; of a list any.
     """
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from tcptutor.base import places
-from tcptutor.base.errors import ContentError
+from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.quantities import quantities
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -24,6 +25,8 @@ class _Document(msgspec.Struct, frozen=True):
     """Common keys of every document."""
 
     citation: str = ""
+    names: tuple[str, ...] = ()
+    """Names by which texts refer to it: "Lab 6"."""
     result: tuple[_Result, ...] = ()
 
 
@@ -53,6 +56,96 @@ def _documents() -> dict[str, dict[str, Any]]:
 def damaged() -> tuple[ContentError, ...]:
     """Return the errors of unreadable documents."""
     return _read()[1]
+
+
+@cache
+def document_names() -> dict[str, tuple[str, ...]]:
+    """Return the names by which texts refer to each document: "Lab 6"."""
+    return {name: tuple(table.get("names", ())) for name, table in _documents().items()}
+
+
+@cache
+def document_numbers(document: str) -> frozenset[float]:
+    """Return all numbers of a document, and the quantities in its texts in base units."""
+    return frozenset(_numbers_in(_documents().get(document, {})))
+
+
+ETHERNET_SHARE = 1460 / 1538
+"""Largest share of an Ethernet's rate that TCP data can take: MTU 1500, no timestamps."""
+SHAPED_SHARE = 1460 / 1514
+"""The same for a rate that `tbf` keeps, which counts no preamble, check sum and gap."""
+_RATES_OF_LINKS = frozenset({"rate", "link", "pacing_rate", "aggregate_pacing_rate"})
+
+
+def implausible(documents: Mapping[str, dict[str, Any]] | None = None) -> Iterator[str]:
+    """Yield the published figures that exceed what their link carries, in tables without a key `above_link`.
+
+    Args:
+        documents: Tables by name; default: those of assets/published.
+    """
+    for name, table in (_documents() if documents is None else documents).items():
+        path = table.get("path", {})
+        link = table.get("link") or path.get("rate")
+        if link:
+            limit = link * (SHAPED_SHARE if "tbf" in path else ETHERNET_SHARE)
+            for key, value in _above(table, limit, 10 * link, ""):
+                yield (
+                    f"{name}: {key}: {value:g} is more than the link's {link:g} bit/s can carry, {limit:.4g}:"
+                    " correct it, or explain it in above_link"
+                )
+
+
+def _above(value: Any, limit: float, most: float, key: str) -> Iterator[tuple[str, float]]:
+    """Yield key and number of each figure above `limit`; numbers above `most` have another unit."""
+    match value:
+        case dict() if "above_link" not in value:
+            for name, each in value.items():
+                if name not in _RATES_OF_LINKS:
+                    yield from _above(each, limit, most, f"{key}.{name}".lstrip("."))
+        case list():
+            for number, each in enumerate(value):
+                yield from _above(each, limit, most, f"{key}.{number}")
+        case int() | float() if limit < value < most:
+            yield key, float(value)
+
+
+def published_values(entry: str) -> frozenset[float]:
+    """Return the numbers of an entry, "DOCUMENT: key.key", in which tables of a list are counted from 0.
+
+    Raises:
+        UsageError: The entry does not exist or has no numbers.
+    """
+    document, _, path = (part.strip() for part in entry.partition(":"))
+    found: Any = _documents().get(document)
+    if found is None:
+        raise UsageError(unresolved(entry))
+    for key in path.split("."):
+        if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+            found = found[int(key)]
+        elif isinstance(found, dict) and key in found:
+            found = found[key]
+        else:
+            keys = ", ".join(found) if isinstance(found, dict) else f"0 to {len(found) - 1}"
+            raise UsageError(f"{document} has no {key!r} in {path!r}: choose from {keys}")
+    if not (numbers := frozenset(_numbers_in(found))):
+        raise UsageError(f"{entry!r} has no number")
+    return numbers
+
+
+def _numbers_in(value: Any) -> Iterator[float]:
+    match value:
+        case dict():
+            for each in value.values():
+                yield from _numbers_in(each)
+        case list():
+            for each in value:
+                yield from _numbers_in(each)
+            if value and all(isinstance(each, int | float) for each in value):
+                yield float(sum(value))
+        case str():
+            yield from (each.value for each in quantities(value))
+        case int() | float() if not isinstance(value, bool):
+            yield float(value)
 
 
 def documents() -> dict[str, frozenset[str]]:
