@@ -26,6 +26,7 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
+from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.page_sweep import page_cell
 from tcptutor.fleet import pool
@@ -46,15 +47,20 @@ SWEEP_BYTES = 120_000
 
 
 def uses() -> dict[str, Experiment]:
-    """The experiments that pages run, by MODULE/STEP of the first page that does."""
+    """The experiments that pages run, by MODULE/STEP of the first page that does.
+
+    Variants follow as MODULE/STEP-2 and so on where a question asks what the run showed.
+    """
     found: dict[str, Experiment] = {}
     for module in load().modules:
         for step in module.steps:
-            if step.experiment is None:
-                continue
-            wanted = step.experiment.experiment
-            if not any(replay.same_experiment(wanted, other) for other in found.values()):
-                found[f"{module.id}/{step.id}"] = wanted
+            variants = step.variants if step.activities_of(Observe) else ()
+            for number, variant in enumerate((step, *variants), start=1):
+                if variant.experiment is None:
+                    continue
+                wanted = variant.experiment.experiment
+                if not any(replay.same_experiment(wanted, other) for other in found.values()):
+                    found[f"{module.id}/{step.id}" + (f"-{number}" if number > 1 else "")] = wanted
     return found
 
 

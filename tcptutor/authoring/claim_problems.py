@@ -17,12 +17,21 @@ from tcptutor.authoring.claims import (
     in_one_line,
     is_measured,
     judge,
-    stated,
 )
 from tcptutor.base import units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.base.errors import UnitError, UsageError
-from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, PUBLISHED, Claim, PageSetup, Subject
+from tcptutor.course.claim import (
+    ARITHMETIC,
+    CAUSE,
+    MEASURED_SUBJECTS,
+    PUBLISHED,
+    Claim,
+    Condition,
+    PageSetup,
+    Subject,
+)
+from tcptutor.course.conditions import stated
 from tcptutor.course.measurements import MEASURED, MeasuredRun
 from tcptutor.course.quantities import WrittenQuantity, quantities
 from tcptutor.spec import Experiment
@@ -75,64 +84,69 @@ def _words(claim: Claim, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
     if not 1 <= claim.seeds <= MOST_SEEDS:
         yield "seeds", f"{claim.seeds} is out of bounds: 1 to {MOST_SEEDS}"
-    if claim.relation != "about" and claim.tolerance:
-        yield "tolerance", f"has no effect with {claim.relation!r}: remove it, or set relation = 'about'"
     if (claim.quantity == ARITHMETIC) != bool(claim.formula):
         yield "formula", "is required with quantity = 'arithmetic', and only there"
     if (claim.quantity == PUBLISHED) != bool(claim.source):
         yield "source", "is required with quantity = 'published', and only there"
     if claim.quantity == PUBLISHED and (claim.relation != "about" or claim.ratio_to):
         yield "quantity", "a published figure can only be equal: remove relation and ratio_to"
-    if claim.quantity == CAUSE:
-        yield from _of_cause(claim)
-        return
-    for key, each in (("value", replace(claim, tolerance="")), ("tolerance", claim)):
-        try:
-            stated(each)
-        except UnitError as error:
-            yield key, str(error)
-            break
     if claim.formula:
         try:
             evaluate(claim.formula)
         except UsageError as error:
             yield "formula", str(error)
-    yield from _part_keys(claim)
+    yield from condition_problems(claim)
 
 
-def _of_cause(claim: Claim) -> Iterator[tuple[str, str]]:
+def condition_problems(condition: Condition) -> Iterator[tuple[str, str]]:
+    """Yield key and reason of every mistake in a condition, apart from the experiment it is about."""
+    if condition.relation != "about" and condition.tolerance:
+        yield "tolerance", f"has no effect with {condition.relation!r}: remove it, or set relation = 'about'"
+    if condition.quantity == CAUSE:
+        yield from _of_cause(condition)
+        return
+    for key, each in (("value", replace(condition, tolerance="")), ("tolerance", condition)):
+        try:
+            stated(each)
+        except UnitError as error:
+            yield key, str(error)
+            break
+    yield from _part_keys(condition)
+
+
+def _of_cause(condition: Condition) -> Iterator[tuple[str, str]]:
     names = get_args(LimitedBy)
-    if claim.value not in names:
-        yield "value", f"{claim.value!r} is not a cause: choose from {', '.join(names)}"
-    if claim.relation != "about" or claim.tolerance or claim.ratio_to:
+    if condition.value not in names:
+        yield "value", f"{condition.value!r} is not a cause: choose from {', '.join(names)}"
+    if condition.relation != "about" or condition.tolerance or condition.ratio_to:
         yield "quantity", "a cause can only be equal: remove relation, tolerance and ratio_to"
-    yield from _part_keys(claim)
+    yield from _part_keys(condition)
 
 
-def _part_keys(claim: Claim) -> Iterator[tuple[str, str]]:
+def _part_keys(condition: Condition) -> Iterator[tuple[str, str]]:
     times = []
-    for key, text in (("start", claim.start), ("end", claim.end)):
+    for key, text in (("start", condition.start), ("end", condition.end)):
         if not text:
             continue
         try:
             times.append(units.parse(text, "time"))
         except UnitError as error:
             yield key, str(error)
-        for subject in claim.subjects:
+        for subject in condition.subjects:
             if subject not in MEASURED_SUBJECTS or (
                 subject in MEASURED and not MEASURED[subject].has_periods
             ):
                 yield key, f"{subject} is not defined for a part of the time: remove it"
     if len(times) == 2 and times[0] >= times[1]:
-        yield "end", f"{claim.end} is not after the start at {claim.start}"
-    other = claim.ratio_to.flow if claim.ratio_to else None
+        yield "end", f"{condition.end} is not after the start at {condition.start}"
+    other = condition.ratio_to.flow if condition.ratio_to else None
     for key, flow, subject in (
-        ("flow", claim.flow, claim.quantity),
-        ("ratio_to.flow", other, claim.subjects[-1]),
+        ("flow", condition.flow, condition.quantity),
+        ("ratio_to.flow", other, condition.subjects[-1]),
     ):
         if flow is not None:
             yield from ((key, reason) for reason in _of_flow(flow, subject))
-    if claim.quantity == "share" and claim.flow is None:
+    if condition.quantity == "share" and condition.flow is None:
         yield "flow", "is missing: set the flow of the share"
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from tcptutor.base import units
-from tcptutor.base.errors import UnitError, UsageError
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Setting
 from tcptutor.course.claim import ARITHMETIC, CAUSE, MEASURED_SUBJECTS, PUBLISHED, Claim, PageSetup, Subject
+from tcptutor.course.conditions import agrees, stated
 from tcptutor.course.formulas import KNOWN
 from tcptutor.course.lesson_file import qualified_name
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart, cause
@@ -91,77 +91,16 @@ def is_measured(claim: Claim) -> bool:
     return any(subject in MEASURED_SUBJECTS for subject in claim.subjects)
 
 
-def subject_per(claim: Claim) -> Subject:
-    """Return the subject of a ratio's denominator."""
-    return (claim.ratio_to.quantity if claim.ratio_to else None) or claim.quantity
-
-
 def runs(claim: Claim, compared: ClaimRun) -> Iterator[Experiment]:
     """Yield the experiments that have to run."""
     if compared.of is not None and claim.quantity in MEASURED_SUBJECTS:
         yield compared.of
-    if compared.per is not None and subject_per(claim) in MEASURED_SUBJECTS:
+    if compared.per is not None and claim.subjects[-1] in MEASURED_SUBJECTS:
         yield compared.per
 
 
 def _texts(settings: Mapping[str, Setting]) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items()}
-
-
-ROUNDED = 0.006
-"""Relative difference allowed for intermediate rounding."""
-
-_DIGITS = re.compile(r"\d[\d,]*(?:\.(\d+))?")
-
-
-class Stated(NamedTuple):
-    """Value in the base unit of `kind`, and its absolute tolerance."""
-
-    value: float
-    slack: float
-    kind: str
-
-
-def stated(claim: Claim) -> Stated:
-    """Parse the claimed value.
-
-    Raises:
-        UnitError: The value cannot be read.
-    """
-    text = (claim.value or claim.text).replace("*", "").strip()
-    kind = _kind(claim, text)
-    value = units.parse(text, kind)
-    if not claim.tolerance:
-        return Stated(value, max(ROUNDED * abs(value), _last_digit(text, value)), kind)
-    if "%" in claim.tolerance:
-        return Stated(value, abs(value) * units.parse(claim.tolerance, "ratio"), kind)
-    return Stated(value, units.parse(claim.tolerance, kind), kind)
-
-
-def _kind(claim: Claim, text: str) -> str:
-    """Return the kind of the claimed quantity; shares and plain numbers are interchangeable."""
-    if claim.ratio_to is not None:
-        return "number"
-    if claim.quantity == CAUSE:
-        return "name"
-    if claim.quantity in (ARITHMETIC, PUBLISHED):
-        found = quantities(text)
-        return found[0].kind if found else "number"
-    kind = (KNOWN.get(claim.quantity) or MEASURED[claim.quantity]).kind
-    if kind in ("number", "ratio"):
-        return "ratio" if "%" in text else "number"
-    return kind
-
-
-def _last_digit(text: str, value: float) -> float:
-    """Return half a unit of the last written digit, in base units."""
-    written = _DIGITS.search(text)
-    if written is None or not value:
-        return 0.0
-    number = float(written[0].replace(",", ""))
-    if not number:
-        raise UnitError(f"{text!r} is not a number with a unit")
-    return 0.5 * 10.0 ** -len(written[1] or "") * abs(value) / number
 
 
 def evaluate(formula: str) -> float:
@@ -212,29 +151,18 @@ def judge(claim: Claim, compared: ClaimRun, find: FindRun) -> Judgement:
             return _judge_published(claim)
         value = _figure(claim, claim.quantity, claim.flow, compared.of, find)
         if claim.ratio_to is not None:
-            base = _figure(claim, subject_per(claim), claim.ratio_to.flow, compared.per, find)
+            base = _figure(claim, claim.subjects[-1], claim.ratio_to.flow, compared.per, find)
             value = value / base if base else math.inf
     except UsageError as error:
         return Judgement(False, str(error))
-    claimed = stated(claim)
-    agrees = {
-        "about": abs(value - claimed.value) <= claimed.slack * (1 + _HAIR),
-        "above": value > claimed.value,
-        "below": value < claimed.value,
-    }[claim.relation]
-    return Judgement(agrees, units.rounded(value, claimed.kind), value)
+    return Judgement(agrees(claim, value), units.rounded(value, stated(claim).kind), value)
 
 
 def _judge_published(claim: Claim) -> Judgement:
     """Compare a published figure with the nearest number of its entry. Raises UsageError for a missing entry."""
     claimed = stated(claim)
     value = min(published_values(claim.source), key=lambda each: abs(each - claimed.value))
-    agrees = abs(value - claimed.value) <= claimed.slack * (1 + _HAIR)
-    return Judgement(agrees, units.rounded(value, claimed.kind), value)
-
-
-_HAIR = 1e-9
-"""Relative slack for binary rounding at a decimal bound."""
+    return Judgement(agrees(claim, value), units.rounded(value, claimed.kind), value)
 
 
 def _figure(

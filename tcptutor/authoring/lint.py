@@ -14,6 +14,7 @@ from pathlib import Path
 from tcptutor.authoring.choices import choice_problems, module_choice_problem
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
+from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
@@ -249,6 +250,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     yield from (say(reason, key) for key, reason in choice_problems(module, step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
+    yield from (say(reason, key) for key, reason in observation_problems(step, module))
     for activity in step.activities:
         for key, reason in activity.problems(experiment):
             yield say(reason, f"{where(activity)}{key}".rstrip(".: "))

@@ -43,7 +43,8 @@ class Stage(IntEnum):
     BEFORE_RUN = 1
     RUN = 2
     BY_HAND = 3
-    AFTER_RUN = 4
+    OBSERVE = 4
+    AFTER_RUN = 5
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +53,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     correct: bool | None
     """None for a response that cannot be right or wrong, such as a prediction."""
     feedback: str = ""
+    evidence: str = ""
+    """Figures of the student's own run that decided, in a sentence."""
     value: float | None = None
     """Prediction: the number in its base unit, None if it was skipped. Challenge: the number of changed
     knobs."""

@@ -82,14 +82,12 @@ class Denominator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Defaults to the claim's own subject."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Statement about a run or a formula: `[[claim]]`."""
+class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Statement about a quantity of a run."""
 
-    text: str
-    """Exact words on the page."""
     quantity: Subject
     value: str = ""
-    """Number with its unit, or name of a cause; defaults to the text."""
+    """Number with its unit, or name of a cause."""
     tolerance: str = ""
     """Tolerance for chance: a share, "20 %", or an amount, "0.2 s". Defaults to the rounding of the number.
     """
@@ -100,12 +98,33 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Start of the measured period since the traffic began; defaults to the end of the warm-up."""
     end: str = ""
     """End of the measured period; defaults to the end of the run."""
-    experiment: str = ""
-    """Experiment to use instead of the page's, short or full name."""
     set: dict[str, Setting] = {}
-    """Overrides the settings of `experiment` if given, otherwise the page's."""
+    """Overrides the page's settings, on the page of a sweep to select a value of its axis."""
     ratio_to: Denominator | None = None
     """Denominator; the value is then a plain number, "1.8"."""
+
+    @property
+    def stated_value(self) -> str:
+        """Number with its unit, or name of a cause."""
+        return self.value
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Quantities needed to check the condition, without repetition."""
+        return tuple(
+            dict.fromkeys(
+                (self.quantity, (self.ratio_to.quantity if self.ratio_to else None) or self.quantity)
+            )
+        )
+
+
+class Claim(Condition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Statement about a run or a formula: `[[claim]]`."""
+
+    text: str
+    """Exact words on the page, which are also the value by default."""
+    experiment: str = ""
+    """Experiment to use instead of the page's, short or full name; `set` then overrides its settings."""
     seeds: int = 2
     """Number of runs, each with its own seed, that must agree."""
     formula: str = ""
@@ -116,13 +135,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     @property
-    def subjects(self) -> tuple[Subject, ...]:
-        """Quantities needed to check the claim, without repetition."""
-        return tuple(
-            dict.fromkeys(
-                (self.quantity, (self.ratio_to.quantity if self.ratio_to else None) or self.quantity)
-            )
-        )
+    def stated_value(self) -> str:
+        return self.value or self.text
 
     @property
     def may_precede_run(self) -> bool:

@@ -43,7 +43,7 @@ class StepLoader:
     def _variant(self, module: str, file: LessonFile, id_: str, text: StepText) -> Step:
         if text.path is None:
             raise file.problem('is missing: write "essential" or "deeper"', "path")
-        activities = tuple(self._activities(module, file, text))
+        activities = tuple(sorted(self._activities(module, file, text), key=lambda each: each.stage))
         return Step(
             id=id_,
             title=text.title,

@@ -134,6 +134,8 @@ class MeasuredFigure(NamedTuple):
     """Figure measured in a run. `of` raises UsageError for a part of a run without it."""
 
     kind: str
+    phrase: str
+    """The figure in a sentence, "{} retransmissions"."""
     compute: Callable[[RunPart], float]
     by_flow: bool = True
     """True if it is defined for a single flow."""
@@ -290,42 +292,58 @@ def _none(why: str) -> NoReturn:
 
 
 MEASURED: dict[Subject, MeasuredFigure] = {
-    "throughput": MeasuredFigure("rate", lambda part: part.throughput),
-    "rtt": MeasuredFigure("time", mean_rtt),
-    "min-rtt": MeasuredFigure("time", lambda part: min(_rtts(part))),
-    "max-rtt": MeasuredFigure("time", lambda part: max(_rtts(part))),
-    "utilization": MeasuredFigure("ratio", lambda part: part.utilization),
-    "idle": MeasuredFigure("ratio", lambda part: 1 - part.utilization),
-    "losses": MeasuredFigure("number", _losses),
-    "retransmissions": MeasuredFigure("number", _retransmissions),
-    "loss-rate": MeasuredFigure("ratio", loss_rate),
-    "timeouts": MeasuredFigure("number", lambda part: _grown(part, "total_rto")),
-    "queue-drops": MeasuredFigure("number", queue_drops, by_flow=False),
-    "marks": MeasuredFigure("number", lambda part: _grown(part, "delivered_ce")),
-    "cwnd": MeasuredFigure("number", _cwnd),
-    "max-cwnd": MeasuredFigure("number", largest_cwnd),
-    "max-flight": MeasuredFigure("size", largest_flight),
+    "throughput": MeasuredFigure("rate", "a throughput of {}", lambda part: part.throughput),
+    "rtt": MeasuredFigure("time", "a mean RTT of {}", mean_rtt),
+    "min-rtt": MeasuredFigure("time", "a smallest RTT of {}", lambda part: min(_rtts(part))),
+    "max-rtt": MeasuredFigure("time", "a largest RTT of {}", lambda part: max(_rtts(part))),
+    "utilization": MeasuredFigure("ratio", "the link used for {}", lambda part: part.utilization),
+    "idle": MeasuredFigure("ratio", "the link idle for {}", lambda part: 1 - part.utilization),
+    "losses": MeasuredFigure("number", "{} loss events", _losses),
+    "retransmissions": MeasuredFigure("number", "{} retransmissions", _retransmissions),
+    "loss-rate": MeasuredFigure("ratio", "a loss rate of {}", loss_rate),
+    "timeouts": MeasuredFigure("number", "{} timeouts", lambda part: _grown(part, "total_rto")),
+    "queue-drops": MeasuredFigure("number", "{} packets dropped by the queue", queue_drops, by_flow=False),
+    "marks": MeasuredFigure("number", "{} ECN marks", lambda part: _grown(part, "delivered_ce")),
+    "cwnd": MeasuredFigure("number", "a mean cwnd of {} segments", _cwnd),
+    "max-cwnd": MeasuredFigure("number", "a largest cwnd of {} segments", largest_cwnd),
+    "max-flight": MeasuredFigure("size", "at most {} in flight", largest_flight),
     "app-limited": MeasuredFigure(
-        "ratio", lambda part: fmean(each.mean("app_limited") for each in part.intervals)
+        "ratio",
+        "{} of the time limited by the application",
+        lambda part: fmean(each.mean("app_limited") for each in part.intervals),
     ),
-    "sndbuf-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "sndbuf_limited")),
-    "rwnd-limited": MeasuredFigure("ratio", lambda part: _share_of_busy(part, "rwnd_limited")),
-    "jain": MeasuredFigure("number", _jain_index, by_flow=False),
-    "cov": MeasuredFigure("number", cov),
-    "cov-between": MeasuredFigure("number", cov_between, by_flow=False),
-    "share": MeasuredFigure("ratio", share),
-    "first-loss": MeasuredFigure("time", first_loss, has_periods=False),
-    "slow-start-end": MeasuredFigure("time", slow_start_end, has_periods=False),
-    "completion": MeasuredFigure("time", completion, has_periods=False),
-    "udp-rate": MeasuredFigure("rate", udp_rate),
-    "udp-loss": MeasuredFigure("ratio", udp_loss),
+    "sndbuf-limited": MeasuredFigure(
+        "ratio",
+        "{} of the busy time limited by the send buffer",
+        lambda part: _share_of_busy(part, "sndbuf_limited"),
+    ),
+    "rwnd-limited": MeasuredFigure(
+        "ratio",
+        "{} of the busy time limited by the receive window",
+        lambda part: _share_of_busy(part, "rwnd_limited"),
+    ),
+    "jain": MeasuredFigure("number", "a Jain's index of {}", _jain_index, by_flow=False),
+    "cov": MeasuredFigure("number", "a coefficient of variation of {}", cov),
+    "cov-between": MeasuredFigure(
+        "number", "a coefficient of variation of {} between the flows", cov_between, by_flow=False
+    ),
+    "share": MeasuredFigure("ratio", "a share of {}", share),
+    "first-loss": MeasuredFigure("time", "the first loss event at {}", first_loss, has_periods=False),
+    "slow-start-end": MeasuredFigure(
+        "time", "the end of slow start at {}", slow_start_end, has_periods=False
+    ),
+    "completion": MeasuredFigure("time", "completion after {}", completion, has_periods=False),
+    "udp-rate": MeasuredFigure("rate", "a UDP rate of {}", udp_rate),
+    "udp-loss": MeasuredFigure("ratio", "{} of the datagrams lost", udp_loss),
     "udp-jitter": MeasuredFigure(
         "time",
+        "a jitter of {}",
         lambda part: fmean(_require_known((flow.jitter_s for flow in part.udp), "jitter")),
         has_periods=False,
     ),
     "udp-out-of-order": MeasuredFigure(
         "number",
+        "{} datagrams out of order",
         lambda part: sum(_require_known((flow.out_of_order for flow in part.udp), "packet order")),
         has_periods=False,
     ),

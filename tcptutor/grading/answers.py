@@ -11,8 +11,7 @@ from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given
 from tcptutor.course.page_references import without_links
-from tcptutor.grading.evidence.honesty import RunChecks
-from tcptutor.grading.evidence.timeline import PageTimeline
+from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
 from tcptutor.grading.grade import GivenAnswer
 
 _MOST_CHARACTERS = 200
@@ -20,14 +19,17 @@ _MOST_CHARACTERS = 200
 
 
 def given_answers(
-    activity: Activity, page: PageTimeline, checks: RunChecks, order_at: Callable[[int], tuple[int, ...]]
+    activity: Activity,
+    page: PageTimeline,
+    context_of: Callable[[TimedResponse], MarkContext],
+    order_at: Callable[[int], tuple[int, ...]],
 ) -> Iterator[GivenAnswer]:
     """Yield the answers to a question or prediction in order; none for other activities.
 
     Args:
         activity: The question or prediction.
         page: The student's actions on its page.
-        checks: The runs of the hand-in.
+        context_of: Returns the run or sweep that the student had when answering.
         order_at: Returns the order in which the student saw its entries at an event.
     """
     if not isinstance(activity, Question | Predict | ShapePrediction):
@@ -36,8 +38,7 @@ def given_answers(
         answer, draw = given.response.answer, given.response.draw
         context = MarkContext()
         if isinstance(activity, Question) and activity.against_run:
-            timed = page.run_before(given.serial)
-            context = MarkContext(run=checks.check(timed).run if timed else None)
+            context = context_of(given)
         posed: Activity = activity
         mark = Mark(correct=None)
         with contextlib.suppress(UsageError):

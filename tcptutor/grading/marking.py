@@ -16,8 +16,10 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, MarkContext, Question
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
+from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
+from tcptutor.course.page_sweep import PageCell, axis_index, page_cell
 from tcptutor.course.step import Step
 from tcptutor.grading.answers import given_answers
 from tcptutor.grading.evidence import honesty
@@ -84,6 +86,8 @@ class _PageMarker:
         self._shared, self._step = step, step.for_student(module.id, enrolment.identity if enrolment else "")
         self._module, self._line, self._checks, self._scheme = module, line, checks, scheme
         self._page: PageTimeline = line.page(module.id, step.id)
+        self._cells: dict[str, PageCell] = {}
+        """Results of the sweep's runs, by run id."""
 
     def marks(self) -> Iterator[ActivityMark]:
         for activity in self._step.activities:
@@ -92,7 +96,7 @@ class _PageMarker:
                 continue
             found = self._mark(activity)
             order_at = partial(self._order_at, activity)
-            given = tuple(given_answers(activity, self._page, self._checks, order_at))
+            given = tuple(given_answers(activity, self._page, self._context, order_at))
             yield ActivityMark(
                 module=self._module.id,
                 page=self._step.id,
@@ -224,38 +228,65 @@ class _PageMarker:
 
     def _mark_answer(self, question: Question, given: TimedResponse) -> tuple[_Finding, bool | None]:
         """Return the finding for an answer, and whether it is right; None for an answer that does not count."""
-        events = (given.serial,)
+        read_off = question.against_run and self._step.sweep is None
+        timed = self._page.run_before(given.serial) if read_off else None
+        found = _Finding("none", events=(given.serial,), runs=(timed.id,) if timed else ())
+        if problem := self._evidence_problem(question, given):
+            return problem, None
+        context = self._context(given) if question.against_run else MarkContext()
+        try:
+            correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
+        except UsageError as error:
+            return found._replace(reason=f"it cannot be marked: {error}"), None
+        if correct:
+            return found._replace(outcome="full"), True
+        if correct is not None:
+            return found._replace(reason="the answer is wrong"), False
+        if not given.response.answer:
+            return found._replace(reason="it was skipped"), None
+        return found._replace(outcome="inconclusive", reason="no answer fits the run"), None
+
+    def _evidence_problem(self, question: Question, given: TimedResponse) -> _Finding | None:
+        """Return the finding for an answer with other numbers, or without a trusted run; None if all is well."""
+        refused = _Finding("refused", events=(given.serial,))
         not_own = honesty.draw_problem(
             self._line, self._module.id, self._step.id, question, self._page, given
         )
         if not_own:
-            return _Finding("refused", reason=not_own, events=events), None
+            return refused._replace(reason=not_own)
         timed = self._page.run_before(given.serial)
         if question.about_run and timed is None and not self._swept_before(given):
-            return _Finding(
-                "refused", reason="it was answered before the run it is about", events=events
-            ), None
-        context, runs = MarkContext(), tuple[str, ...]()
-        if question.against_run:
-            if timed is None:
-                return _Finding(
-                    "refused", reason="no whole run was there to read it off", events=events
-                ), None
-            runs = (timed.id,)
-            if distrusted := self._distrust(timed, events):
-                return distrusted, None
-            context = MarkContext(run=self._checks.check(timed).run)
-        try:
-            correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
-        except UsageError as error:
-            return _Finding("none", reason=f"it cannot be marked: {error}", events=events, runs=runs), None
-        found = _Finding(
-            "full" if correct else "none",
-            reason="" if correct else "the answer is wrong",
-            events=events,
-            runs=runs,
-        )
-        return found, bool(correct)
+            return refused._replace(reason="it was answered before the run it is about")
+        if not question.against_run or self._step.sweep is not None:
+            return None
+        if timed is None:
+            return refused._replace(reason="no whole run was there to read it off")
+        return self._distrust(timed, refused.events)
+
+    def _context(self, given: TimedResponse) -> MarkContext:
+        """Return the run or sweep that the student had when answering, however far it is trusted."""
+        sweep = self._step.sweep
+        if sweep is not None:
+            return MarkContext(curve=self._curve(sweep, given))
+        timed = self._page.run_before(given.serial)
+        return MarkContext(run=self._checks.check(timed).run if timed else None)
+
+    def _curve(self, sweep: SweepActivity, given: TimedResponse) -> MeasuredCurve | None:
+        """Return the sweep as measured by the trusted runs before an answer; None without any."""
+        measured: list[list[float]] = [[] for _ in sweep.values]
+        for timed in self._page.complete_runs:
+            if timed.ended >= given.serial or not self._checks.has_file(timed):
+                continue
+            if timed.id not in self._cells and not self._distrust(timed, ()):
+                run = self._checks.check(timed).run
+                at = axis_index(sweep, run.experiment) if run else None
+                if run is not None and at is not None:
+                    self._cells[timed.id] = page_cell(sweep, at, run)
+            cell = self._cells.get(timed.id)
+            if cell is not None and cell.figure is not None:
+                measured[cell.at].append(cell.figure)
+        kept = [at for at, figures in enumerate(measured) if figures]
+        return sweep.curve(measured, sound=kept) if kept else None
 
     def _swept_before(self, given: TimedResponse) -> bool:
         sweep = self._step.sweep

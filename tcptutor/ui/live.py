@@ -93,6 +93,9 @@ class Live:
     hides_fault: bool = False
     """True while the student is searching for a fault in this network: the report is withheld."""
 
+    awaits_observation: bool = False
+    """True while the page asks what this run showed: the explanation is withheld."""
+
     comparisons: tuple[ComparisonRun, ...] = ()
     """Runs with other settings, drawn in the same chart."""
 

@@ -11,6 +11,7 @@ import msgspec
 
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
+from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
@@ -172,6 +173,14 @@ class Study:
         """The activity to complete before the page's experiment may run, such as a prediction."""
         before = (activity for activity in self.step.activities if activity.stage is Stage.BEFORE_RUN)
         return next((activity for activity in before if self.is_due(activity)), None)
+
+    @property
+    def due_observation(self) -> Observe | None:
+        """The question about what the run showed, until its first answer: the explanation of the run waits for it."""
+        if self.ended or not self.step.has_run(self.record):
+            return None
+        observations = self.step.activities_of(Observe)
+        return next((each for each in observations if not self.record_of(each).attempts), None)
 
     # Responses
 

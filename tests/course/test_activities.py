@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tcptutor.authoring.lint import lint
+from tcptutor.authoring.observations import recorded_context
 from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext, Stage
@@ -25,6 +27,7 @@ from tests.each import each
 
 from .conftest import EXAMPLES, whole_run
 
+MODULES = {step.id: module.id for module in load().modules for step in module.steps}
 STEPS = [step for module in load().modules for step in module.steps]
 SHIPPED = [activity for step in STEPS for activity in step.activities]
 EXAMPLE, CURVE, *BY_HAND = (step for module in load(EXAMPLES).modules for step in module.steps)
@@ -35,6 +38,11 @@ MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8
 
 def context(step: Step) -> MarkContext:
     """A run, and a curve over the values of the step's own sweep; of a challenge its start and its solution."""
+    if (
+        step.activities_of(Observe)
+        and (found := recorded_context(step, MODULES.get(step.id, ""))) is not None
+    ):
+        return found
     if step.challenge is not None:
         start, solution = (
             load_run(next(replay.recordings_folder().glob(f"*/{step.id}/{key}.tcprun")))
@@ -63,6 +71,8 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
     assert activity.mark(reference.right, run).correct == wanted
     if isinstance(activity, RunActivity | SweepActivity):
         assert not activity.mark(reference.empty, NO_RUN).correct
+    elif isinstance(activity, Observe):
+        assert activity.mark(reference.empty, run).correct is None
     elif activity.stage >= Stage.RUN:
         with pytest.raises(UsageError):
             activity.mark(reference.empty, run)
@@ -75,7 +85,7 @@ def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
     right = activity.reference(run).right
     assert right is not None
     mark = activity.mark(right, run)
-    record = ActivityRecord().with_response(Response((), mark.correct))
+    record = ActivityRecord().with_response(Response(right, mark.correct))
     assert activity.is_done(PageRecord(visited=True, runs=1, whole_runs=1, activities={activity.id: record}))
 
 
@@ -123,7 +133,7 @@ WRONG = {
     "a kind that is not": (
         'kind = "order"',
         'kind = "sort"',
-        ["question[1].kind", "single, multiple, order, numeric, read-off"],
+        ["question[1].kind", "observe, single, multiple, order, numeric, read-off"],
     ),
     "no kind": ('kind = "order"\n', "", ["question[1].kind", "is missing"]),
     "a key of another kind": (
@@ -142,7 +152,7 @@ WRONG = {
         ["question[1].event[1].note", "text, feedback"],
     ),
     "an instant without unit": ('"slow-start-end"', '"cwnd-at"\nat = "5"', ["question[2].at", "no unit"]),
-    "an id twice": ('id = "seen"', 'id = "recovery"', ["question[3].id", "another question"]),
+    "an id twice": ('id = "seen"', 'id = "recovery"', ["question[4].id", "another question"]),
 }
 
 

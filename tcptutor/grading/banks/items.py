@@ -207,8 +207,10 @@ class _BankBuilder:
 
 def _omission_reason(step: Step, question: Question, shown: PageContext | None) -> str:
     """Return why the question cannot be asked outside its page; empty where it can."""
+    if question.against_run:
+        return OWN_RUN
     if not isinstance(question, ChoiceQuestion | Numeric | Order):
-        return OWN_RUN if question.against_run else NO_FORM
+        return NO_FORM
     if step.shell is not None:
         return BY_HAND
     if question.about_run and shown is None:

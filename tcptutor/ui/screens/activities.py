@@ -7,6 +7,7 @@ from typing import Any
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.choice import MultipleChoice, Order, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity, SweepActivity
@@ -19,7 +20,7 @@ from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.challenge import ChallengeBox
 from tcptutor.ui.widgets.page.entries import NumericBox, PredictBox, ReadOffBox
-from tcptutor.ui.widgets.page.lists import ChoiceBox, OrderBox
+from tcptutor.ui.widgets.page.lists import ChoiceBox, ObserveBox, OrderBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
 from tcptutor.ui.widgets.page.shell import ShellBox
 
@@ -30,6 +31,7 @@ BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
     MultipleChoice: ChoiceBox,
     Numeric: NumericBox,
     Order: OrderBox,
+    Observe: ObserveBox,
     ReadOff: ReadOffBox,
     ShellActivity: ShellBox,
     ChallengeActivity: ChallengeBox,

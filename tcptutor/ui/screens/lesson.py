@@ -208,8 +208,9 @@ class LessonScreen(ChartScreen, SavingScreen):
         match action:
             case "run":
                 works = side is not None and not side.in_progress and (not parameters or side.can_repeat)
-            case "run_unpredicted":
-                works = side is not None and self._study.due_before_run is not None and not bench.obstacle
+            case "skip":
+                unpredicted = self._study.due_before_run is not None and not bench.obstacle
+                works = side is not None and (unpredicted or self._study.due_observation is not None)
             case "stop":
                 works = bench.busy
             case "hint" | "again":
@@ -279,8 +280,14 @@ class LessonScreen(ChartScreen, SavingScreen):
             body.prefer("chart" if bench.busy and not busy else "text")
             self._update_status()
 
-    def action_run_unpredicted(self) -> None:
-        self.app.push_screen(confirm_run_without_prediction(), self._run_unpredicted)
+    def action_skip(self) -> None:
+        if self._study.due_before_run is not None:
+            self.app.push_screen(confirm_run_without_prediction(), self._run_unpredicted)
+        else:
+            self._body.prefer("text")
+            self._answers.skip_observation()
+            self._body.update_after_response()
+            self._update_status()
 
     def _run_unpredicted(self, sure: bool | None) -> None:
         if sure and self._body.side and not self.tutor.bench.obstacle:

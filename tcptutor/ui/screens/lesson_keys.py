@@ -14,7 +14,7 @@ from tcptutor.ui.widgets.page.page import OTHERS_KEY
 TYPED = (
     "go",
     "run",
-    "run_unpredicted",
+    "skip",
     "stop",
     "hint",
     "again",
@@ -55,10 +55,10 @@ BINDINGS: list[BindingType] = [
     priority("s", "stop", "stop", "lesson.stop", "stop the run, keeping its data"),
     priority(
         "x",
-        "run_unpredicted",
-        "run without prediction",
+        "skip",
+        "skip",
         "lesson.skip",
-        "run without a prediction, after a question",
+        "run without a prediction, after a question; after the run, skip what it showed",
     ),
     priority("u", "withdraw", "undo", "lesson.undo", "withdraw a locked prediction, before the run"),
     priority("h", "hint", "hint", "lesson.hint", "the next hint"),

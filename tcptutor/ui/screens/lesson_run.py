@@ -150,6 +150,9 @@ class RunSide(Side):
         """Update the panel, since a due prediction may have been answered."""
         if self._shown is None:
             self._show_idle()
+        elif self._shown.awaits_observation:
+            self._explain(self._shown, scroll=False)
+            self.widget.redraw_changes()
 
     def bench_changed(self, message: Message) -> None:
         match message:
@@ -246,13 +249,23 @@ class RunSide(Side):
     def _show(self, live: Live) -> None:
         self._shown = live
         live.formula = self.activity.model
+        live.awaits_observation = self.study.due_observation is not None
         self.widget.show(live, self._own_prediction())
 
     def _show_after(self, live: Live, scroll: bool) -> None:
         if live.state == "ended" and live.run.complete:
             self._mark_against(live.run)
-            self.page.show_after(scroll)
+            self._explain(live, scroll)
             self._compare(live)
+
+    def _explain(self, live: Live, scroll: bool) -> None:
+        """Show the explanation of the run, or first the question about what it showed."""
+        due = self.study.due_observation
+        live.awaits_observation = due is not None
+        if due is None:
+            self.page.show_after(scroll)
+        elif scroll:
+            self.page.scroll_to_question(due)
 
     def _compare(self, live: Live) -> None:
         """Show the table of runs, with the run of the comparison page."""

@@ -109,6 +109,8 @@ class SweepSide(Side):
     def update_after_response(self) -> None:
         if self._live is None:
             self._show_idle()
+        elif self.study.curve is not None:
+            self._explain(scroll=False)
 
     def bench_changed(self, message: Message) -> None:
         match message:
@@ -150,8 +152,16 @@ class SweepSide(Side):
         )
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
-        self.page.show_after(scroll)
+        self._explain(scroll)
         self.widget.post_message(RunLoaded())
+
+    def _explain(self, scroll: bool) -> None:
+        """Show the explanation of the sweep, or first the question about what it showed."""
+        due = self.study.due_observation
+        if due is None:
+            self.page.show_after(scroll)
+        elif scroll:
+            self.page.scroll_to_question(due)
 
     def _runs_of_prediction(self, live: LiveSweep) -> dict[str, Run]:
         predict = self._predict

@@ -196,6 +196,21 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
         self.draw()
 
 
+class ObserveBox(ChoiceBox):
+    """Choice of what the run showed."""
+
+    TITLE: ClassVar[str] = "Observe"
+    HOW: ClassVar[str] = "Space or a number chooses, Enter answers, x skips"
+
+    def feedback(self, response: MarkedResponse) -> Content:
+        if not response.answer:
+            return Content("Skipped. You can still answer.")
+        mark = response.mark
+        is_open = mark is not None and mark.correct is None
+        shown = Content(f"● {mark.feedback}") if mark and is_open else super().feedback(response)
+        return Content("\n").join([shown, Content(mark.evidence)]) if mark and mark.evidence else shown
+
+
 class OrderBox(ListBox[Order]):
     """Ordering: Space grabs the event at the cursor, arrows move it, Space drops it; digits do both."""
 

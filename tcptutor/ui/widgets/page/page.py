@@ -63,11 +63,11 @@ class Page(VerticalScroll, inherit_bindings=False):
         others = [self._others] if self._others else []
         await self.mount(
             *([] if self._step.experiments else others),
-            *(box for box in self.boxes if box.activity.stage < Stage.AFTER_RUN),
+            *(box for box in self.boxes if box.activity.stage <= Stage.OBSERVE),
             self._after,
             *(others if self._step.experiments else []),
             self._runs,
-            *(box for box in self.boxes if box.activity.stage >= Stage.AFTER_RUN),
+            *(box for box in self.boxes if box.activity.stage > Stage.OBSERVE),
             Static(Content(self._onward), id="onward"),
         )
 
@@ -146,8 +146,16 @@ class Page(VerticalScroll, inherit_bindings=False):
         if self._others:
             self._others.display = True
         if self._step.after_run and self.is_attached:
-            busy = isinstance(self.screen.focused, Input | ActivityBox)
-            self._after.appear(scroll=scroll and not busy)
+            self._after.appear(scroll=scroll and not self._is_busy)
+
+    def scroll_to_question(self, activity: Activity) -> None:
+        """Scroll to a question unless the student is busy elsewhere or has left."""
+        if self.is_attached and not self._is_busy:
+            self.box(activity).scroll_into_view()
+
+    @property
+    def _is_busy(self) -> bool:
+        return isinstance(self.screen.focused, Input | ActivityBox)
 
 
 _FRAME = 7

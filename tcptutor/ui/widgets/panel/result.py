@@ -8,6 +8,7 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 
 _FAULT_HIDDEN = "finding the fault is your task. The lines show what the network gives without it."
+_OBSERVE_FIRST = "first say what your run showed (Tab), or skip that with x."
 
 
 def status(live: Live, width: int) -> list[Line]:
@@ -63,7 +64,9 @@ def explanation(live: Live, width: int) -> list[Line]:
     if live.hides_fault:
         # The lab's doubts would give the fault away, too.
         return paragraph("why: ", STRONG, _FAULT_HIDDEN, width) if live.state == "ended" else []
-    if live.report:
+    if live.awaits_observation and live.state == "ended":
+        lines += paragraph("why: ", STRONG, _OBSERVE_FIRST, width)
+    elif live.report:
         lines += paragraph("why: ", STRONG, live.report.verdict.sentence, width)
         # Remarks of the lab are below.
         if live.report.note and live.report.note not in live.run.fidelity.reasons:

@@ -1,0 +1,110 @@
+"""Marks for saying what a run showed: against the run, or the sweep, that the hand-in has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tcptutor.course.activities.observe import Observation, Observe
+from tcptutor.course.claim import Condition, Denominator
+from tcptutor.course.outline import Course
+from tcptutor.course.page_record import Response
+from tcptutor.grading.evidence.hand_in import open_hand_in
+from tcptutor.grading.grade import ActivityMark
+from tcptutor.grading.marking import grade_hand_in
+from tests.grading.evidence.student import KEY, SWEPT, Student, course, student
+
+
+def _observe(*choices: Condition) -> Observe:
+    texts = {"feedback": "Look at the chart again."}
+    return Observe(
+        id="seen",
+        prompt="What did it show?",
+        choices=tuple(
+            Observation(text=f"Choice {number}", when=(when,), **texts)
+            for number, when in enumerate(choices, 1)
+        ),
+    )
+
+
+LOST = _observe(
+    Condition(quantity="losses", value="0"), Condition(quantity="losses", relation="above", value="0")
+)
+NEITHER = _observe(
+    Condition(quantity="losses", value="0"), Condition(quantity="losses", relation="above", value="1000000")
+)
+_RATIO = Denominator(set={"window": "10 kB"})
+ROSE = _observe(
+    *(
+        Condition(
+            quantity="throughput", set={"window": "25 kB"}, ratio_to=_RATIO, relation=relation, value="1.5"
+        )
+        for relation in ("below", "above")
+    )
+)
+
+
+def _asking(observe: Observe, number: int, of: Course) -> Course:
+    """The course with that question on a page."""
+    (module,) = of.modules
+    steps = tuple(
+        msgspec.structs.replace(step, activities=(*step.activities, observe)) if at == number else step
+        for at, step in enumerate(module.steps, 1)
+    )
+    return msgspec.structs.replace(of, modules=(msgspec.structs.replace(module, steps=steps),))
+
+
+def _marked(folder: Path, observe: Observe, number: int, *given: int | None) -> ActivityMark:
+    with student("ada", folder) as one:
+        one.course = _asking(observe, number, one.course)
+        _does(one, number, *given)
+        file = one.hands_in()
+    with open_hand_in(file) as hand_in:
+        found = grade_hand_in(hand_in, _asking(observe, number, course()), KEY.code)
+    return next(mark for mark in found.marks if mark.activity == "seen")
+
+
+def _does(one: Student, number: int, *given: int | None) -> None:
+    if number == 3:
+        one.sweeps(*SWEPT)
+    else:
+        one.runs()
+    for choice in given:
+        one.journal.respond(one.module.id, one.module.steps[number - 1].id, "seen", _response(choice))
+
+
+def _response(choice: int | None) -> Response:
+    return Response(() if choice is None else (choice,), None)
+
+
+@pytest.mark.parametrize(
+    ("observe", "page", "given", "outcome", "share"),
+    [
+        (LOST, 2, [1], "full", 1.0),
+        (LOST, 2, [0], "none", 0.0),
+        (LOST, 2, [0, 1], "part", 0.5),
+        (LOST, 2, [None], "none", 0.0),
+        (LOST, 2, [None, 1], "full", 1.0),
+        (NEITHER, 2, [1], "inconclusive", 0.0),
+        (ROSE, 3, [1], "full", 1.0),
+        (ROSE, 3, [0], "none", 0.0),
+    ],
+)
+def test_it_is_marked_by_the_run_that_was_handed_in(
+    observe: Observe, page: int, given: list[int | None], outcome: str, share: float, tmp_path: Path
+) -> None:
+    mark = _marked(tmp_path, observe, page, *given)
+    assert (mark.outcome, mark.marks) == (outcome, share * mark.of)
+
+
+def test_an_answer_before_the_run_counts_for_nothing(tmp_path: Path) -> None:
+    with student("ada", tmp_path) as one:
+        one.course = _asking(LOST, 2, one.course)
+        one.journal.respond(one.module.id, "ran", "seen", _response(1))
+        one.runs()
+        file = one.hands_in()
+    with open_hand_in(file) as hand_in:
+        found = grade_hand_in(hand_in, _asking(LOST, 2, course()), KEY.code)
+    assert next(mark.outcome for mark in found.marks if mark.activity == "seen") == "refused"
