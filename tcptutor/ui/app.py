@@ -17,7 +17,6 @@ from textual.screen import ModalScreen, Screen
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.sitting import Sitting
 from tcptutor.journal import Journal
 from tcptutor.journal.benches import Benches
 from tcptutor.journal.drafts import Drafts
@@ -96,7 +95,6 @@ class TutorApp(Frame):
         *,
         problems: Callable[[], Iterable[object]] = tuple,
         module: str | None = None,
-        sitting: Sitting = Sitting.LEARN,
     ) -> None:
         super().__init__()
         self.course, self.journal = course, journal
@@ -106,7 +104,7 @@ class TutorApp(Frame):
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
-        self._first_module, self._sitting = module, sitting
+        self._first_module = module
         self.workbench: Workbench | None = None
         self._link_sources: list[tuple[Module, Step]] = []
         """Pages whose links were followed, to return to; the latest last."""
@@ -193,7 +191,7 @@ class TutorApp(Frame):
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         self._keep_drafts()
-        lesson = LessonScreen(self, module, step, self._sitting)
+        lesson = LessonScreen(self, module, step)
         if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
             # Close screens opened from the old page too. A page must be open only once, or its runs would
             # count twice.

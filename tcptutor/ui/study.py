@@ -13,12 +13,10 @@ from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
 from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response
-from tcptutor.course.sitting import Sitting
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
@@ -34,10 +32,9 @@ class MarkedResponse:
     """A response as the page shows it."""
 
     answer: Given
-    mark: Mark | None
-    """None while the sitting withholds marks."""
+    mark: Mark
     explanation: str
-    """Empty while the sitting withholds explanations."""
+    """Empty while the student may try again, since it would reveal the answer."""
     final: bool
     """True if the response can no longer change."""
     can_redraw: bool = False
@@ -52,19 +49,15 @@ class Tally(NamedTuple):
     """Progress through a page of questions."""
 
     done: int
-    """Questions answered correctly, or answered at all while the sitting withholds marks."""
+    """Questions answered correctly."""
     total: int
-    counts_right: bool
-    """True if `done` counts correct answers only."""
 
 
 class Study:
     """State of a page for this student; the page's widgets only draw it."""
 
-    def __init__(
-        self, module: Module, step: Step, journal: Journal, sitting: Sitting = Sitting.LEARN
-    ) -> None:
-        self.module, self.step, self.sitting = module, step, sitting
+    def __init__(self, module: Module, step: Step, journal: Journal) -> None:
+        self.module, self.step = module, step
         self._journal = journal
         self._key = module.id, step.id
         self.trouble = ""
@@ -78,13 +71,7 @@ class Study:
         self.curve: MeasuredCurve | None = None
         """Result of this page's sweep, once every point has been measured."""
         self.reading = False
-        self.ended = False
         self.record: PageRecord = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
-        earlier = self.record
-        if sitting.starts_fresh:
-            # A new sitting keeps the finished sweep, since questions may refer to its runs.
-            swept = {each.id: self.record.activity(each.id) for each in step.activities_of(SweepActivity)}
-            self.record = msgspec.structs.replace(self.record, activities=swept)
         self._enrolled = self._try_journal(lambda: self._journal.record.enrolment)
         self._try_journal(lambda: self._journal.visit(*self._key))
         self._draws: dict[str, dict[str, str]] = {}
@@ -93,9 +80,9 @@ class Study:
         """The highest hint level shown with the current numbers, by activity id."""
         for activity in step.activities:
             if activity.draw_numbers(""):
-                before = earlier.activity(activity.id)
+                before = self.record_of(activity)
                 self._draws[activity.id] = self._initial_draw(activity, before)
-                self._hint_levels[activity.id] = 0 if before.right or sitting.starts_fresh else before.hints
+                self._hint_levels[activity.id] = 0 if before.right else before.hints
 
     def record_of(self, activity: Activity) -> ActivityRecord:
         return self.record.activity(activity.id)
@@ -136,7 +123,7 @@ class Study:
     def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
         """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw anew."""
         latest = earlier.latest
-        if latest is not None and not latest.correct and not self.sitting.starts_fresh:
+        if latest is not None and not latest.correct:
             with contextlib.suppress(UsageError):  # the lesson was edited since
                 activity.with_numbers(latest.draw)
                 return latest.draw
@@ -161,12 +148,16 @@ class Study:
     # Due and revealed activities
 
     def reveals(self, activity: Activity) -> bool:
-        """Return True if the sitting already shows the activity."""
-        return self.sitting.reveals(activity, self.step.has_run(self.record))
+        """Return True if the activity is shown already: questions about the run follow the run."""
+        return not activity.about_run or self.step.has_run(self.record)
 
     def is_due(self, activity: Activity) -> bool:
         """Return True if the activity still needs a response."""
-        return self.reveals(activity) and self.sitting.is_due(activity, self.record_of(activity), self.ended)
+        return self.reveals(activity) and self._accepts(activity) and self.record_of(activity).right is None
+
+    def _accepts(self, activity: Activity) -> bool:
+        """Return True unless the response is locked."""
+        return not (activity.locked and self.record_of(activity).attempts)
 
     @property
     def due_before_run(self) -> Activity | None:
@@ -177,7 +168,7 @@ class Study:
     @property
     def due_observation(self) -> Observe | None:
         """The question about what the run showed, until its first answer: the explanation of the run waits for it."""
-        if self.ended or not self.step.has_run(self.record):
+        if not self.step.has_run(self.record):
             return None
         observations = self.step.activities_of(Observe)
         return next((each for each in observations if not self.record_of(each).attempts), None)
@@ -192,7 +183,7 @@ class Study:
         """
         if not self.reveals(activity):
             raise UsageError("this question is about your run: press r to run it")
-        if not self.sitting.accepts(activity, self.record_of(activity), self.ended):
+        if not self._accepts(activity):
             raise UsageError("this response is final")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still loading: press Enter again in a moment")
@@ -228,10 +219,7 @@ class Study:
 
     def can_withdraw(self, activity: Activity) -> bool:
         """Return True if the response is locked and no run has started since."""
-        if (
-            not (activity.locked and self.record_of(activity).attempts and self.sitting.allows_retries)
-            or self.ended
-        ):
+        if self._accepts(activity):
             return False
         # Other windows and sweeps start runs that this object has not seen.
         stored = self._try_journal(lambda: self._journal.page(*self._key)) or self.record
@@ -246,7 +234,7 @@ class Study:
     def response(self, activity: Activity) -> MarkedResponse | None:
         """Return the response that counts, with the feedback to show now."""
         record = self.record_of(activity)
-        response = self.sitting.counted_response(activity, record)
+        response = record.first if activity.locked else record.right or record.latest
         drawn = self._draws.get(activity.id)
         if drawn is not None:
             response = record.latest if record.latest and record.latest.draw == drawn else None
@@ -257,17 +245,14 @@ class Study:
             # The lesson was edited since the correct answer: a later response may match its new version.
             response = record.latest
             mark = self._mark_now(activity, response)
-        tells = self.sitting.shows_mark(self.ended)
-        explains = self.sitting.shows_explanation(mark.correct, self.ended)
-        accepts = self.sitting.accepts(activity, record, self.ended)
         return MarkedResponse(
             answer=response.answer,
-            mark=mark if tells else None,
-            explanation=activity.explanation if explains else "",
-            final=not accepts or bool(tells and self.sitting.allows_retries and mark.correct),
-            read="" if mark.correct or not tells else self._page_to_read(activity),
+            mark=mark,
+            explanation=activity.explanation if mark.correct else "",
+            final=bool(mark.correct) or not self._accepts(activity),
+            read="" if mark.correct else self._page_to_read(activity),
             can_withdraw=self.can_withdraw(activity),
-            can_redraw=drawn is not None and self.sitting.allows_retries and bool(mark.correct),
+            can_redraw=drawn is not None and bool(mark.correct),
         )
 
     def record_measured(self, activity: Activity) -> None:
@@ -276,7 +261,7 @@ class Study:
         if record.measured is not None or record.first is None or record.first.value is None:
             return
         response = self.response(activity)
-        if response and response.mark and (measured := response.mark.measured) is not None:
+        if response and (measured := response.mark.measured) is not None:
             after = record.with_measurement(measured)
             self._commit(
                 activity, after, lambda: self._journal.record_measurement(*self._key, activity.id, measured)
@@ -299,10 +284,8 @@ class Study:
             each.stage is Stage.RUN for each in self.step.activities
         ):
             return None
-        counts_right = self.sitting.shows_mark(self.ended)
-        records = [self.record_of(question) for question in questions]
-        done = [record.right if counts_right else record.latest for record in records]
-        return Tally(sum(each is not None for each in done), len(questions), counts_right)
+        done = sum(self.record_of(question).right is not None for question in questions)
+        return Tally(done, len(questions))
 
     def _mark_now(self, activity: Activity, response: Response) -> Mark:
         """Mark the response again, since the lesson may have been edited."""
@@ -316,12 +299,12 @@ class Study:
         before = "" if response.correct else "Marked against an earlier run: answer again."
         return Mark(correct=response.correct, feedback=before)
 
-    # Hints, runs, end of the sitting
+    # Hints and runs
 
     def hints_left(self, activity: Activity) -> bool:
-        """Return True if the sitting allows hints and a level is left."""
+        """Return True if the activity is shown and has another hint."""
         shown = self.hints_shown(activity)
-        return self.sitting.allows_hints and self.reveals(activity) and shown < len(activity.hints)
+        return self.reveals(activity) and shown < len(activity.hints)
 
     def hints_shown(self, activity: Activity) -> int:
         """Return the highest hint level shown for the current numbers, from 1; 0 if none."""
@@ -385,16 +368,12 @@ class Study:
         if run.complete:
             self.run = run
 
-    def end(self) -> None:
-        """End the sitting: reveal all marks."""
-        self.ended = True
-
     def _commit(self, activity: Activity, record: ActivityRecord, store: Callable[[], PageRecord]) -> None:
         """Write to the journal, then use its version: a second window may have locked a response first."""
         stored = self._try_journal(store)
         # Unwritten changes exist only in memory.
         self._unstored |= {activity.id} if stored is None else set()
-        if stored is not None and activity.id not in self._unstored and not self.sitting.starts_fresh:
+        if stored is not None and activity.id not in self._unstored:
             record = stored.activity(activity.id)
         self.record = self.record.with_activity(activity.id, record)
 

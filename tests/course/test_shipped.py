@@ -16,11 +16,9 @@ from tcptutor.authoring.page_claims import PageClaim, page_claims
 from tcptutor.backends import replay
 from tcptutor.base import places
 from tcptutor.course import Module, experiments, load
-from tcptutor.course.activity import Question
 from tcptutor.course.glossary import glossary
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.outline import pages
-from tcptutor.course.sitting import Sitting
 from tcptutor.run import load as load_run
 from tcptutor.spec import Experiment
 
@@ -180,13 +178,6 @@ def test_every_page_that_runs_claims_something(module: Module) -> None:
     pages_with = {each.step for each in CLAIMS if each.module == module.id and each.runs}
     running = {step.id for step in module.steps if step.experiments}
     assert running - pages_with == set()
-
-
-@of_modules
-def test_nothing_about_a_run_is_asked_before_it(module: Module) -> None:
-    for step in module.steps:
-        for question in step.activities_of(Question):
-            assert Sitting.LEARN.reveals(question, False) == (not question.about_run), (step.id, question.id)
 
 
 def test_terms_lead_to_the_page_that_explains_them() -> None:

@@ -7,7 +7,6 @@ import pytest
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, Order, OrderedEvent, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activity import Question
-from tcptutor.course.sitting import Sitting
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.page import Page
 
@@ -110,14 +109,6 @@ async def test_tab_goes_through_the_open_questions_each_whole_on_the_screen(make
         await until_text(pilot, "It is explained on page 1, “A page”.")
         await until(pilot, lambda: is_whole(pilot.app))
         assert "1 of 8 right" in text(pilot.app)
-
-
-async def test_an_exam_counts_what_is_answered(make_app) -> None:
-    async with make_app(MODULE, of=PAGE, sitting=Sitting.EXAM).run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "0 of 8 answered")
-        await pilot.press("tab", "2", "enter")
-        await until_text(pilot, "1 of 8 answered")
-        assert "explained on" not in text(pilot.app)
 
 
 async def test_a_page_with_few_questions_does_not_count_them(make_app) -> None:

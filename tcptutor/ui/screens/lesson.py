@@ -16,7 +16,6 @@ from tcptutor.base.errors import JournalError
 from tcptutor.course.activity import Activity
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
-from tcptutor.course.sitting import Sitting
 from tcptutor.course.step import Step
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -60,10 +59,10 @@ class LessonScreen(ChartScreen, SavingScreen):
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     FOOTER = FOOTER
 
-    def __init__(self, tutor: Tutor, module: Module, step: Step, sitting: Sitting = Sitting.LEARN) -> None:
+    def __init__(self, tutor: Tutor, module: Module, step: Step) -> None:
         super().__init__()
-        self.module, self.step, self.sitting = module, step, sitting
-        self._study = Study(module, step, tutor.journal, sitting)
+        self.module, self.step = module, step
+        self._study = Study(module, step, tutor.journal)
         posed = [self._study.posed(each) for each in step.activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in posed]
         for number, box in enumerate(boxes, start=1):
@@ -111,8 +110,7 @@ class LessonScreen(ChartScreen, SavingScreen):
         self._connect_charts()
         self._body.restore()
         self._answers.restore()
-        if not self.sitting.starts_fresh:
-            self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
+        self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
         self._show_goals()
         if self._body.terminal_open:
@@ -401,11 +399,6 @@ class LessonScreen(ChartScreen, SavingScreen):
         self._answers.redraw(message.activity)
         self._update_status()
 
-    def end_sitting(self) -> None:
-        """End the sitting: reveal all marks."""
-        self._answers.end()
-        self._update_status()
-
     @on(ActivityBox.DraftChanged)
     def _schedule_drafts(self) -> None:
         if self._draft_timer is not None:
@@ -414,7 +407,7 @@ class LessonScreen(ChartScreen, SavingScreen):
 
     def keep_drafts(self) -> None:
         """Store unsubmitted input. Also called when the page is left."""
-        if self.sitting.starts_fresh or not self.is_complete or not self._page.is_attached:
+        if not self.is_complete or not self._page.is_attached:
             return
         try:
             if self.tutor.drafts.save(self.module.id, self.step.id, self._answers.drafts):

@@ -53,7 +53,7 @@ class Answers:
                 self._show(activity, just_now=False)
 
     def reveal(self) -> None:
-        """Show the activities that the sitting now reveals."""
+        """Show the activities that are now revealed."""
         for activity in self._activities:
             self._page.box(activity).reveal(self._study.reveals(activity))
             self._offer_hint(activity)
@@ -151,12 +151,6 @@ class Answers:
         if (due := self._study.due_observation) is not None:
             self._study.skip(due)
             self._show(due, just_now=False)
-
-    def end(self) -> None:
-        """End the sitting: reveal all marks."""
-        self._study.end()
-        for activity in self._activities:
-            self._show(activity, just_now=False)
 
     def type_digit(self, digit: str) -> None:
         """Type a digit into the due number, or pick a choice."""

@@ -290,6 +290,5 @@ class LessonBody(Container):
 def _tally_line(tally: Tally | None) -> Content:
     if tally is None:
         return Content("")
-    what = "right" if tally.counts_right else "answered"
     go_on = "" if tally.done == tally.total else "   Tab: the next open question"
-    return Content.assemble((f"{tally.done} of {tally.total} {what}", "bold"), (go_on, "$text-muted"))
+    return Content.assemble((f"{tally.done} of {tally.total} right", "bold"), (go_on, "$text-muted"))

@@ -174,9 +174,6 @@ class ActivityBox(Vertical, Generic[A]):
         if isinstance(response.answer, str):
             understood = self.activity.interpret(response.answer)
             typed = f"{response.answer} ({understood}): " if understood else f"{response.answer}: "
-        if mark is None:
-            more = "" if response.final else " You can change it until then."
-            return Content.assemble(("● Saved. ", "bold"), typed, f"Marks come at the end.{more}")
         wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
         verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
         lesson_feedback = mark.feedback

@@ -96,8 +96,6 @@ class ChallengeBox(ListBox[ChallengeActivity]):
         self.is_locked = False  # the score can still improve
 
     def feedback(self, response: MarkedResponse) -> Content:
-        if response.mark is None:
-            return super().feedback(response)
         if not response.mark.correct:
             return Content.assemble(("✗ Not yet. ", "$error bold"), response.mark.feedback)
         standing = self.activity.describe_status(self._record)

@@ -201,7 +201,7 @@ class PredictionBox(ActivityBox[A]):
     """Whether the prediction was locked just now, with no run since."""
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        answered = bool(response.mark and response.mark.feedback)
+        answered = bool(response.mark.feedback)
         # After a run the page scrolls to the text after it: the feedback must be seen first.
         super().show(response, just_now=answered and self._awaits_run)
         self._awaits_run = not answered and (just_now or self._awaits_run)
@@ -235,7 +235,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         understood = self.activity.interpret(response.answer)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
-        lesson_feedback = response.mark.feedback if response.mark else ""
+        lesson_feedback = response.mark.feedback
         return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
 
     def demand_response(self) -> None:

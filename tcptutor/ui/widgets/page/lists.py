@@ -257,7 +257,7 @@ class OrderBox(ListBox[Order]):
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         order = self._events(response.answer)
-        self._misplaced = self.activity.misplaced(order) if response.mark else frozenset()
+        self._misplaced = self.activity.misplaced(order)
         super().show(response, just_now)
 
     HOW: ClassVar[str] = "Space grabs one, ↑ ↓ move it, Enter answers"

@@ -94,7 +94,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             self.respond((self._chosen,))
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        self._is_revealed = bool(response.mark and response.mark.feedback)
+        self._is_revealed = bool(response.mark.feedback)
         super().show(response, just_now)
 
     @property
@@ -116,7 +116,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         number = f"{self._chosen_line + 1}"
         how = "locked; u unlocks it" if response.can_withdraw else "locked"
         locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
-        lesson_feedback = response.mark.feedback if response.mark else ""
+        lesson_feedback = response.mark.feedback
         return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
 
 

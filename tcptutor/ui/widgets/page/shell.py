@@ -149,7 +149,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         self.show_board(GoalBoard(goals=tuple(goals)))
 
     def feedback(self, response: MarkedResponse) -> Content:
-        if response.mark is None or not response.mark.correct:
+        if not response.mark.correct:
             return super().feedback(response)
         at_one_time = not any(goal.stays_ticked for goal in self.activity.goals)
         how = "The kernel held all of it at one time." if at_one_time else "The kernel showed each of them."
