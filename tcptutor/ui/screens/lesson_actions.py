@@ -1,0 +1,290 @@
+"""Actions of a page's keys, by topic: run, responses, view, links, terminal."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+
+from tcptutor.course.activity import Activity
+from tcptutor.course.outline import Module
+from tcptutor.course.page_record import Given
+from tcptutor.course.step import Step
+from tcptutor.ui import bindings, pages
+from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.messages import (
+    HintWanted,
+    RedrawWanted,
+)
+from tcptutor.ui.screens.activities import BOXES
+from tcptutor.ui.screens.base import SavingScreen, Tutor
+from tcptutor.ui.screens.chart_screen import ChartScreen
+from tcptutor.ui.screens.dialogs import confirm_run_without_prediction, confirm_terminal_close
+from tcptutor.ui.screens.lesson_answers import Answers
+from tcptutor.ui.screens.lesson_body import LessonBody
+from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPED, page_footer, typing_footer
+from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.bars import TopBar
+from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.panel.panel import RunPanel
+
+
+class LessonActions(ChartScreen, SavingScreen):
+    """Screen of a page, as far as keys and responses change it."""
+
+    # Priority bindings run before widgets get the key, so that fast typing keeps its order. A focused entry
+    # takes letters at once.
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
+    FOOTER = FOOTER
+
+    def __init__(self, tutor: Tutor, module: Module, step: Step) -> None:
+        super().__init__()
+        self.module, self.step = module, step
+        self._study = Study(module, step, tutor.journal)
+        posed = [self._study.posed(each) for each in step.activities if type(each) in BOXES]
+        boxes = [BOXES[type(each)](each) for each in posed]
+        for number, box in enumerate(boxes, start=1):
+            box.answer_handler = self._respond
+            box.order = self._study.shown_order(box.activity)
+            box.number = f"{number}" if self._study.tally else ""
+        self._page = Page(step, boxes, pages.next_page_line(tutor.course, module, step))
+        self._answers = Answers(self._study, self._page)
+        self._bar, self._body = TopBar(), LessonBody(self._study, self._page, tutor.bench)
+        self._shown_trouble = ""
+
+    @property
+    def chart(self) -> RunPanel | None:
+        return self._body.chart
+
+    @property
+    def chart_visible(self) -> bool:
+        return self._body.layout_state.shows_chart
+
+    @property
+    def in_pane(self) -> bool:
+        """True while the shell gets the keys."""
+        return self._body.in_pane
+
+    @property
+    def _typing(self) -> bool:
+        return isinstance(self.focused, Entry)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable keys that would have no effect."""
+        if self.in_pane:
+            return action == "switch_pane" or (action == "type_command" and self._body.has_commands)
+        of_chart = self.check_chart_action(action, parameters)
+        if self._typing and (action in TYPED or of_chart is not None):
+            return False
+        side, bench = self._body.side, self.tutor.bench
+        match action:
+            case "run":
+                works = side is not None and not side.in_progress and (not parameters or side.can_repeat)
+            case "skip":
+                unpredicted = self._study.due_before_run is not None and not bench.obstacle
+                works = side is not None and (unpredicted or self._study.due_observation is not None)
+            case "stop":
+                works = bench.busy
+            case "hint" | "again":
+                works = self._answers.can(action)
+            case "others":
+                works = self._page.has_others
+            case "return_from_link":
+                works = self.tutor.can_return
+            case "withdraw":
+                works = self._answers.can(action) and not (side is not None and side.in_progress)
+            case _:
+                works = self._body.can(action) is not False and of_chart is not False
+        return works
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        if self._typing:
+            return typing_footer(self._page.active_box())
+        body = self._body
+        entries = page_footer(
+            chart_only=body.layout_state.view == "chart",
+            cursor=self.has_cursor,
+            terminal=body.terminal_open,
+            other_terminal=body.other_terminal_open,
+        )
+        return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries)
+
+    # Run
+
+    def action_run(self, same: bool = False) -> None:
+        bench, body = self.tutor.bench, self._body
+        if body.other_terminal_open:
+            self.app.push_screen(confirm_terminal_close(), lambda yes: bench.session.end() if yes else None)
+        elif bench.obstacle and (body.terminal_open or not self.chart_visible):
+            self.notify(bench.obstacle)
+        elif body.side:
+            busy = bench.busy
+            body.side.start(same)
+            body.prefer("chart" if bench.busy and not busy else "text")
+            self._update_status()
+
+    def action_skip(self) -> None:
+        if self._study.due_before_run is not None:
+            self.app.push_screen(confirm_run_without_prediction(), self._run_unpredicted)
+        else:
+            self._body.prefer("text")
+            self._answers.skip_observation()
+            self._body.update_after_response()
+            self._update_status()
+
+    def _run_unpredicted(self, sure: bool | None) -> None:
+        if sure and self._body.side and not self.tutor.bench.obstacle:
+            self._answers.skip_before_run()
+            self.action_run()
+
+    def action_stop(self) -> None:
+        self.tutor.bench.stop()
+
+    # Responses
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
+        box = self._page.active_box()
+        if box is not None:
+            self._answers.remember_focus(box.activity)
+            self._body.prefer("text")
+            if box.activity.id in self._body.sides:
+                self._body.show_side(box.activity.id)
+        self.show_keys()
+
+    def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
+        if self._answers.respond(activity, given, sure):
+            if activity.locked or (self._typing and self._page.box(activity).is_locked):
+                self._body.focus_page()
+            self._body.update_after_response()
+        self._update_status()
+
+    def on_hint_wanted(self, message: HintWanted) -> None:
+        self._answers.hint(message.activity)
+        self._update_status()
+
+    def on_redraw_wanted(self, message: RedrawWanted) -> None:
+        self._answers.redraw(message.activity)
+        self._update_status()
+
+    def action_hint(self) -> None:
+        self._body.prefer("text")
+        if not self._answers.hint():
+            self.notify("No more hints here.")
+        self._update_status()
+
+    def action_withdraw(self) -> None:
+        self._body.prefer("text")
+        self._answers.withdraw()
+        self._body.update_after_response()
+        self._update_status()
+
+    def action_again(self) -> None:
+        self._body.prefer("text")
+        self._answers.redraw()
+        self._update_status()
+
+    def action_digit(self, digit: str) -> None:
+        self._body.prefer("text")
+        self._answers.type_digit(digit)
+
+    def action_field(self) -> None:
+        """Move to the next field; from the chart, to the text first."""
+        if self._body.layout_state.view == "chart":
+            self.action_text()
+            self._answers.enter_due()
+        elif self.focused is not self._page or not self._answers.focus_next_due():
+            self.focus_next()
+
+    # View
+
+    def action_text(self) -> None:
+        self._body.lay_out(wide_view="both", narrow_view="text")
+
+    def action_others(self) -> None:
+        self._body.prefer("text")
+        self._page.toggle_others()
+
+    def action_view(self) -> None:
+        self._body.show_next_view()
+
+    def action_turn(self) -> None:
+        self._body.turn()
+
+    def action_toggle_cursor(self) -> None:
+        if self._body.show_chart() or not (self.chart and self.chart.cursor):
+            super().action_toggle_cursor()
+
+    def action_back(self) -> None:
+        if self.has_cursor and not self._typing:
+            self.action_close_cursor()
+        elif self.focused is not self._page:
+            self._body.focus_page()
+        else:
+            # Esc left a field already: one Esc too many does not leave the page.
+            self.notify("Press m for the list of modules.", timeout=3)
+
+    # Links
+
+    async def action_follow(self) -> None:
+        """Open the page that this page names; of several, ask which."""
+        named = self._page.linked_pages()
+        if not named:
+            self.notify("This page names no other page.")
+            return
+        if len(named) == 1:
+            self._open_named(next(iter(named)))
+            return
+        from tcptutor.ui.screens.workbench_lists import Choice, ChooseScreen  # noqa: PLC0415  # seldom needed
+
+        listing = ChooseScreen("Go to a page named here", "")
+        await self.app.push_screen(listing, self._open_named)
+        listing.put([Choice(page, words) for page, words in named.items()])
+
+    def _open_named(self, page: str | None) -> None:
+        if page:
+            # Not within this screen's own handler, which would wait for its own end.
+            self.app.call_later(self.tutor.action_open_page, page)
+
+    async def action_return_from_link(self) -> None:
+        await self.tutor.return_from_link()
+
+    # Terminal
+
+    async def action_terminal(self) -> None:
+        if problem := await self._body.open_terminal():
+            self.notify(problem)
+
+    async def action_type_command(self) -> None:
+        if problem := await self._body.open_terminal() or self._body.terminal.type_next_command():
+            self.notify(problem)
+
+    def action_copy_command(self) -> None:
+        if (command := self._body.command) is not None:
+            self.app.copy_to_clipboard(command.run)
+            self.notify(f"copied: {command.run}", markup=False)
+
+    def action_switch_pane(self) -> None:
+        self._body.focus_page() if self.in_pane else self._body.focus_shell()
+
+    def action_end_terminal(self) -> None:
+        self.tutor.bench.session.end()
+
+    # Status
+
+    def _update_status(self) -> None:
+        """Update keys, progress and save indicator after an action of the student."""
+        self.keys_changed()
+        self._body.show_status()
+        self._show_place()
+        if self._study.trouble not in ("", self._shown_trouble):
+            self.notify(self._study.trouble, severity="error", timeout=15, markup=False)
+        self._shown_trouble = self._study.trouble
+        self.show_saved()
+
+    def _show_place(self) -> None:
+        progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
+        number = self.module.steps.index(self.step)
+        place = f"{self.module.number} {self.module.title} · {number + 1}/{progress.total}"
+        self._bar.show_place(place, pages.squares(progress, number))
