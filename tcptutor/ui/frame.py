@@ -7,25 +7,26 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
+from rich.segment import Segment
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.base import glyphs, places
-from tcptutor.base.glyphs import Glyphs
+from tcptutor.base.glyphs import Glyphs, substitute
 from tcptutor.base.printable import escaped
 from tcptutor.run import Run
 from tcptutor.ui import shutdown, themes
-from tcptutor.ui.glyphs import NOTICES, glyph_filter
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ KEY_NAMES = {
 _WHOLE_WITHIN = 2.0
 """Seconds that `exit` waits for a screen to finish mounting, usually a few tenths."""
 _LOOK_AGAIN = 0.01
+
+
+_GLYPH_NOTICES: dict[Glyphs, str] = {
+    "console": "The Linux console's font has no fine dots: charts are drawn in blocks. A terminal window shows them.",
+    "ascii": "The locale is not UTF-8: charts are drawn in ASCII. `export LC_ALL=C.UTF-8`, "
+    "in GNU screen `screen -U`, shows them whole.",
+}
 
 
 class TooSmall(ModalScreen[None]):
@@ -113,12 +121,12 @@ class Frame(App[None]):
         """Characters to draw with, set before the app runs."""
 
     def on_ready(self) -> None:
-        if self.glyphs in NOTICES:
-            self.notify(NOTICES[self.glyphs], severity="warning", timeout=15)
+        if self.glyphs in _GLYPH_NOTICES:
+            self.notify(_GLYPH_NOTICES[self.glyphs], severity="warning", timeout=15)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
-        return filters if self.glyphs == "all" else [*filters, glyph_filter(self.glyphs)]
+        return filters if self.glyphs == "all" else [*filters, _glyph_filter(self.glyphs)]
 
     def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
         """Show a message literally, with unprintable characters escaped, since it may quote a file."""
@@ -163,7 +171,7 @@ class Frame(App[None]):
         return not getattr(self.focused, "takes_all_keys", False) and super().check_action(action, parameters)
 
     def action_keys(self) -> None:
-        from tcptutor.ui.screens.help import HelpScreen  # noqa: PLC0415
+        from tcptutor.ui.screens.dialogs import HelpScreen  # noqa: PLC0415
 
         if isinstance(self.screen, TutorScreen):
             self.push_screen(HelpScreen(self.screen))
@@ -174,6 +182,26 @@ class Frame(App[None]):
             self.pop_screen()
         elif not fits and not isinstance(self.screen, TooSmall):
             self.push_screen(TooSmall())
+
+
+class GlyphFilter(LineFilter):
+    """Filter that substitutes characters without moving any cell."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        return [
+            Segment(substitute(segment.text, self._glyphs), segment.style, segment.control)
+            for segment in segments
+        ]
+
+
+@lru_cache
+def _glyph_filter(glyphs: Glyphs) -> GlyphFilter:
+    """Return the shared filter: Textual caches its results per filter."""
+    return GlyphFilter(glyphs)
 
 
 class ShowApp(Frame):

@@ -6,7 +6,7 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.screens.help import HelpScreen
+from tcptutor.ui.screens.dialogs import HelpScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import Offers
 

@@ -1,4 +1,4 @@
-"""Small dialogs: a confirmation, an equivalent command line, the explanation of a term."""
+"""Small dialogs: a confirmation, an equivalent command line, the explanation of a term, the list of keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tcptutor.course.glossary import Term
+from tcptutor.ui import bindings, words
 from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.chart import strips
 from tcptutor.ui.widgets.page.text import paragraphs
+from tcptutor.ui.widgets.panel.panel import RunPanel
 
 
 def _key_bar(*entries: FooterKey) -> KeyBar:
@@ -109,3 +113,49 @@ class TermScreen(ModalScreen[bool]):
                 FooterKey((("Esc", "escape"),), "back"),
                 FooterKey((("Enter", "enter"),), f"read on: {self._page}"),
             )
+
+
+SIGNS = (
+    (strips.LOST, "losses: a sender slows because of a loss"),
+    (strips.MARKED, "losses: a sender slows because of an ECN mark"),
+    (strips.DROPPED, "losses: the bottleneck's queue drops packets"),
+    ("▇", "full strip: throughput: the link, or twice the expected"),
+    ("", "RTT: the path's and a full queue's; queue: its buffer"),
+    ("┈ ═ ─", "chart: limits, expected mean, measured mean"),
+    ("━ ━", "chart: the window for the throughput that you predict"),
+    ("", "figures on the right, after a run: without the warm-up"),
+)
+"""(symbol, meaning) in a run's panel."""
+
+
+class HelpScreen(ModalScreen[None]):
+    """List of keys. Any of its own keys closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,question_mark,f1,space", "dismiss", "close", id="help.close")
+    ]
+
+    def __init__(self, below: TutorScreen) -> None:
+        super().__init__()
+        rows = [(" ".join(key.keys), key.long) for key in bindings.working_keys(below).values()]
+        rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
+        if below.query(RunPanel):
+            rows += SIGNS
+        self._rows = rows
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="help") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "Esc closes"
+            yield Static()
+
+    def on_resize(self) -> None:
+        """Lay out keys and descriptions in two columns."""
+        room = self.query_one(VerticalScroll).scrollable_content_region.width
+        column = max(len(key) for key, _ in self._rows)
+        lines = []
+        for key, what in self._rows:
+            first, *others = words.wrapped(what, room - column - 2) or [""]
+            lines.append(Content.assemble((f"{key:>{column}}", "bold $primary"), f"  {first}"))
+            lines += [Content(" " * (column + 2) + other) for other in others]
+        self.query_one(Static).update(Content("\n").join(lines))

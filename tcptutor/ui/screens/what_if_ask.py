@@ -51,7 +51,6 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         self._run, self._at, self._notes = run, at, notes
         self._entries: dict[Field, Input] = {}
         self._field: Field = "thing"
-        self._problem = ""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="what-if") as box:
