@@ -143,7 +143,6 @@ class AskWhatIf(ModalScreen[Experiment | None]):
         return Content.assemble((f"{name:16} ", "bold"), f"{now:16.16} ", _help(name))
 
     def _say(self, problem: str = "") -> None:
-        self._problem = problem
         line = self.query_one("#what-if-line", Static)
         if problem:
             line.update(Content.styled(problem, "$error"))
