@@ -27,6 +27,7 @@ from tcptutor.authoring.texts import (
     texts_by_key,
     where,
 )
+from tcptutor.authoring.unit_systems import unit_problems
 from tcptutor.authoring.wording import wording
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
@@ -247,6 +248,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     yield from (say(reason, "teaser") for reason in _teaser_problems(step))
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
+    yield from (say(reason, key) for key, reason in unit_problems(step))
     yield from (say(reason, key) for key, reason in choice_problems(module, step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
