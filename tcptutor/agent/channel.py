@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from tcptutor.base.errors import ProtocolError
 from tcptutor.wire import protocol
-from tcptutor.wire.deferred import DeferredChanges
 from tcptutor.wire.protocol import Event, Failed, Quit, Request, Stop
+from tcptutor.wire.ring import DeferredChanges
 
 
 class Stopped(Exception):

@@ -11,10 +11,10 @@ from tcptutor.agent.counters import HostCounters, high_priority
 from tcptutor.agent.fidelity import FidelityChecks, InterfaceQdiscs
 from tcptutor.agent.host_settings import Setup
 from tcptutor.agent.network import Host, Interface, Network
-from tcptutor.agent.running_traffic import RunningTraffic
-from tcptutor.base.headers import HEADERS
+from tcptutor.agent.traffic import RunningTraffic
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+from tcptutor.spec.parts import HEADERS
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain, Qdisc
 from tcptutor.wire.protocol import Phase

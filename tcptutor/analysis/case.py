@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor.base import units
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.spec import Experiment, Path, default_burst
+from tcptutor.spec.parts import ETHERNET_HEADER
 from tcptutor.theory import LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import msgspec
 
 from tcptutor.base.errors import ParameterError
-from tcptutor.base.headers import WIRE_FRAMING
 from tcptutor.base.printable import escaped
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
 from tcptutor.spec import PARAMETERS, Experiment, Flows, build
+from tcptutor.spec.parts import WIRE_FRAMING
 
 BACKEND = "imported"
 

@@ -16,12 +16,12 @@ from pathlib import PurePath
 import msgspec
 
 from tcptutor.base.errors import TutorError
-from tcptutor.base.headers import HEADERS, TIMESTAMP_OPTION
 from tcptutor.exchange import foreign, iperf3_text
 from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
 from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import Flows
+from tcptutor.spec.parts import HEADERS, TIMESTAMP_OPTION
 from tcptutor.wire.iperf3_json import StreamRow, StreamSummary
 
 _SHORTEST = 1e-3

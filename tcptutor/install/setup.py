@@ -14,12 +14,12 @@ from tcptutor.backends.guest.image import WAITING
 from tcptutor.backends.lab import Lab
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, SetupError, TutorError, UsageError, refused
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.install import guest_parts, packages, setup_plan
 from tcptutor.install.findings import bars, megabytes
 from tcptutor.install.setup_plan import ANY_LAB, Plan, TargetLab
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, build
+from tcptutor.spec.parts import ETHERNET_HEADER
 
 
 def run_setup(

@@ -1,6 +1,5 @@
 """Results of runs, and their files."""
 
-from tcptutor.run.cuts import Cut, CutFinder, Cuts, cuts_at
 from tcptutor.run.files import load, save
 from tcptutor.run.record import (
     FORMAT_VERSION,
@@ -23,6 +22,9 @@ from tcptutor.run.samples import (
     CA_STATES,
     SSTHRESH_INFINITE,
     AckSample,
+    Cut,
+    CutFinder,
+    Cuts,
     FlowBytes,
     QueueSample,
     Retransmission,
@@ -30,6 +32,7 @@ from tcptutor.run.samples import (
     SenderSample,
     UdpSample,
     arrived_bytes,
+    cuts_at,
     hystart_exits,
 )
 from tcptutor.run.tables import (

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tcptutor.base import units
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tcptutor.spec import Experiment, default_burst
+from tcptutor.spec.parts import ETHERNET_HEADER
 
 SLACK = 0.03
 """Largest relative deviation of a bottleneck's throughput from its rate."""

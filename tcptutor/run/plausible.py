@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tcptutor.base.headers import ETHERNET_HEADER, HEADERS
 from tcptutor.run import (
     Fidelity,
     FlowResult,
@@ -19,6 +18,7 @@ from tcptutor.run import (
 )
 from tcptutor.run.capacity import FlowSpan
 from tcptutor.spec import Experiment
+from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS
 
 LATE = 0.002
 """Delay after which a timer counts as late, s."""

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcptutor.base.errors import ParameterError, quoted
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.spec.check import check
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
-from tcptutor.spec.parts import Experiment, Flows, Hosts, Path, bdp
+from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")

@@ -8,10 +8,9 @@ from typing import Any
 
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
-from tcptutor.base.headers import HEADERS
 from tcptutor.base.printable import is_printable
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
-from tcptutor.spec.parts import Experiment, interface_names
+from tcptutor.spec.parts import HEADERS, Experiment, interface_names
 
 _PROBABILITIES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _MIN_PROBABILITY = 1e-9

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.spec import Path, default_burst
+from tcptutor.spec.parts import ETHERNET_HEADER
 
 UNSHAPED = 1e10
 """Rate for which netem's queue is sized on a path without a shaper, bit/s."""

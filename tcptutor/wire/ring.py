@@ -1,31 +1,49 @@
-"""Ring buffer in memory that QEMU shares between the guest and the host program.
+"""Memory that QEMU shares between guest and host program: a ring of events, a request, and deferred path changes.
 
 A virtio port interrupts the guest at an instant that depends on the host. Shared memory does not: on the virtual clock
 watching a run does not disturb it, and a request that was stored before the guest resumes is found at the same instant
 each time.
 
+All work of the agent takes guest time, even reading a longer request. Two runs that differ only in deferred changes
+must be identical to the byte until the first change. So their requests are equal, and the changes wait in the memory,
+where a number gives the time of the next.
+
 Layout: bytes written (u64), bytes read (u64), bytes of the request (u64), polls for a request by the guest (u64), the
-circular data, then room for deferred path changes (doubles, as `wire.deferred` stores them) and for the request.
+circular data, then room for deferred path changes (doubles, as `store_changes` writes them) and for the request.
 """
 
 from __future__ import annotations
 
+import math
 import mmap
 import time
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, MutableSequence
+from typing import TypeAlias
 
-from tcptutor.spec import Change
-from tcptutor.wire import deferred
+import msgspec
+
+from tcptutor.spec import Change, Experiment
+from tcptutor.wire import plan
+from tcptutor.wire.memory import largest_buffer
 
 SIZE = 16 << 20
 """Bytes of the region."""
 HEADER = 64
 REQUEST = 1 << 16
 """Bytes of the longest request."""
-_DEFERRED = 8 * deferred.LENGTH
-TAIL = _DEFERRED + REQUEST
-"""Bytes behind the circular data."""
 _WRITTEN, _READ, _REQUESTED, _POLLS = 0, 1, 2, 3
+
+Numbers: TypeAlias = "MutableSequence[float] | memoryview[float]"
+_NAMES = ("rate", "delay", "jitter", "loss", "queue", "link")
+_NUMBERS = 3
+"""Numbers per change: time in s, index of the name, value."""
+MAX_CHANGES = 100
+DEFERRED_LENGTH = _NUMBERS * MAX_CHANGES + 1
+"""Numbers for MAX_CHANGES changes and the end mark."""
+TAIL = 8 * DEFERRED_LENGTH + REQUEST
+"""Bytes behind the circular data."""
+_SET_BY_NETEM = {"delay", "jitter", "loss"}
 
 
 class Ring:
@@ -36,7 +54,7 @@ class Ring:
         self._counters = memoryview(memory)[:HEADER].cast("Q")
         self._data = memoryview(memory)[HEADER:-TAIL]
         self.deferred = memoryview(memory)[-TAIL:-REQUEST].cast("d")
-        """Path changes of the submitted run, as `deferred.store` writes them."""
+        """Path changes of the submitted run, as `store_changes` writes them."""
         self._request = memoryview(memory)[-REQUEST:]
         self._seen_read = 0
 
@@ -78,7 +96,7 @@ class Ring:
             request: At most REQUEST bytes.
             changes: Path changes that the agent learns only when they are due.
         """
-        deferred.store(self.deferred, changes)
+        store_changes(self.deferred, changes)
         self._request[: len(request)] = request
         self._counters[_REQUESTED] = len(request)
 
@@ -106,3 +124,57 @@ class Ring:
         self.deferred.release()
         self._request.release()
         self._memory.close()
+
+
+class DeferredChanges:
+    """Queue of path changes, sorted by time, in the format of `store_changes`."""
+
+    def __init__(self, numbers: Numbers | None = None) -> None:
+        self._numbers = array("d", [math.inf]) if numbers is None else numbers
+        self._at = 0
+
+    @property
+    def due(self) -> float:
+        """Time of the next change, s after the traffic began; infinite when the queue is empty.
+
+        Reading it takes the same number of instructions in either case.
+        """
+        return self._numbers[self._at]
+
+    def take(self) -> Change:
+        at, name, value = (self._numbers[self._at + place] for place in range(_NUMBERS))
+        self._at += _NUMBERS
+        return Change(at, _NAMES[int(name)], value)
+
+
+def store_changes(numbers: Numbers, changes: Iterable[Change]) -> None:
+    """Write `changes` into `numbers`.
+
+    Args:
+        numbers: Memory for LENGTH numbers.
+        changes: At most MAX_CHANGES changes, sorted by time.
+    """
+    place = 0
+    for change in changes:
+        for number in (change.at, _NAMES.index(change.name), change.value):
+            numbers[place] = float(number)
+            place += 1
+    numbers[place] = math.inf
+
+
+def split_deferred(experiment: Experiment) -> tuple[Experiment, tuple[Change, ...]]:
+    """Split off the path changes that the agent need not know in advance.
+
+    Returns:
+        The experiment for the request, and the changes to defer. No change is deferred if hosts or path must be
+        prepared for it, by a netem that is in place from the start or by larger buffers.
+    """
+    path = experiment.path
+    request = msgspec.structs.replace(experiment, path=msgspec.structs.replace(path, changes=()))
+    shaped = plan.chain(plan.forward(path), experiment.hosts.mtu, experiment.seed)
+    has_netem = any(qdisc.kind == "netem" for qdisc in shaped)
+    same_qdiscs = has_netem or not _SET_BY_NETEM & {change.name for change in path.changes}
+    same_buffers = largest_buffer(request) == largest_buffer(experiment)
+    if len(path.changes) > MAX_CHANGES or not same_qdiscs or not same_buffers:
+        return experiment, ()
+    return request, path.changes

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from tcptutor.base.headers import ALL_HEADERS
 from tcptutor.run import frames
+from tcptutor.spec.parts import ALL_HEADERS
 
 
 def _place(size: int, seconds: int, ns: int, length: int, data: bytes) -> bytes:

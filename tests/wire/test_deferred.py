@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcptutor.spec import Change, Experiment, build
-from tcptutor.wire import deferred, protocol, ring
-from tcptutor.wire.deferred import DeferredChanges, split_deferred
+from tcptutor.wire import protocol, ring
 from tcptutor.wire.protocol import RunExperiment
+from tcptutor.wire.ring import DeferredChanges, split_deferred
 
 PATH = {"rate": "10 Mbit/s", "delay": "20 ms", "loss": "0.1 %"}
 NAMES = ("rate", "delay", "jitter", "loss", "queue", "link")
@@ -25,13 +25,13 @@ def made(**parameters: str) -> Experiment:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 60), st.sampled_from(NAMES), st.floats(0, 1e9)), max_size=deferred.MAX_CHANGES
+        st.tuples(st.floats(0, 60), st.sampled_from(NAMES), st.floats(0, 1e9)), max_size=ring.MAX_CHANGES
     )
 )
 def test_what_was_put_is_found_in_its_order(given: list[tuple[float, str, float]]) -> None:
     changes = [Change(*each) for each in sorted(given)]
-    numbers = array("d", [7.0]) * deferred.LENGTH
-    deferred.store(numbers, changes)
+    numbers = array("d", [7.0]) * ring.DEFERRED_LENGTH
+    ring.store_changes(numbers, changes)
     waiting = DeferredChanges(numbers)
     for change in changes:
         assert waiting.due == change.at
@@ -66,5 +66,5 @@ def test_what_has_to_be_set_up_for_is_known_from_the_start() -> None:
     assert split_deferred(without) == (without, ())
     longer = made(changes="3 s delay=2 s")
     assert split_deferred(longer) == (longer, ())
-    many = made(changes="; ".join(f"{at / 10:.1f} s loss=0" for at in range(1, deferred.MAX_CHANGES + 2)))
+    many = made(changes="; ".join(f"{at / 10:.1f} s loss=0" for at in range(1, ring.MAX_CHANGES + 2)))
     assert split_deferred(many) == (many, ())

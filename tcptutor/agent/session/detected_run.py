@@ -16,9 +16,9 @@ from tcptutor.agent.network import Host, Network
 from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.state import KernelState, changes
-from tcptutor.base.headers import ETHERNET_HEADER, UDP_HEADERS
 from tcptutor.run import Environment, UdpResult
 from tcptutor.spec import LENGTH, Change, Experiment
+from tcptutor.spec.parts import ETHERNET_HEADER, UDP_HEADERS
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RunDetected
 from tcptutor.wire.tcp_info import AT

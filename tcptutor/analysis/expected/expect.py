@@ -23,9 +23,9 @@ from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, m
 from tcptutor.analysis.expected.stretches import merge, stretch_cases, stretch_of
 from tcptutor.analysis.expected.window import errors_with_start, mean_window
 from tcptutor.base import units
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.run import frames
 from tcptutor.spec import Experiment
+from tcptutor.spec.parts import ETHERNET_HEADER
 from tcptutor.theory import ACK_EVERY, BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel
 

@@ -16,7 +16,7 @@ from tcptutor.backends.session import Session
 from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.run import SNAPSHOT, Environment, Finished
 from tcptutor.spec import Experiment
-from tcptutor.wire import deferred, protocol
+from tcptutor.wire import protocol, ring
 from tcptutor.wire.protocol import Event, Failed, OpenSession, RunExperiment
 
 _SILENCE = 600.0
@@ -114,7 +114,7 @@ class GuestBackend:
         left_early = True
         reading = EventReader()
         try:
-            known, changes = deferred.split_deferred(experiment)
+            known, changes = ring.split_deferred(experiment)
             await machine.submit(protocol.line(RunExperiment(known)), changes)
             while True:
                 event = await reading.read(await self._event(machine, _SILENCE))

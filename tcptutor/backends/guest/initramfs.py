@@ -21,7 +21,6 @@ _SOURCES = (
         "base/__init__.py",
         "base/errors.py",
         "base/files.py",
-        "base/headers.py",
         "base/printable.py",
         "base/units.py",
     ),

@@ -47,7 +47,7 @@ _START_TIMEOUT = 60.0
 _ENDS = re.compile(r"\[ *[0-9.]+\] (?:reboot|sysrq): |the agent ended with ")
 """Console lines printed after the actual cause of the guest's end."""
 _PAUSED_ITSELF = "watchdog"
-"""QEMU's state of a machine that its guest has stopped, as `agent.guest_machine` does."""
+"""QEMU's state of a machine that its guest has stopped, as `agent.guest` does."""
 _GONE = (QMPError, OSError, EOFError)
 """Exceptions of the monitor's client when QEMU ends."""
 _BUSY = "this machine is too busy for the guest to start: end other programs, then try again"

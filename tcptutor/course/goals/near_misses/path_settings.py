@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor.base.headers import ETHERNET_HEADER
 from tcptutor.course.goals.goal import PLACED, Condition
 from tcptutor.course.goals.lab_view import bottleneck, carries_data, contributors
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
+from tcptutor.spec.parts import ETHERNET_HEADER
 
 _BACK = ("delay", "loss", "rate")
 """Quantities the reverse path has as well."""
