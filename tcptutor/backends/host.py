@@ -14,10 +14,9 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from tcptutor.backends import ending, tools
-from tcptutor.backends.agent_events import EventReader, failure, next_event
-from tcptutor.backends.home_folder import Home
-from tcptutor.backends.session import Session
+from tcptutor.backends import programs
+from tcptutor.backends.events import EventReader, failure, next_event
+from tcptutor.backends.session import Home, Session
 from tcptutor.base.errors import LabUnavailable, MissingTool
 from tcptutor.run import Environment, Finished
 from tcptutor.spec import Experiment
@@ -72,7 +71,7 @@ class HostBackend:
         return self._environment
 
     async def _start(self, *prefix: str) -> Environment:
-        for tool, package in tools.missing(tools.HOST).items():
+        for tool, package in programs.missing(programs.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")
         self._process = await asyncio.create_subprocess_exec(
             "setpriv", "--pdeathsig", "KILL", "--", *prefix,
@@ -80,7 +79,7 @@ class HostBackend:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PATH": tools.PATH},
+            env={**os.environ, "PATH": programs.PATH},
             limit=1 << 22,
             start_new_session=True,
         )  # fmt: skip
@@ -159,7 +158,7 @@ class HostBackend:
             return
         if process.stdin is not None:
             process.stdin.close()
-        ending.kill(process)
+        programs.kill(process)
         await process.wait()
 
     async def close(self) -> None:

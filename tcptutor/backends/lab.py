@@ -1,29 +1,47 @@
-"""The lab of the app and the command line: warmed up in advance, with the right backend per experiment."""
+"""The lab of the app and the command line: warmed up in advance, with the right backend per experiment.
+
+A likely run is started before the student asks for it, so that its events are ready at once. On the guest's virtual
+clock a run is the same whenever it is made. The prefetched run has a lab of its own, next to the idle warm lab, and is
+discarded as soon as other work needs the machine.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.backends.recording import UNKNOWN, Recording
+from tcptutor.backends.events import UNKNOWN, Recording
+from tcptutor.backends.guest import sizes
 from tcptutor.base.errors import LabError, LabUnavailable, SetupError
 from tcptutor.run import Environment, Run
-from tcptutor.spec import Experiment, Path
+from tcptutor.spec import Experiment
+from tcptutor.spec import Path as NetworkPath
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Ready
 
 if TYPE_CHECKING:
-    from tcptutor.backends.prefetch import PrefetchedRun
     from tcptutor.backends.selection import ChosenBackend
     from tcptutor.backends.session import Session
 
-_USUAL = Experiment(name="usual", path=Path(rate=1e8, delay=0.02, loss=0.001))
+_USUAL = Experiment(name="usual", path=NetworkPath(rate=1e8, delay=0.02, loss=0.001))
 """An experiment with the kernel features that most of the course needs."""
+_MAX_FLOW_SECONDS = 1000.0
+"""Largest experiment to prefetch, in flow-seconds: about 10 MB of samples."""
+_REPLAY_S, _STEPS = 2.0, 50
+"""Replay buffered events over 2 s in 50 steps, so that the chart still grows."""
+_MIN_FREE_MIB = 200
+"""Minimum of free memory, MiB; below it an unused prefetched run is discarded."""
+_CHECK_S = 1.0
+"""Seconds between two checks of free memory."""
+_POWER = Path("/sys/class/power_supply")
 
 
 def _identity(choice: ChosenBackend) -> tuple[str, str, int]:
@@ -76,14 +94,12 @@ class Lab:
 
         Any other prefetched run is discarded; None only discards.
         """
-        from tcptutor.backends import prefetch  # noqa: PLC0415
-
         if self._prefetched is not None and self._prefetched.experiment != experiment:
             self._discard_prefetched()
-        if experiment is not None and self._prefetched is None and prefetch.is_worthwhile(experiment):
+        if experiment is not None and self._prefetched is None and is_worthwhile(experiment):
             lab = self.second_lab()
             if lab is not None:
-                self._prefetched = prefetch.PrefetchedRun(experiment, lab.run(experiment), lab.close)
+                self._prefetched = PrefetchedRun(experiment, lab.run(experiment), lab.close)
 
     def _with_own_reason(self, ready: Ready) -> Ready:
         reason = self.environment.reason if self.environment is not None else ""
@@ -174,3 +190,88 @@ class Lab:
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(closing)
         self._choice = None
+
+
+def is_worthwhile(experiment: Experiment) -> bool:
+    """Check that this machine has cores, power and memory to spare for `experiment`."""
+    return (
+        experiment.total_streams * experiment.seconds <= _MAX_FLOW_SECONDS
+        and not (experiment.flows.acks or experiment.flows.capture)
+        and os.getloadavg()[0] < len(os.sched_getaffinity(0))
+        and not on_battery()
+    )
+
+
+def on_battery(folder: Path = _POWER) -> bool:
+    """Check whether this machine runs on battery."""
+    for state in folder.glob("*/status"):
+        with suppress(OSError):
+            if state.read_text().strip() == "Discharging":
+                return True
+    return False
+
+
+class PrefetchedRun:
+    """A run with the given events, started on construction. Calls `close_lab` when it has ended."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        events: AsyncGenerator[Event, None],
+        close_lab: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.experiment = experiment
+        self._arriving, self._close_lab = events, close_lab
+        self._events = deque[Event]()
+        self._news = asyncio.Event()
+        self._is_used = False
+        self._task = asyncio.create_task(self._collect())
+
+    async def _collect(self) -> None:
+        checked = time.monotonic()
+        try:
+            async with aclosing(self._arriving) as events:
+                async for event in events:
+                    self._events.append(event)
+                    self._news.set()
+                    if not self._is_used and time.monotonic() > checked + _CHECK_S:
+                        checked = time.monotonic()
+                        if (free := sizes.available()) is not None and free < _MIN_FREE_MIB:
+                            raise LabError("run discarded: this machine has little memory left")
+        finally:
+            self._news.set()
+            await self._close_lab()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run has ended with an error, so that a new run is needed."""
+        return self._task.done() and (self._task.cancelled() or self._task.exception() is not None)
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the buffered events within `_REPLAY_S`, then further events as they arrive; closing ends the run.
+
+        Raises LabError or LabUnavailable.
+        """
+        self._is_used = True
+        try:
+            batch = max(1, len(self._events) // _STEPS)
+            count = 0
+            while True:
+                while self._events:
+                    yield self._events.popleft()
+                    count += 1
+                    if count % batch == 0 and self._events:
+                        await asyncio.sleep(_REPLAY_S / _STEPS)
+                if self._task.done():
+                    self._task.result()
+                    return
+                self._news.clear()
+                await self._news.wait()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """End the run and its lab. Never raises."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        _ = self.failed  # retrieves the exception, so that asyncio does not log it

@@ -15,7 +15,7 @@ from tcptutor.authoring.choices import ChoiceStatistics, choice_statistics
 from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, PageTrial, page_claims, page_trials
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError

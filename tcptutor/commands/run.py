@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tcptutor.analysis import Report, Throughput, capture_size, document, report
-from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn

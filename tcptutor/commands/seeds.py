@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.analysis import document, expected_throughput
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tcptutor.analysis import report
-from tcptutor.backends.ending import run_until_signal
-from tcptutor.backends.home_folder import MAX_BYTES
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.session import LabTerminal
+from tcptutor.backends.programs import run_until_signal
+from tcptutor.backends.session import MAX_BYTES, LabTerminal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.analysis import expected_throughput
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places, units
 from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL

@@ -19,7 +19,7 @@ import msgspec
 
 from tcptutor.analysis import expected_throughput, total_throughput
 from tcptutor.analysis.compared.what_if import shared_history
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.confidence import t_quantile
 from tcptutor.base.errors import LabError, TutorError, UnitError, UsageError, quoted

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.backends.ending import run_until_signal, terminate_like_ctrl_c
+from tcptutor.backends.programs import run_until_signal, terminate_like_ctrl_c
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
 from tcptutor.course.outline import Course

@@ -11,7 +11,7 @@ import os
 import platform
 from pathlib import Path
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import VARIABLE, Architecture
 from tcptutor.backends.guest.machine import Machine, Mode
@@ -49,7 +49,7 @@ def check_qemu(architecture: Architecture) -> Finding:
         return warn(
             "qemu",
             f"{program} is missing: there is no guest ({architecture.name})",
-            f"{_SETUP} (Debian package {tools.PACKAGES[program]})",
+            f"{_SETUP} (Debian package {programs.PACKAGES[program]})",
         )
     except LabUnavailable as error:
         return warn("qemu", str(error).partition(": ")[0], f"install the package {package} again")

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest import architecture, recipe
 from tcptutor.base.errors import SetupError
 
@@ -66,18 +66,18 @@ def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
     """Return the packages missing to run the guest, and with `building` to build it."""
     if not architecture.possible():
         return []
-    programs = tools.missing(
-        [*(tools.BUILDING if building else ()), *tools.GUEST, architecture.chosen().qemu]
+    lacking = programs.missing(
+        [*(programs.BUILDING if building else ()), *programs.GUEST, architecture.chosen().qemu]
     )
     if building and not recipe.KEYRING.exists():
-        programs[str(recipe.KEYRING)] = "debian-archive-keyring"
-    return _by_package(programs)
+        lacking[str(recipe.KEYRING)] = "debian-archive-keyring"
+    return _by_package(lacking)
 
 
 def missing(*, building: bool = True) -> list[MissingPackage]:
     """Return all missing packages of guest and host; without `building`, the guest's image needs no building."""
     packages = {package.name: package for package in missing_for_guest(building=building)}
-    packages |= {package.name: package for package in _by_package(tools.missing(tools.HOST))}
+    packages |= {package.name: package for package in _by_package(programs.missing(programs.HOST))}
     return sorted(packages.values())
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from tcptutor.backends import ending, locks
+from tcptutor.backends import programs
 from tcptutor.backends.guest import cached_files
 from tcptutor.backends.guest.image import WAITING
 from tcptutor.backends.lab import Lab
@@ -37,7 +37,7 @@ def run_setup(
     cannot continue.
     """
     try:
-        with ending.terminate_like_ctrl_c():
+        with programs.terminate_like_ctrl_c():
             return _Setup(say, warn, assume_yes, again, target or ANY_LAB).run()
     except KeyboardInterrupt:
         raise SetupError("stopped: finished parts stay, and `tcptutor setup` continues from them") from None
@@ -52,7 +52,7 @@ def _setup_lock(waiting: Callable[[], None]) -> Iterator[None]:
     folder = places.cache()
     with ExitStack() as stack:
         try:
-            stack.enter_context(locks.hold(folder / "setup.lock", waiting))
+            stack.enter_context(cached_files.hold(folder / "setup.lock", waiting))
         except OSError as error:
             raise SetupError(
                 f"cannot write in {folder}: {refused(error, 'set XDG_CACHE_HOME to a folder of yours')}"

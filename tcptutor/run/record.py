@@ -234,7 +234,7 @@ class TimerCounts(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """End of a run as the agent reports it; `backends.agent_events` turns it and the samples into Finished."""
+    """End of a run as the agent reports it; `backends.events` turns it and the samples into Finished."""
 
     experiment: Experiment
     """The experiment with every change that happened."""

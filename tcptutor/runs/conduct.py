@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
-from tcptutor.backends.recording import UNKNOWN, Recording
+from tcptutor.backends.events import UNKNOWN, Recording
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.run import Environment, Finished, Run
 from tcptutor.runs.store import RunStore

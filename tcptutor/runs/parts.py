@@ -21,7 +21,7 @@ from typing import IO
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.backends.recording import add, cut, tables_of
+from tcptutor.backends.events import add, cut, tables_of
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
 from tcptutor.base.places import STATE_ELSEWHERE

@@ -162,7 +162,7 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
 
 
 class RawSamples(msgspec.Struct, frozen=True, tag="raw-samples"):
-    """Samples as the agent takes them; `backends.agent_events` decodes them into Samples with the same fields."""
+    """Samples as the agent takes them; `backends.events` decodes them into Samples with the same fields."""
 
     t: float
     rows: bytes

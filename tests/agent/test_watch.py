@@ -19,7 +19,7 @@ from tcptutor.agent import probes
 from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.netlink import QdiscState
 from tcptutor.agent.network import Interface
-from tcptutor.backends import host, tools
+from tcptutor.backends import host, programs
 from tcptutor.run import FlowResult, QueueSample
 from tcptutor.run.plausible import PlausibilityChecks
 from tests import patience
@@ -34,7 +34,7 @@ def test_network_faults_are_reported(mark: str) -> None:
         text=True,
         check=False,
         timeout=patience.seconds(60),
-        env={**os.environ, "PATH": tools.PATH},
+        env={**os.environ, "PATH": programs.PATH},
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

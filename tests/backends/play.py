@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
+from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.selection import Backend
 from tcptutor.base.errors import LabError
 from tcptutor.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcptutor.backends.agent_events import EventReader
+from tcptutor.backends.events import EventReader
 from tcptutor.base.errors import ProtocolError
 from tcptutor.run import Ended, Finished, QueueSample, Sample, TimerCounts
 from tcptutor.wire import protocol, tcp_info

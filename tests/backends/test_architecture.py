@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tcptutor import theory
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest import architecture, image, machine, recipe
 from tcptutor.backends.guest.architecture import AMD64, ARM64, Architecture
 from tcptutor.backends.guest.backend import GuestBackend
@@ -28,7 +28,7 @@ FOREIGN = next(one for one in architecture.ALL if not one.native)
 @pytest.fixture
 def all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program is there, by its bare name."""
-    monkeypatch.setattr(tools, "find", lambda name: name)
+    monkeypatch.setattr(programs, "find", lambda name: name)
 
 
 COMMAND = (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.exchange import export
 from tcptutor.run import Run, frames
 from tcptutor.runs import packets

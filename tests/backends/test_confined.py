@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from qemu.qmp import QMPClient
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest import qemu_process
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.backend import GuestBackend
@@ -110,8 +110,8 @@ def _installed(folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> q
     qemu = folder / "qemu-system-other"
     qemu.write_text(QEMU.format(refused=refused))
     qemu.chmod(0o755)
-    found = tools.find
-    monkeypatch.setattr(tools, "find", lambda name: str(qemu) if name == qemu.name else found(name))
+    found = programs.find
+    monkeypatch.setattr(programs, "find", lambda name: str(qemu) if name == qemu.name else found(name))
     return qemu_process.find_qemu(qemu.name)
 
 

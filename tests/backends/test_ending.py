@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tcptutor.backends import ending
+from tcptutor.backends import programs
 from tcptutor.backends.lab import Lab
 from tests import leftovers, patience
 from tests.install.command import NOBODY, needs_user_namespaces, run
@@ -40,7 +40,7 @@ def test_all_that_was_started_ends_with_a_killed_parent(mark: str) -> None:
 
 def test_its_mounts_are_its_own(tmp_path: Path) -> None:
     mount = ["sh", "-c", 'mount -t tmpfs none "$0" && touch "$0/there"', str(tmp_path)]
-    done = subprocess.run(ending.tie_tree_to_parent(os.getpid(), mount), check=False, capture_output=True)
+    done = subprocess.run(programs.tie_tree_to_parent(os.getpid(), mount), check=False, capture_output=True)
     assert done.returncode == 0 or os.geteuid() != 0
     assert list(tmp_path.iterdir()) == []
 
@@ -59,7 +59,7 @@ def test_where_there_are_no_namespaces_the_program_runs_all_the_same() -> None:
 @pytest.mark.parametrize("alive", [True, False])
 def test_what_dies_with_its_parent_does_not_begin_without_it(alive: bool) -> None:
     """Killed before setpriv has asked for the signal, a parent would leave what nobody ends."""
-    words = ending.tie_to_parent(os.getpid() if alive else os.getppid(), ["echo", "begun"])
+    words = programs.tie_to_parent(os.getpid() if alive else os.getppid(), ["echo", "begun"])
     assert subprocess.run(words, capture_output=True, text=True, check=False).stdout == "begun\n" * alive
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
 from tcptutor.course.goals.goal import Goal, GoalBoard, ParsedGoal, read_goal
 from tcptutor.course.goals.watch import GoalWatch

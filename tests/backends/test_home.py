@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.home_folder import Home
+from tcptutor.backends.session import Home
 from tcptutor.wire.home_files import MAX_BYTES, MAX_FILES, PIECE, pieces, write_piece
 from tcptutor.wire.protocol import HomeFile, HomeFiles
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.backends.events import Recording
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.base.errors import KernelLacks, LabError
 from tcptutor.spec import Hosts
 from tcptutor.theory import goodput_ratio

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends import prefetch
+from tcptutor.backends import lab as lab_module
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.lab import Lab
-from tcptutor.backends.prefetch import PrefetchedRun
+from tcptutor.backends.lab import Lab, PrefetchedRun
 from tcptutor.backends.selection import ChosenBackend
 from tcptutor.base.errors import LabError
 from tcptutor.spec import Experiment, Flows
@@ -94,8 +93,8 @@ async def test_a_failure_comes_after_what_came_before_it() -> None:
 async def test_with_little_memory_left_what_nobody_asked_for_is_closing(
     asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prefetch, "_CHECK_S", 0.0)
-    monkeypatch.setattr(prefetch.sizes, "available", lambda: 100)
+    monkeypatch.setattr(lab_module, "_CHECK_S", 0.0)
+    monkeypatch.setattr(lab_module.sizes, "available", lambda: 100)
     lab = StepLab()
     run = PrefetchedRun(SMALL, lab.run(SMALL), lab.close)
     if asked:
@@ -120,20 +119,20 @@ def test_a_battery_that_is_used_is_seen(states: dict[str, str], found: bool, tmp
     for name, state in states.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "status").write_text(f"{state}\n")
-    assert prefetch.on_battery(tmp_path) is found
+    assert lab_module.on_battery(tmp_path) is found
 
 
 def test_what_takes_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefetch.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-    monkeypatch.setattr(prefetch, "on_battery", lambda: False)
-    assert prefetch.is_worthwhile(SMALL)
+    monkeypatch.setattr(lab_module.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(lab_module, "on_battery", lambda: False)
+    assert lab_module.is_worthwhile(SMALL)
     for flows in (
         Flows(duration=3000.0),
         Flows(duration=30.0, streams=200),
         Flows(capture=True),
         Flows(acks=True),
     ):
-        assert not prefetch.is_worthwhile(Experiment(name="x", flows=flows))
+        assert not lab_module.is_worthwhile(Experiment(name="x", flows=flows))
 
 
 @pytest.mark.parametrize(("free", "cores", "found"), [(400, 2, False), (500, 2, True), (500, 1, False)])
@@ -151,7 +150,7 @@ def test_a_second_guest_needs_memory_and_a_core(
 @asynccontextmanager
 async def _begun(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Lab, PrefetchedRun]]:
     """A lab that expects the small experiment, and has begun it."""
-    monkeypatch.setattr(prefetch, "is_worthwhile", lambda _: True)
+    monkeypatch.setattr(lab_module, "is_worthwhile", lambda _: True)
     lab = Lab("guest", "virtual")
     try:
         await lab.warm()

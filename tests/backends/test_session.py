@@ -17,10 +17,10 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import explain
+from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.host import HostBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.replay import REQUESTED, ReplayBackend
 from tcptutor.backends.selection import Backend
 from tcptutor.backends.session import LabTerminal, Session

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs as lab_programs
 from tcptutor.backends.guest import architecture
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
@@ -229,7 +229,7 @@ def test_the_machine_says_which_qemu_it_needs(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, machine: str, text: str, remedy: str
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(tools, "PATH", "")
+    monkeypatch.setattr(lab_programs, "PATH", "")
     findings, runnable = check_guest.check(guest_parts.snapshots_here())
     assert not runnable
     assert (findings[0].name, findings[0].status, findings[0].text) == ("qemu", "warn", text)

@@ -17,7 +17,7 @@ import click
 import pytest
 from packaging.requirements import Requirement
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.base import places
 from tcptutor.commands import main
 from tcptutor.course import experiments
@@ -120,7 +120,7 @@ def test_an_option_that_is_named_is_there() -> None:
 
 def _debian() -> set[str]:
     named = re.findall(r"""packages "[^"]*" ([a-z0-9 .+-]+)""", START.read_text())
-    return {*tools.PACKAGES.values(), *packages._REASONS, *BY_NAME, *" ".join(named).split()}
+    return {*programs.PACKAGES.values(), *packages._REASONS, *BY_NAME, *" ".join(named).split()}
 
 
 def test_debian_has_the_packages() -> None:
@@ -140,7 +140,7 @@ def test_debian_has_the_packages() -> None:
 
 
 def test_every_package_that_is_asked_for_has_a_reason() -> None:
-    assert set(tools.PACKAGES.values()) <= set(packages._REASONS)
+    assert set(programs.PACKAGES.values()) <= set(packages._REASONS)
 
 
 EXTRAS = {"plot": places.MATPLOTLIB, "cluster": cluster.DISTRIBUTED}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.install import namespace_limits, packages
 from tcptutor.install.check_host import check_kernel
 from tcptutor.install.packages import recognize_system
@@ -34,9 +34,9 @@ def test_apt_takes_the_line_that_installs_all_packages() -> None:
 
 
 @pytest.mark.host
-@pytest.mark.parametrize("program", tools.PACKAGES)
+@pytest.mark.parametrize("program", programs.PACKAGES)
 def test_a_program_is_of_the_package_that_is_named_for_it(program: str) -> None:
-    found = shutil.which(program, path=tools.PATH)
+    found = shutil.which(program, path=programs.PATH)
     if found is None or shutil.which("dpkg-query") is None:
         pytest.skip(f"there is no {program}, or no dpkg, here")
     named = {Path(found), Path(found).resolve()}
@@ -46,7 +46,7 @@ def test_a_program_is_of_the_package_that_is_named_for_it(program: str) -> None:
     owners = subprocess.run(
         ["dpkg-query", "--search", *map(str, named)], capture_output=True, text=True, check=False
     ).stdout
-    assert tools.PACKAGES[program] in {line.partition(":")[0] for line in owners.splitlines()}
+    assert programs.PACKAGES[program] in {line.partition(":")[0] for line in owners.splitlines()}
 
 
 @needs_user_namespaces

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor import exchange
-from tcptutor.backends.home_folder import Home
+from tcptutor.backends.session import Home
 from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.journal import Journal
 from tcptutor.journal.goals import GoalFile

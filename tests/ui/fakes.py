@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-from tcptutor.backends.home_folder import Home
-from tcptutor.backends.session import Session
+from tcptutor.backends.session import Home, Session
 from tcptutor.base import places
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError
 from tcptutor.run import Environment, Fidelity, Finished, Run, Sample, load

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from tcptutor.backends import recording
+from tcptutor.backends import events
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Finished, SampleTable, load
 from tcptutor.spec import Experiment
@@ -295,7 +295,7 @@ def test_only_where_a_seed_repeats_is_a_run_made_again() -> None:
 def test_asked_and_told(
     snap_compare: Any, make_app: Any, journal: Journal, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(recording, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: 0.0))
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     journal.visit(*STEP)
 
@@ -317,7 +317,7 @@ def test_asked_and_told(
 def test_the_question(
     snap_compare: Any, make_app: Any, journal: Journal, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(recording, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: 0.0))
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     journal.visit(*STEP)
 

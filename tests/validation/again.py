@@ -15,7 +15,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
 from tcptutor.fleet import pool

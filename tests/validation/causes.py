@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from tcptutor import run as runs
 from tcptutor import spec
 from tcptutor.analysis import Report, report
+from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
-from tcptutor.backends.recording import Recording
 from tcptutor.backends.session import LabTerminal
 from tcptutor.base.errors import TutorError
 from tcptutor.run import Finished, Run

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from msgspec.structs import replace
 
 from tcptutor.analysis import expect
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.fleet import pool

@@ -16,7 +16,7 @@ import msgspec
 
 from tcptutor import spec
 from tcptutor.analysis import Report, report
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.fleet import pool

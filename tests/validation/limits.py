@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from tcptutor import run as runs
 from tcptutor.analysis import Report, report
-from tcptutor.backends.ending import run_until_signal
 from tcptutor.backends.lab import Lab
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.run import Run
 from tcptutor.spec import Experiment

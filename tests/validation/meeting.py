@@ -20,7 +20,7 @@ import msgspec
 from tcptutor import spec
 from tcptutor.analysis import expect, measure, report
 from tcptutor.analysis.expected.prediction import Expectation
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base.errors import TutorError
 from tcptutor.fleet import pool
 from tcptutor.run import Run

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 
-from tcptutor.backends.ending import run_until_signal
+from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.bar import Bar

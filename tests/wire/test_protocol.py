@@ -11,7 +11,7 @@ import pytest
 
 from tcptutor.agent.channel import Channel
 from tcptutor.backends import host
-from tcptutor.backends.agent_events import next_event
+from tcptutor.backends.events import next_event
 from tcptutor.backends.host import HostBackend
 from tcptutor.base.errors import AgentDied, LabUnavailable, ProtocolError
 from tcptutor.run import Environment

@@ -11,7 +11,7 @@ import platform
 
 import msgspec
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.base.errors import LabUnavailable
 
 VARIABLE = "TCPTUTOR_GUEST_ARCH"
@@ -45,7 +45,7 @@ class Architecture(msgspec.Struct, frozen=True):
     @property
     def qemu_package(self) -> str:
         """Debian package of `qemu`."""
-        return tools.PACKAGES[self.qemu]
+        return programs.PACKAGES[self.qemu]
 
     @property
     def native(self) -> bool:

@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from tcptutor.backends.agent_events import EventReader, failure, next_event
+from tcptutor.backends.events import EventReader, failure, next_event
 from tcptutor.backends.guest.machine import Machine
 from tcptutor.backends.guest.snapshots import Manifest, Snapshots
-from tcptutor.backends.home_folder import Home
-from tcptutor.backends.session import Session
+from tcptutor.backends.session import Home, Session
 from tcptutor.base.errors import ImageDamaged, LabError, LabUnavailable
 from tcptutor.run import SNAPSHOT, Environment, Finished
 from tcptutor.spec import Experiment

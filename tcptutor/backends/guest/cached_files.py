@@ -1,18 +1,23 @@
-"""Files of the guest's cache: integrity checks, and leftovers of killed builds.
+"""Files of the guest's cache: locks between processes, integrity checks, and leftovers of killed builds.
 
-Integrity is checked by a few sampled places or by all bytes. Names of unfinished files contain
-the builder's process id.
+The kernel releases a lock however its holder ends; on a file system without locks everyone proceeds at once. Integrity
+is checked by a few sampled places or by all bytes. Names of unfinished files contain the builder's process id.
 """
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -24,6 +29,7 @@ _END = 1 << 16
 """Bytes of each end of a file that are sampled."""
 _PLACES, _PAGE = 64, 4096
 """Number of evenly spaced samples between the ends, and bytes of each."""
+_POLL_S = 0.1
 
 
 class FileDigest(msgspec.Struct, frozen=True):
@@ -119,3 +125,48 @@ def remove_leftovers(folder: Path) -> int:
             path.unlink(missing_ok=True)
         removed += 1
     return removed
+
+
+@contextmanager
+def hold(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
+    """Hold the lock on `path`, creating its folder; yield whether there was a wait for it.
+
+    `waiting` is called before a wait. Raises OSError when `path` cannot be written.
+    """
+    with _open(path) as handle:
+        waited = not _try_lock(handle, fcntl.LOCK_EX)
+        if waited:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield waited
+
+
+@asynccontextmanager
+async def hold_async(path: Path, waiting: Callable[[], None], shared: bool = False) -> AsyncIterator[bool]:
+    """Hold the lock as `hold` does without blocking the event loop.
+
+    With `shared` other shared holders are allowed; an exclusive holder is waited for.
+    """
+    with _open(path) as handle:
+        waited = False
+        while not _try_lock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
+            if not waited:
+                waiting()
+            waited = True
+            await asyncio.sleep(_POLL_S)
+        yield waited
+
+
+def _open(path: Path) -> IO[bytes]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a+b")
+
+
+def _try_lock(handle: IO[bytes], kind: int) -> bool:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.backends import locks
 from tcptutor.backends.guest import cached_files, recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.cached_files import FileDigest
@@ -118,7 +117,7 @@ class Image:
         today's.
         """
         try:
-            with locks.hold(self.lock, lambda: progress(0.0, WAITING)) as waited:
+            with cached_files.hold(self.lock, lambda: progress(0.0, WAITING)) as waited:
                 if waited and self._is_valid():
                     progress(1.0, BUILT)
                 else:
@@ -177,7 +176,7 @@ class Image:
         `waiting` is called before waiting for a concurrent build.
         """
         try:
-            with locks.hold(self.lock, waiting), self.replacement() as folder:
+            with cached_files.hold(self.lock, waiting), self.replacement() as folder:
                 packed = Image(folder, self.architecture)
                 _unpack(file, packed)
                 packed.check(thorough=True)

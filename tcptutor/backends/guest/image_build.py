@@ -24,7 +24,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from tcptutor.backends import ending, tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest import initramfs, recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.base.errors import SetupError
@@ -78,7 +78,7 @@ class Build:
     def _root(self, output: Path) -> None:
         log = self.folder / "log"
         fetch = [
-            tools.find("mmdebstrap"),
+            programs.find("mmdebstrap"),
             "--variant=extract",
             "--mode=chrootless",
             # Newer versions refuse root in this mode because of maintainer scripts, but "extract" runs none. So a
@@ -95,7 +95,7 @@ class Build:
             "-",
         ]
         pack = [
-            tools.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force",
+            programs.find("tar2sqfs"), "--quiet", "--no-skip", "--compressor", "zstd", "-X", "level=9", "--force",
             str(output),
         ]  # fmt: skip
         self.progress(0.02, "fetching Debian packages")
@@ -103,11 +103,11 @@ class Build:
             # mmdebstrap needs 430 MB of temporary space, too much for a /tmp in memory.
             environment = {**os.environ, "TMPDIR": str(self.folder.absolute())}
             source = subprocess.Popen(
-                ending.tie_tree_to_parent(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
+                programs.tie_tree_to_parent(os.getpid(), fetch), stdout=subprocess.PIPE, stderr=errors,
                 stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
             )  # fmt: skip
             sink = subprocess.Popen(
-                ending.tie_to_parent(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
+                programs.tie_to_parent(os.getpid(), pack), stdin=subprocess.PIPE, stdout=errors, stderr=errors
             )
             try:
                 assert source.stdout is not None
@@ -176,7 +176,7 @@ class Build:
         if not self.version or not self.busybox:
             raise SetupError("the Debian packages hold no kernel or no busybox: try again later")
         subprocess.run(
-            [tools.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True
+            [programs.find("depmod"), "-b", str(self.modules), self.version], check=True, capture_output=True
         )
         for path in sorted((self.modules / "lib" / "modules").rglob("*")):
             _add(root, f"usr/{path.relative_to(self.modules)}", None if path.is_dir() else path.read_bytes())

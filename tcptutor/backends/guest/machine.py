@@ -18,12 +18,11 @@ from typing import IO, Any, NamedTuple
 
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
-from tcptutor.backends import ending
+from tcptutor.backends import programs
 from tcptutor.backends.guest import initramfs, qemu_process, saved_state, sizes
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.image import Image
-from tcptutor.backends.guest.qemu_process import Core
-from tcptutor.backends.guest.shared_memory import SharedMemory
+from tcptutor.backends.guest.qemu_process import Core, SharedMemory
 from tcptutor.base.errors import AgentDied, LabError
 from tcptutor.spec import Change
 from tcptutor.wire.protocol import PORT_NAME
@@ -297,7 +296,7 @@ class Machine:
     def abort(self) -> None:
         """Kill the process without waiting; `kill` cleans up after it."""
         if self._process is not None:
-            ending.kill(self._process)
+            programs.kill(self._process)
 
     async def kill(self) -> None:
         """Kill the process and release everything. Never raises; safe to call twice."""

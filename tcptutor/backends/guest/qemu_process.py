@@ -10,20 +10,24 @@ preempt the processor (SCHED_BATCH), it finds several of its events at once. The
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
+import mmap
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from tcptutor.backends import ending, tools
+from tcptutor.backends import programs
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable
+from tcptutor.spec import Change
+from tcptutor.wire.ring import SIZE, Ring
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 """QEMU's own seccomp filter."""
@@ -43,6 +47,8 @@ _LADDER = (
 )
 _KVM = Path("/dev/kvm")
 _FILTERS = Path("/proc/sys/kernel/seccomp/actions_avail")
+_PERIOD = 0.01
+"""Polling period, seconds: a change of memory raises no event."""
 
 
 class QemuProgram(NamedTuple):
@@ -64,7 +70,7 @@ class QemuProgram(NamedTuple):
 
 def find_qemu(name: str) -> QemuProgram:
     """Find the QEMU called `name` and probe its confinement once. Raises LabUnavailable."""
-    return _probe(tools.find(name), tools.find("setpriv"), os.geteuid())
+    return _probe(programs.find(name), programs.find("setpriv"), os.geteuid())
 
 
 @cache
@@ -92,7 +98,7 @@ def command(qemu: QemuProgram, arguments: list[str], *, parent: int, kvm: bool =
     if kvm and _GROUPS in privileges and (group := _kvm_group()):
         privileges[privileges.index(_GROUPS)] = f"--groups={group}"
     sandbox = SANDBOX if qemu.sandboxed else ()
-    return ending.tie_to_parent(parent, [qemu.path, *sandbox, *arguments], privileges)
+    return programs.tie_to_parent(parent, [qemu.path, *sandbox, *arguments], privileges)
 
 
 def _kvm_group() -> int:
@@ -176,3 +182,48 @@ def _last_ran(process: int, thread: int) -> int:
     """Return the core where the scheduler last put `thread`: a good choice, as the kernel knows the other load."""
     stat = Path(f"/proc/{process}/task/{thread}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[_LAST_RAN])
+
+
+class SharedMemory:
+    """Owner of anonymous memory shared with QEMU; it disappears with the two processes."""
+
+    def __init__(self) -> None:
+        self.fd = os.memfd_create("tcptutor", os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, SIZE)
+        self._ring = Ring(mmap.mmap(self.fd, SIZE))
+        self._lines: list[bytes] = []
+        self._rest = b""
+        self._closed = False
+
+    def submit(self, request: bytes, changes: Iterable[Change] = ()) -> None:
+        """Write a request for a stopped guest, and `changes` that the guest may read once they are due."""
+        self._ring.submit(request, changes)
+
+    @property
+    def polls(self) -> int:
+        """Number of times the guest has polled for a request."""
+        return self._ring.polls
+
+    def skip(self) -> None:
+        """Discard all lines so far: restoring a snapshot also restores its shared memory."""
+        self._ring.skip()
+
+    async def readline(self, alive: Callable[[], bool]) -> bytes:
+        """Return the next line; empty once the guest is not `alive` and all output was read."""
+        while not self._lines:
+            living = alive()
+            parts = (self._rest + self._ring.read()).split(b"\n")
+            self._rest = parts.pop()
+            self._lines = [part + b"\n" for part in reversed(parts)]
+            if not self._lines:
+                if not living:
+                    return b""
+                await asyncio.sleep(_PERIOD)
+        return self._lines.pop()
+
+    def close(self) -> None:
+        """Release the memory; safe to call twice."""
+        if not self._closed:
+            self._closed = True
+            self._ring.close()
+            os.close(self.fd)

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tcptutor.backends import tools
+from tcptutor.backends import programs
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.base.errors import SetupError, quoted
 
@@ -114,7 +114,7 @@ def tool_versions() -> dict[str, str]:
     """Return the version lines of the programs that affect the image's bytes."""
     versions = {}
     for name in ("tar2sqfs", "depmod"):
-        done = subprocess.run([tools.find(name), "--version"], capture_output=True, text=True, check=False)
+        done = subprocess.run([programs.find(name), "--version"], capture_output=True, text=True, check=False)
         versions[name] = next(iter(done.stdout.splitlines()), "")
     return versions
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import IO
 
-from tcptutor.backends import ending, tools
+from tcptutor.backends import programs
 from tcptutor.base.errors import LabError
 
 
@@ -31,7 +31,7 @@ def compress(snapshot: Path) -> contextlib.AbstractAsyncContextManager[int]:
 
 @contextlib.asynccontextmanager
 async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
-    command = [tools.find("zstd"), *arguments]
+    command = [programs.find("zstd"), *arguments]
     reading, writing = os.pipe()
     ours, theirs = (writing, reading) if into else (reading, writing)
     with contextlib.ExitStack() as end:
@@ -53,7 +53,7 @@ async def _through(*arguments: str, into: bool) -> AsyncIterator[int]:
                 yield ours
         except BaseException as error:
             watching.cancel()
-            ending.kill(process)
+            programs.kill(process)
             reason = await _last_words(process)
             if failed.expired() or (isinstance(error, LabError) and reason):
                 raise LabError(reason or f"zstd ended with status {process.returncode}") from None

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.backends import locks
 from tcptutor.backends.guest import cached_files, initramfs, qemu_process, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.cached_files import FileDigest
@@ -156,10 +155,12 @@ class Snapshots:
 
         async with AsyncExitStack() as stack:
             try:
-                lock = locks.hold_async(self.folder / f"{self._name(clock)}.lock", waiting)
+                lock = cached_files.hold_async(self.folder / f"{self._name(clock)}.lock", waiting)
                 waited = await stack.enter_async_context(lock)
                 # The image must not be replaced while it boots.
-                await stack.enter_async_context(locks.hold_async(self.image.lock, waiting, shared=True))
+                await stack.enter_async_context(
+                    cached_files.hold_async(self.image.lock, waiting, shared=True)
+                )
             except OSError as error:
                 raise self._unwritable(error) from error
             if waited:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.backends.recording import Recording
+from tcptutor.backends.events import Recording
 from tcptutor.course import load
 from tcptutor.course.goals.goal import PLACED, ParsedGoal
 from tcptutor.course.goals.near_misses import SLIPS

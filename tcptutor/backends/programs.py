@@ -1,23 +1,71 @@
-"""Orderly termination of child processes and of commands that use the lab."""
+"""Programs that the lab runs on this machine: their paths and Debian packages, and their orderly end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from tcptutor.backends import tools
+from tcptutor.base.errors import MissingTool
+
+PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+"""Search path with the sbin folders, which Debian leaves out of an ordinary user's PATH."""
+
+HOST = ("mnexec", "brctl", "ifconfig", "ip", "iperf3", "sysctl", "unshare", "setpriv")
+"""Programs that the agent runs on this machine's own kernel."""
+
+GUEST = ("zstd", "setpriv")
+"""Programs that run a built guest, besides its architecture's QEMU."""
+
+BUILDING = ("mmdebstrap", "tar2sqfs", "depmod")
+"""Programs that build a guest."""
+
+PACKAGES = {
+    "brctl": "bridge-utils",
+    "depmod": "kmod",
+    "ifconfig": "net-tools",
+    "ip": "iproute2",
+    "iperf3": "iperf3",
+    "mmdebstrap": "mmdebstrap",
+    "mnexec": "mininet",
+    "qemu-system-aarch64": "qemu-system-arm",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "setpriv": "util-linux",
+    "sysctl": "procps",
+    "tar2sqfs": "squashfs-tools-ng",
+    "unshare": "util-linux",
+    "zstd": "zstd",
+}
+"""Debian package of each program; Ubuntu uses the same names."""
 
 _T = TypeVar("_T")
 
 _IF_PARENT_LIVES = ("sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
 _PROCESS_IDS = ("--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def missing(names: Iterable[str]) -> dict[str, str]:
+    """Return the programs of `names` that are not installed, with their Debian packages."""
+    return {name: PACKAGES[name] for name in names if shutil.which(name, path=PATH) is None}
+
+
+def find(name: str) -> str:
+    """Return the full path of program `name`.
+
+    Raises:
+        MissingTool: It is not installed; the message names the package.
+    """
+    path = shutil.which(name, path=PATH)
+    if path is None:
+        raise MissingTool(f"{name} is missing (Debian package {PACKAGES[name]}): run `tcptutor setup`")
+    return path
 
 
 def tie_to_parent(parent: int, command: Sequence[str], privileges: Sequence[str] = ()) -> list[str]:
@@ -26,14 +74,14 @@ def tie_to_parent(parent: int, command: Sequence[str], privileges: Sequence[str]
     The death signal is requested after the setpriv(1) options in `privileges`, because a change of user would clear
     it. A parent that died before that never sends the signal, so the wrapper exits once `parent` is gone.
     """
-    setpriv = [tools.find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
+    setpriv = [find("setpriv"), "--pdeathsig=KILL", *privileges, "--"]
     return [*setpriv, *_IF_PARENT_LIVES, str(parent), *command]
 
 
 @cache
 def _namespace() -> tuple[str, ...]:
     user = () if os.geteuid() == 0 else ("--map-current-user",)
-    command = (tools.find("unshare"), *user, *_PROCESS_IDS)
+    command = (find("unshare"), *user, *_PROCESS_IDS)
     done = subprocess.run([*command, "true"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
     return () if done.returncode else command
 
