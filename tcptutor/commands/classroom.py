@@ -12,7 +12,7 @@ from tcptutor.base.files import atomic
 from tcptutor.commands.grade import exit_code, grade_all, hand_ins, read_course_key
 from tcptutor.commands.output import on_terminal, print_json, print_lines, toned, width
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
-from tcptutor.grading import web
+from tcptutor.grading import views
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.formats import format_grades
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
@@ -55,7 +55,7 @@ def show_class(request: ClassRequest) -> int:
         rows = anonymize_files(graded, named) if request.anonymous else graded
         _write(Path(request.csv), format_grades(rows, "csv"))
     if request.html is not None:
-        _write(Path(request.html), web.class_page(shown))
+        _write(Path(request.html), views.class_page(shown))
     if request.plot is not None:
         draw_plot(request.plot, marks_histogram(shown))
     if request.as_json:

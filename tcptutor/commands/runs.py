@@ -18,7 +18,7 @@ from tcptutor.commands.journal import open_journal
 from tcptutor.commands.output import print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY
 from tcptutor.course.experiments import Catalogue, overrides_of, short_name
-from tcptutor.journal.benches import Benches
+from tcptutor.journal.saved import Benches
 from tcptutor.run import Run, load, sum_or_none
 from tcptutor.runs import packets
 

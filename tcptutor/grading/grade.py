@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.course.page_record import moment
+from tcptutor.base.errors import UsageError
+from tcptutor.course.activities.choice import ChoiceQuestion, Order
+from tcptutor.course.activities.predict import Predict, ShapePrediction
+from tcptutor.course.activity import Activity, Mark, MarkContext, Question
+from tcptutor.course.page_record import Given, moment
+from tcptutor.course.page_references import without_links
+from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
 
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
 """Result of an activity.
@@ -16,6 +23,8 @@ Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
 none: done, but wrong. missing: not done. refused: done, but its evidence does not hold. inconclusive: the lab doubts
 the run; it costs no marks.
 """
+_MOST_CHARACTERS = 200
+"""Characters of a typed answer that are shown."""
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,3 +146,61 @@ _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 def _student_key(grade: Grade) -> tuple[str, str] | None:
     """Return course and student; None without an enrolment, and for a hand-in that does not count."""
     return (grade.course, grade.student) if grade.student and not grade.refused else None
+
+
+def given_answers(
+    activity: Activity,
+    page: PageTimeline,
+    context_of: Callable[[TimedResponse], MarkContext],
+    order_at: Callable[[int], tuple[int, ...]],
+) -> Iterator[GivenAnswer]:
+    """Yield the answers to a question or prediction in order; none for other activities.
+
+    Args:
+        activity: The question or prediction.
+        page: The student's actions on its page.
+        context_of: Returns the run or sweep that the student had when answering.
+        order_at: Returns the order in which the student saw its entries at an event.
+    """
+    if not isinstance(activity, Question | Predict | ShapePrediction):
+        return
+    for given in page.responses_to(activity.id):
+        answer, draw = given.response.answer, given.response.draw
+        context = MarkContext()
+        if isinstance(activity, Question) and activity.against_run:
+            context = context_of(given)
+        posed: Activity = activity
+        mark = Mark(correct=None)
+        with contextlib.suppress(UsageError):
+            posed = activity.with_numbers(draw)
+            mark = posed.mark(answer, context)
+        yield GivenAnswer(
+            at=given.at,
+            text=_answer_text(posed, answer),
+            numbers=_shown_numbers(posed, answer, order_at(given.serial)),
+            correct=mark.correct,
+            feedback=without_links(mark.feedback) if mark.correct is False else "",
+            value=mark.value,
+            drawn=bool(draw),
+        )
+
+
+def _shown_numbers(activity: Activity, given: Given, order: tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(given, str) or not isinstance(activity, ChoiceQuestion | ShapePrediction):
+        return ()
+    return tuple(sorted(order.index(index) + 1 for index in given if index in order))
+
+
+def _answer_text(activity: Activity, given: Given) -> str:
+    """Return the chosen texts, or the beginning of a typed text."""
+    if isinstance(given, str):
+        return given[:_MOST_CHARACTERS]
+    texts: tuple[str, ...] = ()
+    match activity:
+        case ChoiceQuestion():
+            texts = tuple(choice.text for choice in activity.choices)
+        case Order():
+            texts = tuple(event.text for event in activity.events)
+        case ShapePrediction():
+            texts = tuple(shape.text for shape in activity.shapes)
+    return "; ".join(texts[index] if 0 <= index < len(texts) else str(index + 1) for index in given)

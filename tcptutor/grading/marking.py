@@ -21,13 +21,12 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import PageCell, axis_index, page_cell
 from tcptutor.course.step import Step
-from tcptutor.grading.answers import given_answers
 from tcptutor.grading.evidence import honesty
 from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
-from tcptutor.grading.grade import ActivityMark, Grade, Outcome
+from tcptutor.grading.grade import ActivityMark, Grade, Outcome, given_answers
 from tcptutor.run import Run
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from tcptutor.backends import selection
 from tcptutor.base.glyphs import locale_encoding
 from tcptutor.base.places import has_matplotlib, matplotlib_command
-from tcptutor.install import check_guest, check_host, guest_parts, namespace_limits, packages
+from tcptutor.install import check_guest, check_host, guest_parts, packages
 from tcptutor.install.findings import Finding, fail, ok, warn
 
 
@@ -48,7 +48,7 @@ def diagnose() -> Diagnosis:
         check_host.check_system(here),
         *check_host.check_wsl(here.wsl, netem, check_guest.KVM_DEVICE.exists()),
         *check_host.check_programs(packages.missing()),
-        *check_host.check_namespaces(namespace_limits.read()),
+        *check_host.check_namespaces(check_host.read_limits()),
         kernel,
         *guest_lines,
         *check_terminal(),

@@ -26,9 +26,11 @@ from tcptutor.theory.cubic import (
     cubic_region_window,
     cubic_window,
 )
-from tcptutor.theory.highspeed import highspeed_decrease, highspeed_growth, highspeed_window
-from tcptutor.theory.htcp import (
+from tcptutor.theory.high_speed import (
     HTCP_BETA,
+    highspeed_decrease,
+    highspeed_growth,
+    highspeed_window,
     htcp_alpha,
     htcp_beta,
     htcp_growth,

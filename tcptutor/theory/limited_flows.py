@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tcptutor.theory.cubic import LinuxCubic
 from tcptutor.theory.domain import at_least, positive, require
-from tcptutor.theory.htcp import LinuxHTCP
+from tcptutor.theory.high_speed import LinuxHTCP
 from tcptutor.theory.loss_laws import ACK_EVERY, ACK_STRETCHED
 from tcptutor.theory.renewal import Limits, Sender, mean
 from tcptutor.theory.senders import LinuxHighSpeed, LinuxReno

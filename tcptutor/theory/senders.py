@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tcptutor.theory.domain import loss_rate
-from tcptutor.theory.highspeed import step
+from tcptutor.theory.high_speed import step
 from tcptutor.theory.loss_laws import ACK_EVERY, ACK_STRETCHED, MIN_WINDOW
 from tcptutor.theory.renewal import Age, Epoch, Limits, Sender, mean, mean_window
 

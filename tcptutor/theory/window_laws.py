@@ -12,8 +12,7 @@ from collections import deque
 
 from tcptutor.theory.bbr import BBR_CWND_GAIN, BBR_MIN_WINDOW, BBR_PACING_CYCLE, BBR_STARTUP_GAIN
 from tcptutor.theory.cubic import CUBIC_BETA, CUBIC_C, CUBIC_RENO_ALPHA, cubic_k
-from tcptutor.theory.highspeed import decrease, growth
-from tcptutor.theory.htcp import HTCP_BETA, htcp_beta, rtt_scale, speed_up
+from tcptutor.theory.high_speed import HTCP_BETA, decrease, growth, htcp_beta, rtt_scale, speed_up
 from tcptutor.theory.loss_laws import MIN_WINDOW
 
 _MIN_RTT = 0.010  # Linux trusts H-TCP's ratio of round trips only above this

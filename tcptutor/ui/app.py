@@ -18,8 +18,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches
-from tcptutor.journal.drafts import Drafts
+from tcptutor.journal.saved import Benches, Drafts
 from tcptutor.ui import pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tcptutor.base.errors import ParameterError, TutorError, UsageError
 from tcptutor.course.experiments import Catalogue, rebuilt, same_settings
 from tcptutor.course.personal import SEEDS
-from tcptutor.journal.benches import SavedBench
+from tcptutor.journal.saved import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import bdp

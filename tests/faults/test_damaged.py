@@ -12,9 +12,9 @@ from tcptutor.base.printable import is_printable
 from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches, SavedBench
 from tcptutor.journal.events import Responded, decode
 from tcptutor.journal.goals import GoalFile, open_pages
+from tcptutor.journal.saved import Benches, SavedBench
 from tcptutor.ui.start import open_journal
 from tests.command import here
 

@@ -9,7 +9,7 @@ import pytest
 
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError, UsageError
 from tcptutor.course import experiments
-from tcptutor.fleet import pool, worker
+from tcptutor.fleet import cluster, pool
 from tcptutor.fleet.pool import Place
 from tcptutor.run import Run
 
@@ -45,12 +45,12 @@ async def test_without_experiments_there_is_nothing_to_do() -> None:
 
 @pytest.mark.parametrize("kind", [LabError, UsageError, LabUnavailable])
 def test_a_worker_s_error_keeps_its_exit_code(kind: type[TutorError]) -> None:
-    answer = worker.WorkerAnswer(problem="on h: no lab", exit_code=kind.exit_code)
-    error = worker.read(msgspec.json.encode(answer), dict)
+    answer = cluster.WorkerAnswer(problem="on h: no lab", exit_code=kind.exit_code)
+    error = cluster.read_answer(msgspec.json.encode(answer), dict)
     assert isinstance(error, kind)
     assert str(error) == "on h: no lab"
 
 
 def test_a_worker_s_result_is_read_as_what_was_asked_for() -> None:
-    answer = worker.WorkerAnswer(result=msgspec.Raw(b'{"throughput_bps":1e6}'))
-    assert worker.read(msgspec.json.encode(answer), dict[str, float]) == {"throughput_bps": 1e6}
+    answer = cluster.WorkerAnswer(result=msgspec.Raw(b'{"throughput_bps":1e6}'))
+    assert cluster.read_answer(msgspec.json.encode(answer), dict[str, float]) == {"throughput_bps": 1e6}

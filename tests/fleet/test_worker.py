@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tcptutor.base.errors import LabError
-from tcptutor.fleet import worker
+from tcptutor.fleet import cluster
 from tcptutor.spec import Experiment
 from tests import patience
 
@@ -32,15 +32,15 @@ class _StartingLab:
 
 def test_a_run_that_is_not_wanted_ends_while_another_lab_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread's start held up the other's event loop, which then could not see that its run was given up."""
-    monkeypatch.setattr(worker, "Lab", _StartingLab)
-    monkeypatch.setattr(worker, "_CHECK_S", 0.01)
+    monkeypatch.setattr(cluster, "Lab", _StartingLab)
+    monkeypatch.setattr(cluster, "_CHECK_S", 0.01)
     wanted = threading.Event()
     wanted.set()
     problems: list[str] = []
 
     def run() -> None:
         try:
-            asyncio.run(worker._run_while(wanted.is_set, Experiment(name="any"), "virtual"))
+            asyncio.run(cluster._run_while(wanted.is_set, Experiment(name="any"), "virtual"))
         except LabError as error:
             problems.append(str(error))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load
-from tcptutor.grading import batch, web
+from tcptutor.grading import batch, views
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.survey import QuestionRow, Survey, anonymize, survey
@@ -174,7 +174,7 @@ class _Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
-    page = web.class_page(found)
+    page = views.class_page(found)
     tags = _Tags()
     tags.feed(page)
     assert tags.open == []
@@ -187,7 +187,7 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
 
 
 def test_names_can_be_left_out_everywhere(found: Survey) -> None:
-    told = web.class_page(anonymize(found)) + repr(table_views(anonymize(found)))
+    told = views.class_page(anonymize(found)) + repr(table_views(anonymize(found)))
     assert not any(name in told for name in ("ada", "cleo", "gina"))
     assert "student 10" in told
 
@@ -243,7 +243,7 @@ def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
     one = Doer(course, tmp_path, student=hostile, code=KEY.code)
     one.does()
     graded = [each for _, each in batch.grade_files([one.hands_in()], GradingBasis(LESSONS, KEY.code), 1)]
-    page = web.class_page(survey(graded, course))
+    page = views.class_page(survey(graded, course))
     assert hostile not in page
     assert "&lt;script&gt;" in page
 

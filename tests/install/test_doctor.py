@@ -147,8 +147,8 @@ def test_what_forbids_namespaces_is_named(
     file.parent.mkdir(parents=True)
     file.write_text(f"{value}\n")
     look = (
-        "import sys; from pathlib import Path; from tcptutor.install import check_host, namespace_limits\n"
-        "print(check_host.check_namespaces(namespace_limits.read(Path(sys.argv[1]))))"
+        "import sys; from pathlib import Path; from tcptutor.install import check_host\n"
+        "print(check_host.check_namespaces(check_host.read_limits(Path(sys.argv[1]))))"
     )
     done = run(
         [*NOBODY, TCPTUTOR[0], "-c", look, tmp_path / "machine"], PATH=programs(tmp_path / "bin", "unshare")

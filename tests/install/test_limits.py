@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.install import namespace_limits
-from tcptutor.install.check_host import check_wsl, limit_finding
-from tcptutor.install.namespace_limits import Limit
+from tcptutor.install import check_host
+from tcptutor.install.check_host import Limit, check_wsl, limit_finding
 from tcptutor.install.packages import wsl_version
 
 NAMESPACES = {
@@ -37,11 +36,11 @@ KUBERNETES_GROUPS = """\
 
 
 def _names(contents: dict[str, str]) -> list[str]:
-    return [limit.name for limit in namespace_limits.recognize(contents)]
+    return [limit.name for limit in check_host.recognize(contents)]
 
 
 def _only(contents: dict[str, str]) -> Limit:
-    (limit,) = namespace_limits.recognize(contents)
+    (limit,) = check_host.recognize(contents)
     return limit
 
 
@@ -132,12 +131,12 @@ def test_a_limit_that_does_not_hold_the_lab_up_needs_no_remedy() -> None:
 
 
 def test_files_of_this_machine_are_read(tmp_path: Path) -> None:
-    contents = namespace_limits.read()
+    contents = check_host.read_limits()
     assert contents["proc/self/ns/user"].startswith("user:[")
-    assert set(contents) <= set(namespace_limits.FILES)
-    assert not [limit for limit in namespace_limits.recognize(contents) if "built without" in limit.text]
+    assert set(contents) <= set(check_host.LIMIT_FILES)
+    assert not [limit for limit in check_host.recognize(contents) if "built without" in limit.text]
     (tmp_path / "run" / "secrets" / "kubernetes.io").mkdir(parents=True)
-    assert namespace_limits.read(tmp_path) == {"run/secrets/kubernetes.io": ""}
+    assert check_host.read_limits(tmp_path) == {"run/secrets/kubernetes.io": ""}
 
 
 @pytest.mark.parametrize(

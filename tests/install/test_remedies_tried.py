@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from tcptutor.backends import programs
-from tcptutor.install import namespace_limits, packages
+from tcptutor.install import check_host, packages
 from tcptutor.install.check_host import check_kernel
 from tcptutor.install.packages import recognize_system
 from tcptutor.run import Environment
 from tests.install.command import ROOT, needs_user_namespaces
 from tests.install.test_remedies import TEXTS
 
-OF_NAMESPACES = [file for file, *_ in namespace_limits._SYSCTLS if file.startswith("proc/sys/user/")]
+OF_NAMESPACES = [file for file, *_ in check_host._SYSCTLS if file.startswith("proc/sys/user/")]
 """The others can be written by the machine's own root alone."""
 NAMESPACES = {"proc/self/ns/user": "user:[1]", "proc/self/ns/net": "net:[1]"}
 APT_INDEX = any(Path("/var/lib/apt/lists").glob("*_Packages*"))
@@ -54,7 +54,7 @@ def test_a_program_is_of_the_package_that_is_named_for_it(program: str) -> None:
 @pytest.mark.parametrize("file", OF_NAMESPACES)
 def test_a_sysctl_takes_away_the_limit_that_it_is_told_for(file: str) -> None:
     """In a namespace of its own, whose root may write what is of namespaces."""
-    (limit,) = namespace_limits.recognize({file: "0", **NAMESPACES})
+    (limit,) = check_host.recognize({file: "0", **NAMESPACES})
     command, comma, _ = limit.remedy.partition(", then")
     assert comma
     words = shlex.split(command)
@@ -66,7 +66,7 @@ def test_a_sysctl_takes_away_the_limit_that_it_is_told_for(file: str) -> None:
     assert done.returncode == 0, done.stderr
     before, *_, after = done.stdout.split()
     assert before == "0"
-    assert not namespace_limits.recognize({file: after, **NAMESPACES})
+    assert not check_host.recognize({file: after, **NAMESPACES})
 
 
 @pytest.mark.host

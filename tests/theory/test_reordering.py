@@ -8,7 +8,7 @@ import random
 import pytest
 
 from tcptutor.base.errors import ParameterError
-from tcptutor.theory.reordering import (
+from tcptutor.theory.loss_laws import (
     JITTER_MISTAKES,
     OVERTAKING_MISTAKES,
     combine_with_link,

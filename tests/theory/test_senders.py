@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tcptutor import theory
-from tcptutor.theory.highspeed import step
+from tcptutor.theory.high_speed import step as step
 from tcptutor.theory.renewal import Age
 from tcptutor.theory.renewal import mean_window as mean_of_chain
 from tcptutor.theory.senders import RELATED, related_rate

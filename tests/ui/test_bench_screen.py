@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from tcptutor.base.errors import JournalError
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches
+from tcptutor.journal.saved import Benches
 from tcptutor.runs.conduct import finish
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.dialogs import CommandLineScreen

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.widgets import Input
 
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.journal.drafts import Drafts
+from tcptutor.journal.saved import Drafts
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.box import ActivityBox

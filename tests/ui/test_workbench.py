@@ -16,7 +16,7 @@ from tcptutor.course import experiments, load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue, overrides_of, rebuilt, same_settings
-from tcptutor.journal.benches import LONGEST_NAME, Benches, SavedBench
+from tcptutor.journal.saved import LONGEST_NAME, Benches, SavedBench
 from tcptutor.spec import Experiment
 from tcptutor.ui.knobs import GROUPS
 from tcptutor.ui.live import ComparisonRun

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from functools import cache
 
 from tcptutor import theory
-from tcptutor.theory.htcp import HTCP_BETA_MAX
+from tcptutor.theory.high_speed import HTCP_BETA_MAX
 
 EVENTS = 2500
 _STEPS = 4

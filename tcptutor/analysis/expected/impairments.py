@@ -16,14 +16,14 @@ from tcptutor.analysis.case import OFFLOAD_LEAST, Case
 from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import units
-from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
-from tcptutor.theory.reordering import (
+from tcptutor.theory.loss_laws import (
     OVERTAKING_MISTAKES,
     OVERTAKING_MISTAKES_CUBIC,
     combine_with_link,
     jitter_window,
     overtaking_window,
 )
+from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
 LINK_ERROR = 0.2
 """Error of a link that a reordered flow fills; 20 random runs reached 0.94 with a deviation of 0.045."""

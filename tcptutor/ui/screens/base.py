@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
-from tcptutor.journal.drafts import Drafts
+from tcptutor.journal.saved import Drafts
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import bindings

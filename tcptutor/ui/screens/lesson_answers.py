@@ -9,7 +9,7 @@ from textual.content import Content
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
-from tcptutor.journal.drafts import Draft
+from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page

@@ -18,7 +18,7 @@ from textual.widgets.input import Selection
 
 from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import same_settings, short_name
-from tcptutor.journal.benches import Benches
+from tcptutor.journal.saved import Benches
 from tcptutor.run import Environment
 from tcptutor.ui import background
 from tcptutor.ui.bindings import FooterKey, priority

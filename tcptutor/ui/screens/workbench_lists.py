@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.experiments import short_name
-from tcptutor.journal.benches import Benches, SavedBench
+from tcptutor.journal.saved import Benches, SavedBench
 from tcptutor.run import Run, load
 from tcptutor.ui import background
 from tcptutor.ui.bindings import FooterKey

@@ -15,7 +15,7 @@ import msgspec
 from tcptutor.base import archive
 from tcptutor.base.printable import is_printable
 from tcptutor.course.outline import Course
-from tcptutor.grading import web
+from tcptutor.grading import views
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import read_key
 from tcptutor.grading.formats import FORMATS, format_grades
@@ -48,7 +48,7 @@ def _hand_in(path: Path) -> None:
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
     told = survey([GradedFile(path.name, found)], _course())
-    assert is_printable(web.class_page(told), lines=True)
+    assert is_printable(views.class_page(told), lines=True)
     assert is_printable(msgspec.json.encode(told).decode(), lines=True)
 
 

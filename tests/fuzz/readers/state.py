@@ -21,11 +21,10 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
-from tcptutor.journal.benches import Benches, SavedBench
-from tcptutor.journal.drafts import Drafts
 from tcptutor.journal.events import export_events, read_events
 from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
+from tcptutor.journal.saved import Benches, Drafts, SavedBench
 from tcptutor.sweep import figure
 from tcptutor.sweep.grid import cells, read_axes
 from tcptutor.sweep.results_file import Store, load

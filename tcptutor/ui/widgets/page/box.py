@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
-from tcptutor.journal.drafts import Draft
+from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.study import MarkedResponse

@@ -18,7 +18,7 @@ from tcptutor.course.activities.challenge import ChallengeActivity, count_of
 from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
-from tcptutor.journal.drafts import Draft
+from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.lists import ListBox

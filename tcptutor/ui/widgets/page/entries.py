@@ -17,7 +17,7 @@ from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.page_record import Given
-from tcptutor.journal.drafts import Draft
+from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox

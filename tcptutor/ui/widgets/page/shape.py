@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import Given
-from tcptutor.journal.drafts import Draft
+from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox
 from tcptutor.ui.widgets.page.lists import CHOSEN, FREE, ListBox
