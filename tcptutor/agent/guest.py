@@ -193,10 +193,6 @@ class _SilentChannel(Channel):
         return None
 
 
-if __name__ == "__main__":
-    main()
-
-
 def open_ring() -> Ring | None:
     """Open the guest's end of the ring; None if the machine has no shared memory device."""
     device = _find_device(*_SHARED_MEMORY)
@@ -265,3 +261,7 @@ def _map_resource(device: Path, resource: int, size: int) -> mmap.mmap:
 
 def _text(path: Path) -> str:
     return path.read_text().strip()
+
+
+if __name__ == "__main__":
+    main()

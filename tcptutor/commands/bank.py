@@ -14,8 +14,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
 from tcptutor.base.places import has_matplotlib, matplotlib_command
-from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import count, print_lines, remark, warn
+from tcptutor.commands.output import Bar, count, print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course, Module, pages, read_course

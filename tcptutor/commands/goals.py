@@ -10,8 +10,7 @@ import msgspec
 
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
-from tcptutor.commands.journal import open_journal
-from tcptutor.commands.output import count, print_json, print_lines, toned, width
+from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard, GoalState
@@ -19,7 +18,7 @@ from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Module, pages, read_course
 from tcptutor.course.page_record import Given, Response
 from tcptutor.course.step import Step
-from tcptutor.journal import Journal
+from tcptutor.journal import Journal, opened_journal
 from tcptutor.journal.goals import OpenPage, open_pages
 
 
@@ -54,7 +53,7 @@ def check_goals(name: str | None, as_json: bool) -> int:
 
 
 def _was_completed(page: ShellPage) -> bool:
-    with open_journal() as journal:
+    with opened_journal(warn) as journal:
         return page.shell.is_done(journal.page(page.module.id, page.step.id))
 
 
@@ -85,7 +84,7 @@ def _document(page: ShellPage, open_page: OpenPage | None, board: GoalBoard, don
 
 def _check_challenge(module: Module, step: Step, challenge: ChallengeActivity, as_json: bool) -> int:
     """Print the challenge's state from the journal; return 0 when it is reached, otherwise 1. Raises JournalError."""
-    with open_journal() as journal:
+    with opened_journal(warn) as journal:
         record = journal.page(module.id, step.id).activity(challenge.id)
     reached, standing = record.right is not None, challenge.describe_status(record)
     knobs = challenge.knobs_of(record.latest.answer) if record.latest else None

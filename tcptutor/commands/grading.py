@@ -44,7 +44,7 @@ def course_key(target: str, code_alone: bool) -> None:
     With --code no key is created: print the code of an existing key FILE, or check that the argument is a
     valid code.
     """
-    from tcptutor.commands.course_key import make_key, print_code  # noqa: PLC0415
+    from tcptutor.commands.graded_course import make_key, print_code  # noqa: PLC0415
 
     end(print_code if code_alone else make_key, target)
 
@@ -54,7 +54,7 @@ def course_key(target: str, code_alone: bool) -> None:
 @click.argument("student")
 def enrol(code: str, student: str) -> None:
     """Enrol in a graded course: CODE is the course's code, STUDENT your name in it."""
-    from tcptutor.commands.course_key import enrol as enrol_student  # noqa: PLC0415
+    from tcptutor.commands.graded_course import enrol as enrol_student  # noqa: PLC0415
 
     end(enrol_student, code, student)
 
@@ -70,7 +70,7 @@ def submit(**given: Any) -> None:
 
     Lists missing work first. Grading the file needs neither a lab nor root.
     """
-    from tcptutor.commands.submit import submit as write  # noqa: PLC0415
+    from tcptutor.commands.graded_course import submit as write  # noqa: PLC0415
 
     end(write, **given)
 
@@ -141,7 +141,7 @@ def grade(**given: Any) -> None:
 @_CLUSTER
 def class_(**given: Any) -> None:
     """Show a class's results: marks, wrong answers, predictions next to measurements, similar hand-ins."""
-    from tcptutor.commands.classroom import ClassRequest, show_class  # noqa: PLC0415
+    from tcptutor.commands.grade import ClassRequest, show_class  # noqa: PLC0415
 
     end(show_class, ClassRequest(**given))
 

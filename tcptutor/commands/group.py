@@ -295,7 +295,7 @@ def runs(name: str | None, experiment: str | None, **given: Any) -> None:
 @JSON
 def show(**given: Any) -> None:
     """Show a stored run, given as a file, an id from `tcptutor runs`, or `last`. Without a terminal, print it."""
-    from tcptutor.commands.show import show_run  # noqa: PLC0415
+    from tcptutor.commands.runs import show_run  # noqa: PLC0415
 
     end(show_run, **given)
 

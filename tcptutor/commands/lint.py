@@ -19,8 +19,7 @@ from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
-from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import count, duration, print_json, print_lines, remark, toned, warn, width
+from tcptutor.commands.output import Bar, count, duration, print_json, print_lines, remark, toned, warn, width
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.outline import Pages, pages, read_course
 from tcptutor.fleet import pool

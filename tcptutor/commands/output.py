@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
@@ -238,3 +239,43 @@ def difference(ratio: Summary) -> str:
     if ratio.half_width is None:
         return rounded
     return f"{rounded.removesuffix(' %')} ± {100 * ratio.half_width:.2g} %"
+
+
+class Bar:
+    """A progress bar on standard error for many runs; hidden when standard error is not a terminal."""
+
+    def __init__(self, title: str, total: int, done: int = 0) -> None:
+        # Lazy import: most commands draw no bar.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        console = Console(stderr=True, highlight=False, markup=False, no_color=colorless() or None)
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[latest]}"),
+            console=console, disable=not console.is_terminal or console.is_dumb_terminal, transient=True,
+            refresh_per_second=4,
+            # Output to a terminal goes above the bar; output to a file bypasses rich.
+            redirect_stdout=sys.stdout.isatty(),
+        )  # fmt: skip
+        self._task = self._progress.add_task(title, total=total, completed=done, latest="")
+
+    def advance(self, latest: str = "") -> None:
+        """Count a finished run and show `latest` next to the bar."""
+        self._progress.update(self._task, advance=1, latest=latest)
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

@@ -1,4 +1,4 @@
-"""`tcptutor runs`: list the stored runs, newest first, each on a line."""
+"""`tcptutor runs` and `tcptutor show`: list the stored runs, and show a run or a sweep's table."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import course, exchange
-from tcptutor.analysis import is_imported, is_parameter_known, report
+from tcptutor.analysis import document, is_imported, is_parameter_known, report
 from tcptutor.base import places, units
 from tcptutor.base.columns import length, table
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
-from tcptutor.commands.journal import open_journal
-from tcptutor.commands.output import print_json, print_lines, toned, warn, width
-from tcptutor.commands.report import FIDELITY
+from tcptutor.commands.output import count, on_terminal, print_json, print_lines, toned, warn, width
+from tcptutor.commands.report import FIDELITY, report_lines
 from tcptutor.course.experiments import Catalogue, overrides_of, short_name
+from tcptutor.exchange import open_run
+from tcptutor.journal import opened_journal
 from tcptutor.journal.saved import Benches
 from tcptutor.run import Run, load, sum_or_none
 from tcptutor.runs import packets
+from tcptutor.sweep.results_file import is_sweep
+from tcptutor.sweep.results_file import load as load_sweep
 
 _PLACE = tuple[str, str]
 """Module and step of a page."""
@@ -110,7 +113,7 @@ def _pages() -> Mapping[str, _PLACE]:
     if not os.path.lexists(places.state() / "journal.db"):
         return {}
     try:
-        with open_journal() as journal:
+        with opened_journal(warn) as journal:
             # A run of the bench is on no page.
             return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
     except JournalError as error:
@@ -207,3 +210,44 @@ def _local_minute(started: str) -> str:
         return f"{datetime.fromisoformat(started):%Y-%m-%d %H:%M}"
     except ValueError:
         return started
+
+
+def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
+    """Show a run, or the table of a sweep, and return the exit code. Without a terminal it prints the text.
+
+    Raises TutorError for a file that cannot be opened.
+    """
+    if name and is_sweep(path := Path(name)) and path.is_file():
+        return _show_sweep(path, as_json)
+    run, path = open_run(name, warn)
+    if not (as_json or as_text or all_flows) and on_terminal():
+        from tcptutor.ui.frame import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
+
+        return show_on_screen(run, path)
+    result = report(run)
+    if as_json:
+        print_json(document(run, str(path)))
+    if result.is_empty:
+        raise TutorError(f"nothing was measured in {path}: {run.unmeasured_reason}")
+    if not as_json:
+        print_lines(report_lines(run, result, path, all_flows))
+    return 0
+
+
+def _show_sweep(path: Path, as_json: bool) -> int:
+    """Print the table that `tcptutor sweep` printed when it wrote the file."""
+    from tcptutor.commands import sweep  # noqa: PLC0415  # a list of runs needs less
+
+    results = load_sweep(path)
+    if as_json:
+        print_json(sweep.document(results, str(path)))
+        return 0
+    if not results.rows:
+        raise TutorError(f"no cell of {path} has a result: finish its sweep")
+    print_lines([*sweep.lines(results), f"file  {path}"])
+    missing = results.definition.cells - len(results.rows)
+    if missing:
+        warn(
+            f"{count(missing, 'cell')} of {results.definition.cells} are missing: repeat the sweep to continue"
+        )
+    return 0

@@ -15,8 +15,8 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
-from tcptutor.commands.bar import Bar
 from tcptutor.commands.output import (
+    Bar,
     count,
     duration,
     not_valid,

@@ -1,7 +1,11 @@
-"""Plan of a setup: the missing packages and parts, and their description for the user."""
+"""Plan of a setup: the missing packages and parts, and their description for the user.
+
+`python -m tcptutor.install.setup_plan` ends with exit code 0 when setup is complete, for `tcptutor/start`.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -111,3 +115,12 @@ def describe_work(plan: Plan) -> Iterator[str]:
 def count_with_name(things: list[MissingPackage], name: str) -> str:
     """Return the number of `things` with their name, such as "3 packages" or "1 package"."""
     return f"{len(things)} {name}{'s' * (len(things) != 1)}"
+
+
+def is_ready() -> bool:
+    """Check whether all packages and all parts of the guest are installed."""
+    return not any(make_plan(guest_parts.snapshots_here(), again=False, thorough=False))
+
+
+if __name__ == "__main__":
+    sys.exit(not is_ready())

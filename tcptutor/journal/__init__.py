@@ -9,6 +9,6 @@ page on screen, response, hint, run     Journal    the owner: visit, respond, hi
 """
 
 from tcptutor.journal.fold import Calibration, Progress
-from tcptutor.journal.journal import Journal
+from tcptutor.journal.journal import Journal, opened_journal
 
-__all__ = ["Calibration", "Journal", "Progress"]
+__all__ = ["Calibration", "Journal", "Progress", "opened_journal"]

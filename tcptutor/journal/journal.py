@@ -357,6 +357,18 @@ class Journal:
             self._fold = fold_events(added, self._fold)
 
 
+@contextlib.contextmanager
+def opened_journal(warn: Callable[[str], None]) -> Iterator[Journal]:
+    """Open the student's journal for the length of the block, and `warn` of repairs. Raises JournalError."""
+    journal = Journal.open()
+    try:
+        if journal.notice:
+            warn(journal.notice)
+        yield journal
+    finally:
+        journal.close()
+
+
 def _end_event(run: Run, file: Path | None) -> RunEnded:
     name, digest = (file.name, text_digest(file)) if file else ("", "")
     return RunEnded(_now(), run.id, run.complete, run.note, name, digest)

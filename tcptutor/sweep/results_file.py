@@ -20,7 +20,7 @@ from tcptutor import __version__
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.base.printable import is_printable
-from tcptutor.exchange.find import SWEEP_BEGINS
+from tcptutor.exchange import SWEEP_BEGINS
 from tcptutor.sweep.grid import MAX_CELLS, SEED, Axis, Cell
 from tcptutor.sweep.results import CellFailure, Outcome, Row
 

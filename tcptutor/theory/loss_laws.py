@@ -1,6 +1,11 @@
-"""Mean window and throughput under loss or marks: AIMD, ECN and DCTCP, and Reno with and without timeouts.
+"""Mean window and throughput under loss, marks or reordering: AIMD, ECN and DCTCP, and Reno with and without timeouts.
 
 Mathis 1997 is the inverse square root law; Padhye 1998 adds timeouts.
+
+Reordering limits a window without any loss. Linux considers a segment lost when a segment that was sent a round trip
+and a waiting time later has arrived before it (RACK, RFC 8985). The window is halved and, as soon as the late segment
+arrives, restored (RFC 3522, RFC 3708). In between it does not grow, and a second such mistake can make the reduction
+permanent. So windows grow until a round trip has about a single mistake.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ MATHIS_RANDOM_DELAYED = 0.93
 
 MATHIS_MANUAL = 1.0
 """The lab manuals omit the constant."""
+
 OVERTAKING_MISTAKES, OVERTAKING_MISTAKES_CUBIC = 0.75, 0.5
 """Mistakes per round trip at which a window stays, when single segments arrive a round trip early; measured.
 

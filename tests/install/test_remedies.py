@@ -93,7 +93,7 @@ def test_a_command_that_is_named_is_there(line: str, file: str) -> None:
 def test_the_readme_and_the_messages_are_among_them() -> None:
     """So that nobody asks an empty list."""
     files = {file for _, file in _written()}
-    assert {"README.md", "tcptutor/exchange/find.py", "tcptutor/install/setup.py"} <= files
+    assert {"README.md", "tcptutor/exchange/__init__.py", "tcptutor/install/setup.py"} <= files
     assert len(WRITTEN) > 30
 
 

@@ -254,7 +254,7 @@ def test_a_folder_that_cannot_be_written_is_said() -> None:
 
 @pytest.mark.guest
 def test_ready_is_when_setup_has_nothing_to_do(snapshots: Snapshots, cache: Cache, tmp_path: Path) -> None:
-    ready = [TCPTUTOR[0], "-m", "tcptutor.install.ready"]
+    ready = [TCPTUTOR[0], "-m", "tcptutor.install.setup_plan"]
     cache.fill(snapshots)
     assert run(ready).returncode == 0
     assert run(ready, PATH=programs(tmp_path / "bin")).returncode == 1

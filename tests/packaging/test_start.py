@@ -31,7 +31,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
         info = "tcptutor-1.dist-info"
         main = "def main(): sys.stdout.write(' '.join(['tcptutor', *sys.argv[1:]]) + chr(10))"
         wheel.writestr("small_command.py", f"import sys\\n{main}\\n")
-        wheel.writestr("tcptutor/install/ready.py", "import os, sys; sys.exit('READY' not in os.environ)")
+        wheel.writestr("tcptutor/install/setup_plan.py", "import os, sys; sys.exit('READY' not in os.environ)")
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: tcptutor\\nVersion: 1\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\ntcptutor = small_command:main\\n")

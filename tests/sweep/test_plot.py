@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.commands.show import show_run
+from tcptutor.commands.runs import show_run
 from tcptutor.sweep import figure
 from tcptutor.sweep.results_file import Store, SweepTable, load
 from tests.sweep.made import definition_of, table_of

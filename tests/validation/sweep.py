@@ -9,8 +9,7 @@ from contextlib import ExitStack, aclosing
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import units
 from tcptutor.base.errors import LabError, TutorError
-from tcptutor.commands.bar import Bar
-from tcptutor.commands.output import count, duration
+from tcptutor.commands.output import Bar, count, duration
 from tcptutor.fleet import pool
 from tcptutor.sweep.grid import Cell
 from tcptutor.sweep.results import cell_failure

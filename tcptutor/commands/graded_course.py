@@ -1,4 +1,4 @@
-"""`tcptutor submit`: write a student's work to a file to hand in."""
+"""`tcptutor course-key`, `enrol` and `submit`: set up a graded course, take part in it, and hand in."""
 
 from __future__ import annotations
 
@@ -8,18 +8,57 @@ from pathlib import Path
 
 from tcptutor.base import places, units
 from tcptutor.base.errors import UsageError, quoted
-from tcptutor.commands.bar import Bar
-from tcptutor.commands.journal import open_journal
-from tcptutor.commands.output import count, print_json, print_lines, warn
+from tcptutor.commands.grade import read_course_key
+from tcptutor.commands.output import Bar, count, print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.outline import Course, read_course
 from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.collect import HandInContents, collect
 from tcptutor.grading.evidence.hand_in import SUFFIX, write_hand_in
+from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
+from tcptutor.journal import opened_journal
 
 _MAX_PAGES = 5
 """Largest number of pages listed per module."""
+
+
+def make_key(target: str) -> int:
+    """Write a new key, or report an existing key, and return the exit code. Raises TutorError."""
+    path = Path(target)
+    if path.is_file():
+        key = read_key(path)
+    else:
+        check_targets([path], [], replace=False, elsewhere="give another name")
+        key = new_key()
+        write_key(key, path)
+        print_lines([f"wrote {path}: keep a copy, and share it with nobody"])
+    print_lines([f"your students type: tcptutor enrol {key.code} STUDENT"])
+    return 0
+
+
+def print_code(target: str) -> int:
+    """Print the code of a key file, or check a code, and return the exit code. Raises TutorError."""
+    code, _ = read_course_key(target)
+    print_lines([code])
+    return 0
+
+
+def enrol(code: str, student: str) -> int:
+    """Enrol a student and return the exit code. Raises UsageError for an invalid code or student, JournalError."""
+    course, name = parse_course_code(code), parse_student_name(student)
+    with opened_journal(warn) as journal:
+        if (before := journal.record.enrolment) and (before.course, before.student) == (course, name):
+            print_lines([f"you are already enrolled in the course {course} as {name}"])
+            return 0
+        journal.enrol(name, course)
+    print_lines(
+        [
+            f"enrolled in the course {course} as {name}: you get your own numbers and seeds from now on",
+            "`tcptutor submit` writes your hand-in",
+        ]
+    )
+    return 0
 
 
 def submit(output: str | None, replace: bool, as_json: bool) -> int:
@@ -31,7 +70,7 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
     course, problems = read_course(places.lessons())
     for problem in problems:
         warn(str(problem))
-    with open_journal() as journal:
+    with opened_journal(warn) as journal:
         collected = collect(journal, course)
         progress = journal.progress(course)
     left = {
