@@ -162,9 +162,8 @@ def _launcher() -> Callable[..., bytes]:
     """
 
     def launch(name: str, *arguments: object) -> bytes:
-        from tcptutor.fleet import cluster  # noqa: PLC0415, PLW0406
-
-        function: Callable[..., bytes] = getattr(cluster, name)
+        module = importlib.import_module("tcptutor.fleet.cluster")
+        function: Callable[..., bytes] = getattr(module, name)
         return function(*arguments)
 
     return launch
