@@ -142,52 +142,14 @@ def judge_flow(observed: Observed, flow: int, flow_seconds: Sequence[Second]) ->
     )
 
 
-@dataclass(frozen=True)
-class Episode:
-    """Period in which the same cause limited the flows that carried most bytes."""
-
-    limited_by: LimitedBy
-    start: float
-    end: float
-
-    @property
-    def seconds(self) -> float:
-        """Length, s."""
-        return self.end - self.start
-
-
-def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[Episode]:
-    """Return the causes in order over the measured time, each second judged by bytes carried.
-
-    A change of the path ends a second, so the cause before the change never labels the time after it.
-    """
-    changes = [change.at for change in experiment.path.changes]
-    by_second: dict[tuple[int, int], list[Second]] = defaultdict(list)
-    for flow_seconds in flows:
-        for second in flow_seconds:
-            start = second.start + _SLACK
-            if start >= experiment.flows.warmup:
-                by_second[int(start), sum(change <= start for change in changes)].append(second)
-    turns = [
-        Episode(_most(found), min(each.start for each in found), max(each.end for each in found))
-        for _, found in sorted(by_second.items())
-    ]
-    joined = []
-    for limited_by, group in groupby(turns, key=lambda turn: turn.limited_by):
-        same_cause = list(group)
-        joined.append(Episode(limited_by, same_cause[0].start, same_cause[-1].end))
-    return joined
-
-
-def clip_episodes(found: Sequence[Episode], start: float, end: float) -> list[Episode]:
-    """Return the parts of episodes from `start` to `end`, without very short ones."""
-    parts = [Episode(one.limited_by, max(start, one.start), min(end, one.end)) for one in found]
-    return [one for one in parts if one.seconds > _SLACK]
-
-
-def notable_episodes(found: Sequence[Episode]) -> list[Episode]:
-    """Return the episodes that are long enough for a sentence."""
-    return [one for one in found if one.seconds >= _TELLING]
+def shares_of_flow(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
+    """Return each cause's share of the measured time; of all time for a flow that ended in the warm-up."""
+    least = 0.0 if experiment.flows.bytes is not None else 0.05
+    for since in (experiment.flows.warmup, 0.0):
+        lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]
+        if result := shares((name, length) for name, length in lengths if length > least):
+            return result
+    return {}
 
 
 def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
@@ -200,50 +162,6 @@ def shares(parts: Iterable[tuple[LimitedBy, float]]) -> dict[LimitedBy, float]:
         return {}
     ranked = sorted(seconds, key=lambda name: (-round(seconds[name], 6), _ORDER.index(name)))
     return {name: seconds[name] / total for name in ranked}
-
-
-def shares_of_flow(experiment: Experiment, found: Sequence[Second]) -> dict[LimitedBy, float]:
-    """Return each cause's share of the measured time; of all time for a flow that ended in the warm-up."""
-    least = 0.0 if experiment.flows.bytes is not None else 0.05
-    for since in (experiment.flows.warmup, 0.0):
-        lengths = [(second.limited_by, second.end - max(second.start, since)) for second in found]
-        if result := shares((name, length) for name, length in lengths if length > least):
-            return result
-    return {}
-
-
-def _most(found: Sequence[Second]) -> LimitedBy:
-    """Return the cause of most bytes in a second, or of most flows if no bytes arrived."""
-    carried = [8 * each.evidence.throughput_bps * (each.end - each.start) for each in found]
-    weights = carried if any(carried) else [1.0] * len(found)
-    return next(iter(shares((each.limited_by, weight) for each, weight in zip(found, weights, strict=True))))
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Time between the first change of the path in the measured time and the next."""
-
-    change: Change
-    start: float
-    end: float
-
-
-def after_change(experiment: Experiment) -> Scope | None:
-    """Return the time after the first change; None without a change, after a cut, or if too short."""
-    changes = changes_while_measured(experiment)
-    if not changes or (changes[0].name == "link" and not changes[0].value):
-        return None
-    first = changes[0]
-    end = next((one.at for one in changes if one.at > first.at), experiment.seconds)
-    return Scope(first, first.at, end) if end - first.at >= _LEAST_AFTER else None
-
-
-def changes_while_measured(experiment: Experiment) -> list[Change]:
-    return [one for one in experiment.path.changes if experiment.flows.warmup < one.at < experiment.seconds]
-
-
-def main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
-    return next(iter(shares((one.limited_by, one.seconds) for one in turns)), None)
 
 
 @dataclass(frozen=True)
@@ -282,6 +200,84 @@ def limit_over_time(
     return find_limit(facts, _favor_after(share_by_cause, after), turns, between), turns
 
 
+@dataclass(frozen=True)
+class Episode:
+    """Period in which the same cause limited the flows that carried most bytes."""
+
+    limited_by: LimitedBy
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """Length, s."""
+        return self.end - self.start
+
+
+def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[Episode]:
+    """Return the causes in order over the measured time, each second judged by bytes carried.
+
+    A change of the path ends a second, so the cause before the change never labels the time after it.
+    """
+    changes = [change.at for change in experiment.path.changes]
+    by_second: dict[tuple[int, int], list[Second]] = defaultdict(list)
+    for flow_seconds in flows:
+        for second in flow_seconds:
+            start = second.start + _SLACK
+            if start >= experiment.flows.warmup:
+                by_second[int(start), sum(change <= start for change in changes)].append(second)
+    turns = [
+        Episode(_most(found), min(each.start for each in found), max(each.end for each in found))
+        for _, found in sorted(by_second.items())
+    ]
+    joined = []
+    for limited_by, group in groupby(turns, key=lambda turn: turn.limited_by):
+        same_cause = list(group)
+        joined.append(Episode(limited_by, same_cause[0].start, same_cause[-1].end))
+    return joined
+
+
+def _most(found: Sequence[Second]) -> LimitedBy:
+    """Return the cause of most bytes in a second, or of most flows if no bytes arrived."""
+    carried = [8 * each.evidence.throughput_bps * (each.end - each.start) for each in found]
+    weights = carried if any(carried) else [1.0] * len(found)
+    return next(iter(shares((each.limited_by, weight) for each, weight in zip(found, weights, strict=True))))
+
+
+def clip_episodes(found: Sequence[Episode], start: float, end: float) -> list[Episode]:
+    """Return the parts of episodes from `start` to `end`, without very short ones."""
+    parts = [Episode(one.limited_by, max(start, one.start), min(end, one.end)) for one in found]
+    return [one for one in parts if one.seconds > _SLACK]
+
+
+def notable_episodes(found: Sequence[Episode]) -> list[Episode]:
+    """Return the episodes that are long enough for a sentence."""
+    return [one for one in found if one.seconds >= _TELLING]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Time between the first change of the path in the measured time and the next."""
+
+    change: Change
+    start: float
+    end: float
+
+
+def after_change(experiment: Experiment) -> Scope | None:
+    """Return the time after the first change; None without a change, after a cut, or if too short."""
+    changes = changes_while_measured(experiment)
+    if not changes or (changes[0].name == "link" and not changes[0].value):
+        return None
+    first = changes[0]
+    end = next((one.at for one in changes if one.at > first.at), experiment.seconds)
+    return Scope(first, first.at, end) if end - first.at >= _LEAST_AFTER else None
+
+
+def changes_while_measured(experiment: Experiment) -> list[Change]:
+    return [one for one in experiment.path.changes if experiment.flows.warmup < one.at < experiment.seconds]
+
+
 def _favor_after(
     shares: Mapping[LimitedBy, float], after: Mapping[LimitedBy, float]
 ) -> dict[LimitedBy, float]:
@@ -291,6 +287,10 @@ def _favor_after(
     if favored is None or favored != next(iter(after)):
         return dict(shares)
     return {favored: shares[favored], **{name: share for name, share in shares.items() if name != favored}}
+
+
+def main_cause(turns: Sequence[Episode]) -> LimitedBy | None:
+    return next(iter(shares((one.limited_by, one.seconds) for one in turns)), None)
 
 
 def find_limit(
@@ -324,17 +324,17 @@ def find_limit(
     return ShownLimit("unexplained", "", whole)
 
 
+def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
+    """Return the limit if a clause of its cause holds over all the time."""
+    text = clause(name, whole)
+    return ShownLimit(name, text, whole) if text else None
+
+
 def _longest(found: Sequence[Episode], limited_by: LimitedBy) -> Episode | None:
     """Return the longest episode of a cause; None if the cause does not occur."""
     return max(
         (one for one in found if one.limited_by == limited_by), key=lambda one: one.seconds, default=None
     )
-
-
-def _over_all(name: LimitedBy, whole: Findings) -> ShownLimit | None:
-    """Return the limit if a clause of its cause holds over all the time."""
-    text = clause(name, whole)
-    return ShownLimit(name, text, whole) if text else None
 
 
 def _over(episode: Episode | None, between: Between) -> ShownLimit | None:

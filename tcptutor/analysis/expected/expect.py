@@ -150,14 +150,6 @@ def note(
     return next(notes, "")
 
 
-def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
-    """Yield the effects that the binding model leaves out, if they widened its tolerance."""
-    for case in stretches:
-        for spot in blind_spots(case, binding):
-            if binding.errors.get(spot.name, 0.0) > 0:
-                yield spot.text
-
-
 def _of_time(
     case: Case, stretches: Sequence[Case], binding: Candidate, completion: float | None
 ) -> Iterator[str]:
@@ -173,6 +165,14 @@ def _of_time(
         yield f"the link is cut for {cut}, {until}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
         yield "the path changes while it runs: expected is the mean over the time, no constant"
+
+
+def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
+    """Yield the effects that the binding model leaves out, if they widened its tolerance."""
+    for case in stretches:
+        for spot in blind_spots(case, binding):
+            if binding.errors.get(spot.name, 0.0) > 0:
+                yield spot.text
 
 
 def _unmodelled(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:

@@ -67,6 +67,25 @@ _WHOLE_WINDOWS = 0.2
 """Expected number of fully lost windows above which the timeouts matter."""
 
 
+def reordering_candidate(case: Case) -> Candidate | None:
+    """Return the prediction under reordering; None if unknown or if the link is the limit."""
+    windows = _windows(case)
+    if windows is None or windows.link < BINDING_RATIO * windows.mistakes:
+        return None
+    segments = combine_with_link(*windows)
+    formula = (
+        f"{case.mss} B × {units.number(segments)} / {case.rtt_text()}, about a mistaken loss a round trip"
+    )
+    candidate = Candidate.of(
+        case,
+        ThroughputModel.REORDERING,
+        theory.window_limited(segments * case.mss, case.rtt),
+        formula,
+        {"model": reordering_error(case) or UNKNOWN},
+    )
+    return replace(candidate, label="jitter") if case.path.jitter else candidate
+
+
 class _Windows(NamedTuple):
     """Segments per RTT that two limits leave a flow."""
 
@@ -100,38 +119,6 @@ def _windows(case: Case) -> _Windows | None:
     return _Windows(jitter_window(path.jitter, path.delay), link)
 
 
-def reordering_candidate(case: Case) -> Candidate | None:
-    """Return the prediction under reordering; None if unknown or if the link is the limit."""
-    windows = _windows(case)
-    if windows is None or windows.link < BINDING_RATIO * windows.mistakes:
-        return None
-    segments = combine_with_link(*windows)
-    formula = (
-        f"{case.mss} B × {units.number(segments)} / {case.rtt_text()}, about a mistaken loss a round trip"
-    )
-    candidate = Candidate.of(
-        case,
-        ThroughputModel.REORDERING,
-        theory.window_limited(segments * case.mss, case.rtt),
-        formula,
-        {"model": reordering_error(case) or UNKNOWN},
-    )
-    return replace(candidate, label="jitter") if case.path.jitter else candidate
-
-
-def reordering_error(case: Case) -> float | None:
-    """Return the relative error of the models under reordering; None if unknown."""
-    windows = _windows(case)
-    if windows is None:
-        return None
-    window, link = windows
-    if link < BINDING_RATIO * window:
-        return LINK_ERROR + _growth(case, link)
-    if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:
-        return UNKNOWN
-    return WINDOW_ERROR + _growth(case, combine_with_link(window, link))
-
-
 def _growth(case: Case, window: float) -> float:
     """Return the largest share of the mean that a flow misses while growing to `window` segments.
 
@@ -142,6 +129,22 @@ def _growth(case: Case, window: float) -> float:
     left = max(0.0, needed - flows.warmup)
     left = min(left, case.seconds)
     return left * left / (2 * needed * max(case.seconds, 1e-9)) if math.isfinite(needed) else 1.0
+
+
+def widen_tolerances(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return `candidates` with the blind spots of `case` added to their tolerances."""
+    losses = losses_alone(candidates)
+    return [
+        replace(
+            one, errors={**one.errors, **{each.name: each.error for each in blind_spots(case, one, losses)}}
+        )
+        for one in candidates
+    ]
+
+
+def losses_alone(candidates: Iterable[Candidate]) -> float:
+    """Return the throughput of the believed loss models, bit/s; infinite without any."""
+    return min((one.throughput for one in candidates if one.is_expected and one.is_lossy), default=math.inf)
 
 
 @dataclass(frozen=True)
@@ -235,17 +238,14 @@ def _flight(case: Case, throughput: float, losses: float) -> float:
     return max(window, min(window + queued, case.window_at(losses)))
 
 
-def losses_alone(candidates: Iterable[Candidate]) -> float:
-    """Return the throughput of the believed loss models, bit/s; infinite without any."""
-    return min((one.throughput for one in candidates if one.is_expected and one.is_lossy), default=math.inf)
-
-
-def widen_tolerances(case: Case, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return `candidates` with the blind spots of `case` added to their tolerances."""
-    losses = losses_alone(candidates)
-    return [
-        replace(
-            one, errors={**one.errors, **{each.name: each.error for each in blind_spots(case, one, losses)}}
-        )
-        for one in candidates
-    ]
+def reordering_error(case: Case) -> float | None:
+    """Return the relative error of the models under reordering; None if unknown."""
+    windows = _windows(case)
+    if windows is None:
+        return None
+    window, link = windows
+    if link < BINDING_RATIO * window:
+        return LINK_ERROR + _growth(case, link)
+    if link > window and 0 < case.path.jitter < _SURE_JITTER * case.path.delay:
+        return UNKNOWN
+    return WINDOW_ERROR + _growth(case, combine_with_link(window, link))

@@ -135,6 +135,28 @@ def loss_candidates(case: Case) -> Iterator[Candidate]:
         yield _summed(case, ThroughputModel.OWN_LAWS, best, True)
 
 
+def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
+    # The timeout is at least the RTT, even in a damaged run.
+    rto = max(flow.rtt, case.rto + flow.rtt - case.rtt)
+    return LossyFlow(
+        flow.algorithm,
+        case.mss,
+        flow.rtt,
+        rto,
+        case.loss_rate,
+        case.rtt_text(flow.rtt),
+        case.receive_window,
+        is_paced=case.paced_rate is not None,
+    )
+
+
+@lru_cache(maxsize=256)
+def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
+    """Return all models for `flow`, its own first; at most one is the best, none for BBR."""
+    own = _OWN.get(flow.algorithm)
+    return (*(own(flow) if own else ()), *_renos(flow))
+
+
 def losses_advice(duration: float, losses: float) -> str:
     """Return how to get enough losses for a comparison, after a run of `duration` s with `losses` events."""
     needed = 5 * math.ceil(duration * ENOUGH_LOSSES / losses / 5)
@@ -151,21 +173,6 @@ def timeout_share(case: Case) -> float:
 def all_acks_lost(case: Case, window: float) -> float:
     """Return the probability of losing every ACK of a window of `window` segments, which causes a timeout."""
     return math.pow(case.ack_loss, max(1.0, window / theory.ACK_EVERY))
-
-
-def _lossy(case: Case, flow: FlowCase) -> LossyFlow:
-    # The timeout is at least the RTT, even in a damaged run.
-    rto = max(flow.rtt, case.rto + flow.rtt - case.rtt)
-    return LossyFlow(
-        flow.algorithm,
-        case.mss,
-        flow.rtt,
-        rto,
-        case.loss_rate,
-        case.rtt_text(flow.rtt),
-        case.receive_window,
-        is_paced=case.paced_rate is not None,
-    )
 
 
 def _summed(
@@ -214,13 +221,6 @@ def _sure(case: Case, error: float, spread: float, total: float) -> dict[str, fl
         if stalls >= ACKS_MATTER:
             errors["lost ACKs"] = stalls * case.rto / case.rtt
     return errors
-
-
-@lru_cache(maxsize=256)
-def estimates(flow: LossyFlow) -> tuple[LossEstimate, ...]:
-    """Return all models for `flow`, its own first; at most one is the best, none for BBR."""
-    own = _OWN.get(flow.algorithm)
-    return (*(own(flow) if own else ()), *_renos(flow))
 
 
 def law_error(algorithm: str, loss: float) -> float:

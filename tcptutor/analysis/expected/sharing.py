@@ -51,26 +51,6 @@ _JITTERS = {"uniform": 2 / 3, "normal": 2 / math.sqrt(math.pi)}
 """Mean difference of two independent delays over `jitter`; heavy-tailed shapes have no short formula."""
 
 
-def mean_rates(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
-    """Return each flow's mean over its lifetime, bit/s."""
-    if binding.model is ThroughputModel.COMPLETION:
-        return binding.per_flow
-    bits: dict[int, float] = {}
-    seconds: dict[int, float] = {}
-    for one in stretches:
-        case, rates = one.case, (LEAST_RATE,) * one.case.flow_count
-        if not case.is_cut:
-            rates = shares(
-                case, [each for each in one.candidates if each.is_expected], one.binding.throughput
-            )
-        if not rates:
-            return ()
-        for flow, rate in zip(case.flows, rates, strict=True):
-            bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
-            seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
-    return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
-
-
 def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     """Return the least of each flow's own limits, bit/s; infinite for a flow with none."""
     each = [one.per_flow for one in believed if one.per_flow]
@@ -79,69 +59,49 @@ def own_limits(case: Case, believed: Sequence[Candidate]) -> tuple[float, ...]:
     )
 
 
-def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[float, ...]:
-    """Return each flow's part of `total`, bit/s; empty if no closed form covers these flows.
+def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:
+    """Return the mean rate until the last flow has sent everything, and the slowest transfer time, s.
 
-    Flows below their share of the link keep their own limit. The rest of the link is divided equally if the flows are
-    alike or the queue serves them in turn. Reno flows with different RTTs share it as 1/RTT^1.5, under RED as 1/RTT.
-    Reno or CUBIC flows competing with BBR get the remainder of Ware's model.
+    The candidate is the best only if all flows finish before the run ends.
     """
-    limits = own_limits(case, believed)
-    if math.fsum(limits) <= total * (1 + 1e-9):
-        return limits
-    weights = _weights(case)
-    rates, remaining, open_ = [0.0] * case.flow_count, total, set(range(case.flow_count))
-    while open_:
-        total_weight = math.fsum(weights[place] for place in open_)
-        small = {place for place in open_ if limits[place] <= remaining * weights[place] / total_weight}
-        if not small and _fights({case.flows[place] for place in open_}, case):
-            return _beside_bbr(case, total) if len(open_) == case.flow_count else ()
-        for place in small or open_:
-            rates[place] = limits[place] if small else remaining * weights[place] / total_weight
-        if not small:
-            break
-        remaining -= math.fsum(limits[place] for place in small)
-        open_ -= small
-    return tuple(rates)
-
-
-def _weights(case: Case) -> tuple[float, ...]:
-    if len(case.kinds) == 1 or case.is_fair or case.algorithm != "reno":
-        return (1.0,) * case.flow_count
-    queued = 8 * case.buffer / case.rate / 2 if case.rate else 0.0
-    power = _BY_CHANCE if case.qdisc == "red" else _SYNCHRONY
-    return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=power)
-
-
-def bbr_fraction(case: Case) -> float | None:
-    """Return the link share of all BBR flows (Ware et al. 2019); None if the model does not apply.
-
-    The model covers BBR against Reno or CUBIC at a tail-drop queue, with equal RTTs and no further limits.
-    """
-    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
-    others = case.algorithms - {"bbr"}
-    has_equal_rtts = len({flow.rtt for flow in case.flows}) == 1
-    if not bbr or not others or not others <= _LOSS_BASED or not has_equal_rtts or case.rate is None:
-        return None
-    if case.qdisc != "fifo" or case.loss > 0 or case.udp_rate or case.is_cut or not case.queue:
-        return None
-    return theory.bbr_fraction(case.rate, case.rtt, case.queue, case.frame, bbr)
-
-
-def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
-    """Return each flow's part of `total`, bit/s, by `bbr_fraction`; empty if it does not apply."""
-    fraction = bbr_fraction(case)
-    if fraction is None:
-        return ()
-    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
-    each = {True: total * fraction / bbr, False: total * (1 - fraction) / (case.flow_count - bbr)}
-    return tuple(each[flow.algorithm == "bbr"] for flow in case.flows)
-
-
-def _fights(flows: set[FlowCase], case: Case) -> bool:
-    """Return whether the sharing among `flows` depends on their algorithms."""
-    kinds = {(flow.algorithm, flow.rtt) for flow in flows}
-    return len(kinds) > 1 and not case.is_fair and {flow.algorithm for flow in flows} != {"reno"}
+    size = case.experiment.flows.bytes
+    if size is None or not case.flows:
+        return None, None
+    durations = _durations(case, size, believed)
+    times = [seconds for seconds, _ in durations]
+    starts = [flow.start for flow in case.flows]
+    end = max(start + duration for start, duration in zip(starts, times, strict=True))
+    span = end - min(starts)
+    total = 8 * size * case.flow_count / span
+    simulated = [one for _, one in durations if one is not None]
+    error = COMPLETION_ERROR
+    if len(simulated) < case.flow_count:
+        if case.loss_rate > 0:
+            error = math.hypot(error, LOSSY_ERROR)
+        error = math.hypot(error, _overflow(case, size))
+    if case.experiment.flows.warmup > 0:
+        error += 0.2  # the warm-up excludes the slow part
+    errors = {"model": error}
+    if not simulated and _may_lose_last(case, size):
+        errors["last segment"] = MIN_RTO / span
+    if len(simulated) == case.flow_count:
+        errors["losses"] = max(one.spread for one in simulated)
+    elif case.loss_rate > 0:
+        lost = size / case.mss * case.loss_rate * case.flow_count
+        errors["losses"] = 2 * RENO_SPREAD / math.sqrt(max(lost, 1e-9))
+    steady = min(believed, key=lambda one: one.throughput)
+    candidate = Candidate(
+        model=ThroughputModel.COMPLETION,
+        label=f"{case.count_prefix}{units.size(size)}",
+        throughput=total,
+        formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
+        errors=errors,
+        # A short transfer consists mostly of slow start.
+        limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
+        is_expected=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
+        per_flow=tuple(8 * size / duration for duration in times),
+    )
+    return candidate, max(times)
 
 
 def _durations(
@@ -223,49 +183,89 @@ def _may_lose_last(case: Case, size: int) -> bool:
     return size / case.mss > peak and 3 / 8 * peak * peak * _OFTEN < 1
 
 
-def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candidate | None, float | None]:
-    """Return the mean rate until the last flow has sent everything, and the slowest transfer time, s.
+def mean_rates(stretches: Sequence[Stretch], binding: Candidate) -> tuple[float, ...]:
+    """Return each flow's mean over its lifetime, bit/s."""
+    if binding.model is ThroughputModel.COMPLETION:
+        return binding.per_flow
+    bits: dict[int, float] = {}
+    seconds: dict[int, float] = {}
+    for one in stretches:
+        case, rates = one.case, (LEAST_RATE,) * one.case.flow_count
+        if not case.is_cut:
+            rates = shares(
+                case, [each for each in one.candidates if each.is_expected], one.binding.throughput
+            )
+        if not rates:
+            return ()
+        for flow, rate in zip(case.flows, rates, strict=True):
+            bits[flow.number] = bits.get(flow.number, 0.0) + rate * case.seconds
+            seconds[flow.number] = seconds.get(flow.number, 0.0) + case.seconds
+    return tuple(bits[flow] / seconds[flow] for flow in sorted(seconds) if seconds[flow])
 
-    The candidate is the best only if all flows finish before the run ends.
+
+def shares(case: Case, believed: Sequence[Candidate], total: float) -> tuple[float, ...]:
+    """Return each flow's part of `total`, bit/s; empty if no closed form covers these flows.
+
+    Flows below their share of the link keep their own limit. The rest of the link is divided equally if the flows are
+    alike or the queue serves them in turn. Reno flows with different RTTs share it as 1/RTT^1.5, under RED as 1/RTT.
+    Reno or CUBIC flows competing with BBR get the remainder of Ware's model.
     """
-    size = case.experiment.flows.bytes
-    if size is None or not case.flows:
-        return None, None
-    durations = _durations(case, size, believed)
-    times = [seconds for seconds, _ in durations]
-    starts = [flow.start for flow in case.flows]
-    end = max(start + duration for start, duration in zip(starts, times, strict=True))
-    span = end - min(starts)
-    total = 8 * size * case.flow_count / span
-    simulated = [one for _, one in durations if one is not None]
-    error = COMPLETION_ERROR
-    if len(simulated) < case.flow_count:
-        if case.loss_rate > 0:
-            error = math.hypot(error, LOSSY_ERROR)
-        error = math.hypot(error, _overflow(case, size))
-    if case.experiment.flows.warmup > 0:
-        error += 0.2  # the warm-up excludes the slow part
-    errors = {"model": error}
-    if not simulated and _may_lose_last(case, size):
-        errors["last segment"] = MIN_RTO / span
-    if len(simulated) == case.flow_count:
-        errors["losses"] = max(one.spread for one in simulated)
-    elif case.loss_rate > 0:
-        lost = size / case.mss * case.loss_rate * case.flow_count
-        errors["losses"] = 2 * RENO_SPREAD / math.sqrt(max(lost, 1e-9))
-    steady = min(believed, key=lambda one: one.throughput)
-    candidate = Candidate(
-        model=ThroughputModel.COMPLETION,
-        label=f"{case.count_prefix}{units.size(size)}",
-        throughput=total,
-        formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
-        errors=errors,
-        # A short transfer consists mostly of slow start.
-        limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",
-        is_expected=end <= case.experiment.seconds and case.experiment.flows.warmup < end,
-        per_flow=tuple(8 * size / duration for duration in times),
-    )
-    return candidate, max(times)
+    limits = own_limits(case, believed)
+    if math.fsum(limits) <= total * (1 + 1e-9):
+        return limits
+    weights = _weights(case)
+    rates, remaining, open_ = [0.0] * case.flow_count, total, set(range(case.flow_count))
+    while open_:
+        total_weight = math.fsum(weights[place] for place in open_)
+        small = {place for place in open_ if limits[place] <= remaining * weights[place] / total_weight}
+        if not small and _fights({case.flows[place] for place in open_}, case):
+            return _beside_bbr(case, total) if len(open_) == case.flow_count else ()
+        for place in small or open_:
+            rates[place] = limits[place] if small else remaining * weights[place] / total_weight
+        if not small:
+            break
+        remaining -= math.fsum(limits[place] for place in small)
+        open_ -= small
+    return tuple(rates)
+
+
+def _weights(case: Case) -> tuple[float, ...]:
+    if len(case.kinds) == 1 or case.is_fair or case.algorithm != "reno":
+        return (1.0,) * case.flow_count
+    queued = 8 * case.buffer / case.rate / 2 if case.rate else 0.0
+    power = _BY_CHANCE if case.qdisc == "red" else _SYNCHRONY
+    return theory.rtt_shares((flow.rtt + queued for flow in case.flows), power=power)
+
+
+def _fights(flows: set[FlowCase], case: Case) -> bool:
+    """Return whether the sharing among `flows` depends on their algorithms."""
+    kinds = {(flow.algorithm, flow.rtt) for flow in flows}
+    return len(kinds) > 1 and not case.is_fair and {flow.algorithm for flow in flows} != {"reno"}
+
+
+def bbr_fraction(case: Case) -> float | None:
+    """Return the link share of all BBR flows (Ware et al. 2019); None if the model does not apply.
+
+    The model covers BBR against Reno or CUBIC at a tail-drop queue, with equal RTTs and no further limits.
+    """
+    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
+    others = case.algorithms - {"bbr"}
+    has_equal_rtts = len({flow.rtt for flow in case.flows}) == 1
+    if not bbr or not others or not others <= _LOSS_BASED or not has_equal_rtts or case.rate is None:
+        return None
+    if case.qdisc != "fifo" or case.loss > 0 or case.udp_rate or case.is_cut or not case.queue:
+        return None
+    return theory.bbr_fraction(case.rate, case.rtt, case.queue, case.frame, bbr)
+
+
+def _beside_bbr(case: Case, total: float) -> tuple[float, ...]:
+    """Return each flow's part of `total`, bit/s, by `bbr_fraction`; empty if it does not apply."""
+    fraction = bbr_fraction(case)
+    if fraction is None:
+        return ()
+    bbr = sum(flow.algorithm == "bbr" for flow in case.flows)
+    each = {True: total * fraction / bbr, False: total * (1 - fraction) / (case.flow_count - bbr)}
+    return tuple(each[flow.algorithm == "bbr"] for flow in case.flows)
 
 
 class UdpExpectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,6 +157,14 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
     return found
 
 
+def _span(parts: Sequence[Stretch]) -> float:
+    """Return the length of all stretches, s; both directions overlap."""
+    return max(
+        math.fsum(part.case.seconds for part in parts if part.case.is_reverse == backward)
+        for backward in (False, True)
+    )
+
+
 def _mean(
     parts: Sequence[Stretch], weights: Sequence[float], answers: Sequence[Candidate], own: Candidate
 ) -> Candidate:
@@ -185,15 +193,6 @@ def _mean(
         ]
         formula = _sum_of(list(zip(weights, rates, strict=True)))
     return replace(own, throughput=total, formula=formula, errors=errors, per_flow=())
-
-
-def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
-    """Return shares of the time times rates as text; the longest terms only, without very short stretches."""
-    listed = [term for term in terms if term[0] >= _BRIEF] or terms
-    if len(listed) > _TERMS:
-        listed = sorted(listed, key=lambda term: -term[0])[:_TERMS]
-    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in listed)
-    return text + (" + …" if len(listed) < len(terms) else "")
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
@@ -236,12 +235,13 @@ def _missed(before: Case, after: Case) -> float:
     return seconds * (1 - (start + reached) / 2 / needed)
 
 
-def _span(parts: Sequence[Stretch]) -> float:
-    """Return the length of all stretches, s; both directions overlap."""
-    return max(
-        math.fsum(part.case.seconds for part in parts if part.case.is_reverse == backward)
-        for backward in (False, True)
-    )
+def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
+    """Return shares of the time times rates as text; the longest terms only, without very short stretches."""
+    listed = [term for term in terms if term[0] >= _BRIEF] or terms
+    if len(listed) > _TERMS:
+        listed = sorted(listed, key=lambda term: -term[0])[:_TERMS]
+    text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in listed)
+    return text + (" + …" if len(listed) < len(terms) else "")
 
 
 def _label(parts: Sequence[Stretch]) -> str:

@@ -79,18 +79,6 @@ def startup_share(case: Case, throughput: float) -> float:
     return min(1.0, missing / flows.duration)
 
 
-def start_seconds(case: Case, throughput: float) -> float:
-    """Return the time until a flow reaches its part of `throughput` bit/s, s, including growth after slow start."""
-    window = case.window_at(throughput)
-    end = min(window, _overflow(case))
-    begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
-    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
-        begin += _cubic_seconds(window, min(window / 2, end))
-    elif end < window:
-        begin += (window - end / 2) * case.rtt
-    return begin
-
-
 def _overflow(case: Case) -> float:
     """Return the window at which slow start overflows a short queue, segments; infinite otherwise.
 
@@ -106,11 +94,6 @@ def _overflow(case: Case) -> float:
     return theory.INITIAL_WINDOW + 2 * case.queue / case.frame
 
 
-def _cubic_seconds(window: float, start: float) -> float:
-    """Return the time of CUBIC's growth by t³ from `start` to `window` segments, s."""
-    return math.cbrt((window - start) / theory.CUBIC_C)
-
-
 def _after_slow_start(window: float, start: float, settled: float) -> float:
     """Return the deficit of CUBIC from `settled` seconds after slow start, in seconds of the full rate."""
     until = _cubic_seconds(window, start)
@@ -120,11 +103,28 @@ def _after_slow_start(window: float, start: float, settled: float) -> float:
     return below - theory.CUBIC_C / 4 * (until**4 - settled**4) / window
 
 
+def _cubic_seconds(window: float, start: float) -> float:
+    """Return the time of CUBIC's growth by t³ from `start` to `window` segments, s."""
+    return math.cbrt((window - start) / theory.CUBIC_C)
+
+
 def _after_reno(window: float, start: float, rtt: float, settled: float) -> float:
     """Return the deficit of growth by a segment per RTT, in seconds of the full rate."""
     until = (window - start) * rtt
     left = max(0.0, until - settled)
     return left * left / (2 * rtt * window)
+
+
+def start_seconds(case: Case, throughput: float) -> float:
+    """Return the time until a flow reaches its part of `throughput` bit/s, s, including growth after slow start."""
+    window = case.window_at(throughput)
+    end = min(window, _overflow(case))
+    begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
+    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
+        begin += _cubic_seconds(window, min(window / 2, end))
+    elif end < window:
+        begin += (window - end / 2) * case.rtt
+    return begin
 
 
 def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple[WindowTrajectory, ...]:

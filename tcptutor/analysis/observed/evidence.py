@@ -144,6 +144,96 @@ def evidence_of_flow(
     return _with_reverse_traffic(found, [part], path, backward, opposite) if opposite else found
 
 
+def _acks(throughput: float, experiment: Experiment) -> float:
+    return throughput / experiment.segment / ACK_EVERY * (experiment.headers + experiment.framing)
+
+
+def _used(sent: float | None, goodput: float | None) -> float | None:
+    """Return the utilization of a link by all traffic: the share `sent` by its queue, if that was sampled.
+
+    Otherwise return `goodput`, the flows' payload share. A small excess over the rate is credit that the shaper saved
+    while idle.
+    """
+    if sent is None:
+        return goodput
+    return min(sent, 1.0) if sent <= CREDIT else sent
+
+
+def _with_samples(known: Evidence, parts: Sequence[IntervalFigures], experiment: Experiment) -> Evidence:
+    """Return `known` with the figures that come from the flows' samples."""
+    minima = [part.least_rtt for part in parts if part.least_rtt > 0]
+    spurious = 0
+    if not experiment.path.duplicate:
+        spurious = min(known.retransmits or 0, round(sum(part.needless for part in parts)))
+    # Acknowledged bytes imply busy time: without any, the kernel does not count it.
+    is_idle = known.flow_bps == 0 and all(part.has_kernel_state for part in parts)
+    counts_busy = any(part.busy_seconds > 0 for part in parts) or is_idle
+    first, last = (sum(quarter) for quarter in zip(*(part.cwnd_quarters for part in parts), strict=True))
+    paces = [part.steady_pace for part in parts]
+    return replace(
+        known,
+        min_rtt_s=min(minima, default=0.0),
+        busy=_by_bytes(parts, lambda part: part.busy) if counts_busy else 1.0,
+        rwnd_limited=_by_bytes(parts, lambda part: part.rwnd_limited),
+        sndbuf_limited=_by_bytes(parts, lambda part: part.sndbuf_limited),
+        app_limited=_by_bytes(parts, lambda part: part.starved),
+        stalled=_by_bytes(parts, lambda part: part.stalled),
+        recovering=_by_bytes(parts, lambda part: part.recovering),
+        cwnd_growth=last / first if first > 0 else 1.0,
+        cwnd_bytes=_mean(part.cwnd_bytes for part in parts),
+        receiver_window_bytes=_mean(part.receiver_window for part in parts),
+        send_buffer_bytes=_mean(part.buffered for part in parts),
+        in_flight_bytes=known.flow_bps * _mean(part.sampled_rtt for part in parts) / 8,
+        reordered=max(round(sum(part.reorderings for part in parts)), spurious),
+        spurious=spurious,
+        timeouts=round(sum(part.timeouts for part in parts)),
+        marks=round(sum(part.marks for part in parts)),
+        rtt_rise_s=_mean(part.rtt_rise for part in parts),
+        host_limited=_by_bytes(parts, lambda part: part.host_limited),
+        pacing_bps=_mean(paces) if all(paces) else 0.0,
+    )
+
+
+def _by_bytes(parts: Sequence[IntervalFigures], share: Callable[[IntervalFigures], float]) -> float:
+    """Return the mean of a share over the flows, weighted by bytes carried."""
+    total = math.fsum(part.arrived for part in parts)
+    if total <= 0:
+        return _mean(map(share, parts))
+    return math.fsum(part.arrived * share(part) for part in parts) / total
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _with_reverse_traffic(
+    known: Evidence, parts: Sequence[IntervalFigures], path: ObservedPath, backward: bool, load: float
+) -> Evidence:
+    """Return `known`, the evidence of flows `parts`, with the effect of data in the other direction on their ACKs.
+
+    Args:
+        known: The evidence of the flows.
+        parts: Figures of the flows.
+        path: The run's path.
+        backward: Direction of the flows.
+        load: Data in the other direction, bit/s of payload.
+    """
+    start, end = min(part.start for part in parts), max(part.until for part in parts)
+    reverse = path.links[not backward]
+    rate, goodput = reverse.rate(start, end), reverse.goodput(start, end)
+    wait = path.links[backward].queueing_delay(start, end)
+    if not rate or not goodput:
+        return known
+    throughput = 8 * math.fsum(part.arrived for part in parts) / max(end - start, 1e-9)
+    rise = _by_bytes(parts, lambda part: part.rtt_rise)
+    return replace(
+        known,
+        return_used=load / goodput + _acks(throughput, path.run.experiment) / rate,
+        return_queue_s=None if wait is None else max(0.0, rise - wait),
+    )
+
+
 def evidence_of_flows(
     measured: Measured, parts: Sequence[IntervalFigures], path: ObservedPath, opposite: float = 0.0
 ) -> Evidence | None:
@@ -205,21 +295,6 @@ def evidence_of_flows(
     return _with_reverse_traffic(found, by_direction[backward], path, backward, load)
 
 
-def _acks(throughput: float, experiment: Experiment) -> float:
-    return throughput / experiment.segment / ACK_EVERY * (experiment.headers + experiment.framing)
-
-
-def _used(sent: float | None, goodput: float | None) -> float | None:
-    """Return the utilization of a link by all traffic: the share `sent` by its queue, if that was sampled.
-
-    Otherwise return `goodput`, the flows' payload share. A small excess over the rate is credit that the shaper saved
-    while idle.
-    """
-    if sent is None:
-        return goodput
-    return min(sent, 1.0) if sent <= CREDIT else sent
-
-
 def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float | None:
     """Return the mean drain time of all senders' queues at the flows' rate, s; None if not sampled."""
     hosts, times, waiting = (run.senders.column(name) for name in ("host", "t", "bytes"))
@@ -228,78 +303,3 @@ def _sender_wait(run: Run, start: float, end: float, throughput: float) -> float
     if after <= first or not throughput or not set(hosts[first:after]):
         return None
     return 8 * float(sum(waiting[first:after])) / instants / throughput
-
-
-def _with_samples(known: Evidence, parts: Sequence[IntervalFigures], experiment: Experiment) -> Evidence:
-    """Return `known` with the figures that come from the flows' samples."""
-    minima = [part.least_rtt for part in parts if part.least_rtt > 0]
-    spurious = 0
-    if not experiment.path.duplicate:
-        spurious = min(known.retransmits or 0, round(sum(part.needless for part in parts)))
-    # Acknowledged bytes imply busy time: without any, the kernel does not count it.
-    is_idle = known.flow_bps == 0 and all(part.has_kernel_state for part in parts)
-    counts_busy = any(part.busy_seconds > 0 for part in parts) or is_idle
-    first, last = (sum(quarter) for quarter in zip(*(part.cwnd_quarters for part in parts), strict=True))
-    paces = [part.steady_pace for part in parts]
-    return replace(
-        known,
-        min_rtt_s=min(minima, default=0.0),
-        busy=_by_bytes(parts, lambda part: part.busy) if counts_busy else 1.0,
-        rwnd_limited=_by_bytes(parts, lambda part: part.rwnd_limited),
-        sndbuf_limited=_by_bytes(parts, lambda part: part.sndbuf_limited),
-        app_limited=_by_bytes(parts, lambda part: part.starved),
-        stalled=_by_bytes(parts, lambda part: part.stalled),
-        recovering=_by_bytes(parts, lambda part: part.recovering),
-        cwnd_growth=last / first if first > 0 else 1.0,
-        cwnd_bytes=_mean(part.cwnd_bytes for part in parts),
-        receiver_window_bytes=_mean(part.receiver_window for part in parts),
-        send_buffer_bytes=_mean(part.buffered for part in parts),
-        in_flight_bytes=known.flow_bps * _mean(part.sampled_rtt for part in parts) / 8,
-        reordered=max(round(sum(part.reorderings for part in parts)), spurious),
-        spurious=spurious,
-        timeouts=round(sum(part.timeouts for part in parts)),
-        marks=round(sum(part.marks for part in parts)),
-        rtt_rise_s=_mean(part.rtt_rise for part in parts),
-        host_limited=_by_bytes(parts, lambda part: part.host_limited),
-        pacing_bps=_mean(paces) if all(paces) else 0.0,
-    )
-
-
-def _with_reverse_traffic(
-    known: Evidence, parts: Sequence[IntervalFigures], path: ObservedPath, backward: bool, load: float
-) -> Evidence:
-    """Return `known`, the evidence of flows `parts`, with the effect of data in the other direction on their ACKs.
-
-    Args:
-        known: The evidence of the flows.
-        parts: Figures of the flows.
-        path: The run's path.
-        backward: Direction of the flows.
-        load: Data in the other direction, bit/s of payload.
-    """
-    start, end = min(part.start for part in parts), max(part.until for part in parts)
-    reverse = path.links[not backward]
-    rate, goodput = reverse.rate(start, end), reverse.goodput(start, end)
-    wait = path.links[backward].queueing_delay(start, end)
-    if not rate or not goodput:
-        return known
-    throughput = 8 * math.fsum(part.arrived for part in parts) / max(end - start, 1e-9)
-    rise = _by_bytes(parts, lambda part: part.rtt_rise)
-    return replace(
-        known,
-        return_used=load / goodput + _acks(throughput, path.run.experiment) / rate,
-        return_queue_s=None if wait is None else max(0.0, rise - wait),
-    )
-
-
-def _by_bytes(parts: Sequence[IntervalFigures], share: Callable[[IntervalFigures], float]) -> float:
-    """Return the mean of a share over the flows, weighted by bytes carried."""
-    total = math.fsum(part.arrived for part in parts)
-    if total <= 0:
-        return _mean(map(share, parts))
-    return math.fsum(part.arrived * share(part) for part in parts) / total
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return math.fsum(numbers) / len(numbers) if numbers else 0.0

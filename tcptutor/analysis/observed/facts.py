@@ -114,15 +114,6 @@ def observe(measured: Measured) -> Observed:
     )
 
 
-def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
-    """Return whether the reverse direction carried more bytes; None if all flows go one way."""
-    bytes_by_direction = {False: 0.0, True: 0.0}
-    for flow, size in carried.items():
-        bytes_by_direction[experiment.reversed(flow)] += size
-    both = {experiment.reversed(flow) for flow in carried} == set(bytes_by_direction)
-    return bytes_by_direction[True] > bytes_by_direction[False] if both else None
-
-
 def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[Facts]]:
     """Return the facts of each flow's seconds, cut at full seconds and where the path changes."""
     experiment = measured.run.experiment
@@ -171,89 +162,6 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
     return found
 
 
-def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> LossKind | None:
-    """Return the kind of loss that holds a flow's window down in an interval; None while it grows.
-
-    The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
-    recovery counts as the loss that started it.
-    """
-    experiment, last = path.run.experiment, trace.column("t")[-1]
-    events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
-    link = path.links[experiment.reversed(part.flow)]
-    if experiment.algorithm(part.flow) in LOSS_BLIND:
-        return _losses_ignored(part, link)
-    before = [event for event in events if event.t <= part.start]
-    if before and part.recovering >= _RECOVERING:
-        return before[-1].kind
-    first = events[0] if events and part.start < events[0].t <= part.until else None
-    if first and first.kind == "bottleneck" and link.stays_full(first.t, part.until):
-        return None
-    measured = last if experiment.flows.bytes is not None else experiment.flows.duration
-    return _last_loss(events, part, last, _TOOTH * measured)
-
-
-def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
-    """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
-    if not part.resent:
-        return None
-    if link.drops(part.start, part.until):
-        return "bottleneck"
-    return "random-loss" if link.has_random_loss(part.start) else None
-
-
-def _last_loss(
-    events: Sequence[LossEvent], part: IntervalFigures, last: float, longest: float
-) -> LossKind | None:
-    """Return the kind of loss that holds cwnd down in an interval; None while cwnd grows freely.
-
-    A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
-    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
-    grows freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
-
-    Args:
-        events: The flow's loss events in order of time.
-        part: Figures of the flow in the interval.
-        last: End of the flow, s.
-        longest: Longest tooth whose overflow still counts as the limit, s.
-    """
-    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (part.start, part.until))
-    if inside := [event.kind for event in events[first:after]]:
-        return _most_frequent(inside)
-    if first == 0:
-        return None
-    before = events[first - 1]
-    following = events[after].t if after < len(events) else last
-    if before.kind == "bottleneck" and following - before.t > longest:
-        return None
-    if part.cwnd < before.cwnd:
-        return before.kind
-    if after < len(events):
-        return events[after].kind
-    spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
-    return before.kind if last - before.t < 2 * spacing else None
-
-
-def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
-    """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
-    if not experiment.path.changes:
-        return list(events)
-    now = path_at(experiment, t)
-    return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
-
-
-def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
-    """Return whether the path stopped the random loss or the reordering, or has room for more."""
-    if event.kind == "random-loss":
-        return then.loss > 0 and now.loss == 0
-    if event.kind == "reordering":
-        return then.jitter + then.reorder > 0 and now.jitter + now.reorder == 0
-    return _room(now) > _MORE * _room(then)
-
-
-def _room(path: Path) -> float:
-    return (path.rate or 0.0) * path.delay / 8 + path.queue
-
-
 def _cut(trace: Trace, moments: Sequence[float], until: float, least: float) -> list[Interval]:
     """Cut at full seconds and at `moments`: the end of the warm-up, and changes of the path.
 
@@ -288,6 +196,188 @@ def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
     bits = sum(8 * each.growth(ARRIVED) for each in intervals)
     span = max(each.until for each in intervals) - min(each.start for each in intervals)
     return len({each.flow for each in intervals}), bits / span
+
+
+def _flow_case(experiment: Experiment, flow: int, t: float) -> Case:
+    """Return the case of a single flow on the path as of `t`, s."""
+    path = path_at(experiment, t)
+    flows = (flow_case(experiment, flow, path),)
+    return case_of(experiment, path=path, flows=flows, is_reverse=experiment.reversed(flow))
+
+
+def _delay_changes(experiment: Experiment) -> list[float]:
+    return [one.at for one in experiment.path.changes if one.name == "delay"]
+
+
+def _processor(measured: Measured) -> float:
+    return measured.run.fidelity.number("busiest processor")
+
+
+def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> LossKind | None:
+    """Return the kind of loss that holds a flow's window down in an interval; None while it grows.
+
+    The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
+    recovery counts as the loss that started it.
+    """
+    experiment, last = path.run.experiment, trace.column("t")[-1]
+    events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
+    link = path.links[experiment.reversed(part.flow)]
+    if experiment.algorithm(part.flow) in LOSS_BLIND:
+        return _losses_ignored(part, link)
+    before = [event for event in events if event.t <= part.start]
+    if before and part.recovering >= _RECOVERING:
+        return before[-1].kind
+    first = events[0] if events and part.start < events[0].t <= part.until else None
+    if first and first.kind == "bottleneck" and link.stays_full(first.t, part.until):
+        return None
+    measured = last if experiment.flows.bytes is not None else experiment.flows.duration
+    return _last_loss(events, part, last, _TOOTH * measured)
+
+
+def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
+    """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
+    if not part.resent:
+        return None
+    if link.drops(part.start, part.until):
+        return "bottleneck"
+    return "random-loss" if link.has_random_loss(part.start) else None
+
+
+def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
+    """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
+    if not experiment.path.changes:
+        return list(events)
+    now = path_at(experiment, t)
+    return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
+
+
+def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
+    """Return whether the path stopped the random loss or the reordering, or has room for more."""
+    if event.kind == "random-loss":
+        return then.loss > 0 and now.loss == 0
+    if event.kind == "reordering":
+        return then.jitter + then.reorder > 0 and now.jitter + now.reorder == 0
+    return _room(now) > _MORE * _room(then)
+
+
+def _room(path: Path) -> float:
+    return (path.rate or 0.0) * path.delay / 8 + path.queue
+
+
+def _last_loss(
+    events: Sequence[LossEvent], part: IntervalFigures, last: float, longest: float
+) -> LossKind | None:
+    """Return the kind of loss that holds cwnd down in an interval; None while cwnd grows freely.
+
+    A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
+    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
+    grows freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
+
+    Args:
+        events: The flow's loss events in order of time.
+        part: Figures of the flow in the interval.
+        last: End of the flow, s.
+        longest: Longest tooth whose overflow still counts as the limit, s.
+    """
+    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (part.start, part.until))
+    if inside := [event.kind for event in events[first:after]]:
+        return _most_frequent(inside)
+    if first == 0:
+        return None
+    before = events[first - 1]
+    following = events[after].t if after < len(events) else last
+    if before.kind == "bottleneck" and following - before.t > longest:
+        return None
+    if part.cwnd < before.cwnd:
+        return before.kind
+    if after < len(events):
+        return events[after].kind
+    spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
+    return before.kind if last - before.t < 2 * spacing else None
+
+
+def _most_frequent(kinds: Sequence[LossKind | None]) -> LossKind | None:
+    """Return the most frequent kind, ties by name; None if most causes are unknown."""
+    return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
+
+
+def _events(path: ObservedPath, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
+    return Counter(
+        loss.kind
+        for each in intervals
+        for loss in path.events[each.flow]
+        if each.start < loss.t <= each.until
+    )
+
+
+def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
+    """Return the facts of all flows in `part`, or of a direction's flows; None without measurements."""
+    measured, experiment, opposite = part, part.run.experiment, 0.0
+    if backward is not None:
+        measured = part.of_direction(backward)
+        opposite = math.fsum(
+            each.throughput
+            for each in part.intervals_between(*measured.span)
+            if experiment.reversed(each.flow) != backward
+        )
+    parts = _figures(measured)
+    evidence = evidence_of_flows(measured, parts, path, opposite)
+    if evidence is None:
+        return None
+    start, end = measured.span
+    events = _events(path, measured.intervals)
+    losses = _losses(experiment, events, evidence)
+    if not parts and evidence.has_losses:
+        # Without samples, rely on the experiment.
+        losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
+    if backward is None:
+        backward = all(map(experiment.reversed, range(experiment.total_streams)))
+    now = path_at(experiment, _settled(experiment, start, end))
+    flows = tuple(flow_case(experiment, flow, now) for flow in range(experiment.total_streams))
+    return Facts(
+        start=start,
+        end=end,
+        case=case_of(experiment, path=now, flows=flows, is_reverse=backward),
+        evidence=evidence,
+        losses=losses,
+        flows=1,
+        events=events,
+        processor=_processor(measured),
+        loss_varies=_loss_varies(experiment, start, end),
+        path_is_known=not path.doubt,
+    )
+
+
+def _figures(measured: Measured) -> list[IntervalFigures]:
+    delay_changes = _delay_changes(measured.run.experiment)
+    return [interval_figures(each, delay_changes) for each in measured.intervals]
+
+
+def _losses(experiment: Experiment, events: Counter[LossKind | None], evidence: Evidence) -> LossKind | None:
+    """Return the cause of most losses; without loss events, the loss set by the importer."""
+    if evidence.loss_events is None and evidence.retransmits and experiment.path.loss > 0:
+        return "random-loss"
+    return _most_frequent(list(events.elements()))
+
+
+def _settled(experiment: Experiment, start: float, end: float) -> float:
+    """Return the start of the longest unchanged period of the path, s."""
+    inside = [one.at for one in experiment.path.changes if start < one.at < end]
+    spans = pairwise([start, *inside, end])
+    return max(spans, key=lambda span: span[1] - span[0])[0]
+
+
+def _loss_varies(experiment: Experiment, start: float, end: float) -> bool:
+    return any(one.name == "loss" and start < one.at < end for one in experiment.path.changes)
+
+
+def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool | None:
+    """Return whether the reverse direction carried more bytes; None if all flows go one way."""
+    bytes_by_direction = {False: 0.0, True: 0.0}
+    for flow, size in carried.items():
+        bytes_by_direction[experiment.reversed(flow)] += size
+    both = {experiment.reversed(flow) for flow in carried} == set(bytes_by_direction)
+    return bytes_by_direction[True] > bytes_by_direction[False] if both else None
 
 
 def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) -> Facts:
@@ -333,93 +423,3 @@ def facts_of_main_between(observed: Observed, start: float, end: float) -> Facts
 def evidence_of_part(measured: Measured) -> Evidence | None:
     """Return the evidence of all flows in `measured`, the whole or a part of a run; None without measurements."""
     return evidence_of_flows(measured, _figures(measured), observe_path(measured))
-
-
-def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
-    """Return the facts of all flows in `part`, or of a direction's flows; None without measurements."""
-    measured, experiment, opposite = part, part.run.experiment, 0.0
-    if backward is not None:
-        measured = part.of_direction(backward)
-        opposite = math.fsum(
-            each.throughput
-            for each in part.intervals_between(*measured.span)
-            if experiment.reversed(each.flow) != backward
-        )
-    parts = _figures(measured)
-    evidence = evidence_of_flows(measured, parts, path, opposite)
-    if evidence is None:
-        return None
-    start, end = measured.span
-    events = _events(path, measured.intervals)
-    losses = _losses(experiment, events, evidence)
-    if not parts and evidence.has_losses:
-        # Without samples, rely on the experiment.
-        losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
-    if backward is None:
-        backward = all(map(experiment.reversed, range(experiment.total_streams)))
-    now = path_at(experiment, _settled(experiment, start, end))
-    flows = tuple(flow_case(experiment, flow, now) for flow in range(experiment.total_streams))
-    return Facts(
-        start=start,
-        end=end,
-        case=case_of(experiment, path=now, flows=flows, is_reverse=backward),
-        evidence=evidence,
-        losses=losses,
-        flows=1,
-        events=events,
-        processor=_processor(measured),
-        loss_varies=_loss_varies(experiment, start, end),
-        path_is_known=not path.doubt,
-    )
-
-
-def _processor(measured: Measured) -> float:
-    return measured.run.fidelity.number("busiest processor")
-
-
-def _figures(measured: Measured) -> list[IntervalFigures]:
-    delay_changes = _delay_changes(measured.run.experiment)
-    return [interval_figures(each, delay_changes) for each in measured.intervals]
-
-
-def _flow_case(experiment: Experiment, flow: int, t: float) -> Case:
-    """Return the case of a single flow on the path as of `t`, s."""
-    path = path_at(experiment, t)
-    flows = (flow_case(experiment, flow, path),)
-    return case_of(experiment, path=path, flows=flows, is_reverse=experiment.reversed(flow))
-
-
-def _settled(experiment: Experiment, start: float, end: float) -> float:
-    """Return the start of the longest unchanged period of the path, s."""
-    inside = [one.at for one in experiment.path.changes if start < one.at < end]
-    spans = pairwise([start, *inside, end])
-    return max(spans, key=lambda span: span[1] - span[0])[0]
-
-
-def _delay_changes(experiment: Experiment) -> list[float]:
-    return [one.at for one in experiment.path.changes if one.name == "delay"]
-
-
-def _loss_varies(experiment: Experiment, start: float, end: float) -> bool:
-    return any(one.name == "loss" and start < one.at < end for one in experiment.path.changes)
-
-
-def _events(path: ObservedPath, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
-    return Counter(
-        loss.kind
-        for each in intervals
-        for loss in path.events[each.flow]
-        if each.start < loss.t <= each.until
-    )
-
-
-def _losses(experiment: Experiment, events: Counter[LossKind | None], evidence: Evidence) -> LossKind | None:
-    """Return the cause of most losses; without loss events, the loss set by the importer."""
-    if evidence.loss_events is None and evidence.retransmits and experiment.path.loss > 0:
-        return "random-loss"
-    return _most_frequent(list(events.elements()))
-
-
-def _most_frequent(kinds: Sequence[LossKind | None]) -> LossKind | None:
-    """Return the most frequent kind, ties by name; None if most causes are unknown."""
-    return max(sorted(set(kinds), key=str), key=kinds.count, default=None)

@@ -1,4 +1,4 @@
-"""Samples of one flow as columns, intervals of them, and the phases of congestion control.
+"""Samples of one flow as columns, intervals of them, and the figures of an interval.
 
 No row objects are built, so long runs with many flows stay fast.
 """
@@ -376,6 +376,16 @@ def interval_figures(interval: Interval, delay_changes: Sequence[float]) -> Inte
     )
 
 
+def _least_rtt(interval: Interval, delay_changes: Sequence[float]) -> float:
+    """Return a flow's least RTT so far, s: the kernel's, or the least since the delay last changed."""
+    if not delay_changes:
+        return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
+    times, rtts = interval.trace.column("t"), interval.trace.column("rtt")
+    first = bisect_left(times, delay_changes[-1] + _SETTLED)
+    since = rtts[first : interval.end] or interval.column("rtt")
+    return min((rtt for rtt in since if rtt > 0), default=0.0)
+
+
 def _busy_share(interval: Interval, busy: float, arrived: float) -> float:
     if not busy and arrived:
         return 1.0
@@ -387,16 +397,6 @@ def _stalled_seconds(stalls: Sequence[tuple[float, float]], start: float, until:
     first = bisect_right(stalls, start, key=itemgetter(1))
     after = bisect_left(stalls, until, key=itemgetter(0))
     return math.fsum(min(until, to) - max(start, since) for since, to in stalls[first:after])
-
-
-def _least_rtt(interval: Interval, delay_changes: Sequence[float]) -> float:
-    """Return a flow's least RTT so far, s: the kernel's, or the least since the delay last changed."""
-    if not delay_changes:
-        return min((rtt for rtt in interval.column("min_rtt") if rtt > 0), default=0.0)
-    times, rtts = interval.trace.column("t"), interval.trace.column("rtt")
-    first = bisect_left(times, delay_changes[-1] + _SETTLED)
-    since = rtts[first : interval.end] or interval.column("rtt")
-    return min((rtt for rtt in since if rtt > 0), default=0.0)
 
 
 def _quarters(values: Sequence[float]) -> tuple[float, float]:

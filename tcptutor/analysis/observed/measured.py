@@ -152,6 +152,90 @@ def measure(run: Run) -> Measured:
     return _measured(run, results, enough, found, udp_results(run))
 
 
+def traces(run: Run) -> list[Trace]:
+    """Return the trace of each flow by number; finished transfers end at their last byte."""
+    numbers = run.samples.column("flow")
+    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
+    for row, flow in enumerate(numbers):
+        rows[flow].append(row)
+    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
+    if size is not None:
+        rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
+    unknown = _unknown_figures(run)
+    none: frozenset[str] | None = frozenset() if is_imported(run) else None
+    return [
+        Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
+    ]
+
+
+def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
+    """Return for each flow the names of the results that the file leaves out."""
+    if not is_imported(run):
+        return {}
+    return {
+        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
+    }
+
+
+def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
+    return rows[: max(2, done + 1)]
+
+
+def is_imported(run: Run) -> bool:
+    """Return whether a different program measured `run`, without the kernel's time accounting."""
+    return run.environment.backend == "imported"
+
+
+def _measured_time(run: Run, trace: Trace) -> Interval:
+    """Return the samples from nearest to the warm-up's end until the end of the traffic."""
+    times, warmup = trace.column("t"), run.experiment.flows.warmup
+    first = min(bisect_left(times, warmup), len(times) - 1)
+    if first > 0 and warmup - times[first - 1] < times[first] - warmup:
+        first -= 1
+    end = bisect_right(times, run.experiment.seconds + _LATE)
+    if run.experiment.flows.bytes is not None and end > first + 1:
+        # A flow that has sent all its data is idle.
+        end = max(first + 2, bisect_left(times, Interval(trace, first, end).last_progress) + 1)
+    return Interval(trace, first, max(first + 1, end))
+
+
+def _least_seconds(run: Run) -> float:
+    return ENOUGH if run.experiment.flows.bytes is None else ENOUGH_OF_TRANSFER
+
+
+def _result(run: Run, interval: Interval) -> FlowResult:
+    return FlowResult(
+        flow=interval.flow,
+        pair=interval.flow // max(1, run.experiment.flows.streams),
+        throughput_bps=interval.throughput,
+        retransmits=interval.retransmits,
+        losses=interval.loss_events,
+        mark_cuts=interval.mark_cuts,
+        segments=round(interval.growth("segs_out")) if interval.has_figure("segments") else None,
+        mean_rtt_s=interval.mean_rtt,
+        mean_cwnd_segments=interval.mean("cwnd") if interval.has_figure("mean_cwnd_segments") else None,
+        mss=int(interval.column("mss")[-1]),
+    )
+
+
+def udp_results(run: Run) -> tuple[UdpResult, ...]:
+    """Return each UDP flow over the measured time by number; empty without UDP."""
+    return tuple(run.udp or _from_samples(run))
+
+
+def _from_samples(run: Run) -> Iterator[UdpResult]:
+    flows: dict[int, list[UdpSample]] = {}
+    for row in run.udp_samples:
+        flows.setdefault(row.flow, []).append(row)
+    warmup, streams = run.experiment.flows.warmup, max(1, run.experiment.flows.udp_streams)
+    for flow, rows in sorted(flows.items()):
+        first = next((at for at, row in enumerate(rows) if row.t >= warmup), len(rows))
+        if len(rows) - first < 2:
+            continue
+        yield UdpResult.counted(rows[first], rows[first + 1 :], flow // streams)
+
+
 def _measured(
     run: Run,
     flows: Sequence[FlowResult],
@@ -224,90 +308,6 @@ def flow_results(run: Run) -> tuple[FlowResult, ...]:
 def total_throughput(run: Run) -> float:
     """Return the aggregate payload in the measured time, bit/s; see `Measured.throughput`."""
     return measure(run).throughput
-
-
-def traces(run: Run) -> list[Trace]:
-    """Return the trace of each flow by number; finished transfers end at their last byte."""
-    numbers = run.samples.column("flow")
-    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
-    for row, flow in enumerate(numbers):
-        rows[flow].append(row)
-    acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
-    if size is not None:
-        rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
-    unknown = _unknown_figures(run)
-    none: frozenset[str] | None = frozenset() if is_imported(run) else None
-    return [
-        Trace(flow, run.samples, indexes, unknown.get(flow, none)) for flow, indexes in sorted(rows.items())
-    ]
-
-
-def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
-    """Return for each flow the names of the results that the file leaves out."""
-    if not is_imported(run):
-        return {}
-    return {
-        flow.flow: frozenset(name for name in _FIGURES if getattr(flow, name) is None) for flow in run.flows
-    }
-
-
-def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
-    done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
-    return rows[: max(2, done + 1)]
-
-
-def is_imported(run: Run) -> bool:
-    """Return whether a different program measured `run`, without the kernel's time accounting."""
-    return run.environment.backend == "imported"
-
-
-def _least_seconds(run: Run) -> float:
-    return ENOUGH if run.experiment.flows.bytes is None else ENOUGH_OF_TRANSFER
-
-
-def _measured_time(run: Run, trace: Trace) -> Interval:
-    """Return the samples from nearest to the warm-up's end until the end of the traffic."""
-    times, warmup = trace.column("t"), run.experiment.flows.warmup
-    first = min(bisect_left(times, warmup), len(times) - 1)
-    if first > 0 and warmup - times[first - 1] < times[first] - warmup:
-        first -= 1
-    end = bisect_right(times, run.experiment.seconds + _LATE)
-    if run.experiment.flows.bytes is not None and end > first + 1:
-        # A flow that has sent all its data is idle.
-        end = max(first + 2, bisect_left(times, Interval(trace, first, end).last_progress) + 1)
-    return Interval(trace, first, max(first + 1, end))
-
-
-def _result(run: Run, interval: Interval) -> FlowResult:
-    return FlowResult(
-        flow=interval.flow,
-        pair=interval.flow // max(1, run.experiment.flows.streams),
-        throughput_bps=interval.throughput,
-        retransmits=interval.retransmits,
-        losses=interval.loss_events,
-        mark_cuts=interval.mark_cuts,
-        segments=round(interval.growth("segs_out")) if interval.has_figure("segments") else None,
-        mean_rtt_s=interval.mean_rtt,
-        mean_cwnd_segments=interval.mean("cwnd") if interval.has_figure("mean_cwnd_segments") else None,
-        mss=int(interval.column("mss")[-1]),
-    )
-
-
-def udp_results(run: Run) -> tuple[UdpResult, ...]:
-    """Return each UDP flow over the measured time by number; empty without UDP."""
-    return tuple(run.udp or _from_samples(run))
-
-
-def _from_samples(run: Run) -> Iterator[UdpResult]:
-    flows: dict[int, list[UdpSample]] = {}
-    for row in run.udp_samples:
-        flows.setdefault(row.flow, []).append(row)
-    warmup, streams = run.experiment.flows.warmup, max(1, run.experiment.flows.udp_streams)
-    for flow, rows in sorted(flows.items()):
-        first = next((at for at, row in enumerate(rows) if row.t >= warmup), len(rows))
-        if len(rows) - first < 2:
-            continue
-        yield UdpResult.counted(rows[first], rows[first + 1 :], flow // streams)
 
 
 def is_parameter_known(run: Run, parameter: str) -> bool:
