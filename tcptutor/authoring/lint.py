@@ -16,11 +16,13 @@ from tcptutor.authoring.claim_problems import claim_problems, settings_of, uncla
 from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
+from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
     MAX_WORDS,
     MAX_WORDS_AFTER,
     all_texts,
+    length_problems,
     readability_problems,
     spoilers,
     texts_after,
@@ -237,6 +239,8 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
         yield say("is empty", "title")
     for reason in readability_problems(step.prose, step.title, MAX_WORDS):
         yield say(reason, "prose")
+    if module not in NOT_YET_REWRITTEN:
+        yield from (say(reason, "prose") for reason in length_problems(step.prose))
     if step.experiments:
         for reason in readability_problems(step.after_run, step.title, MAX_WORDS_AFTER):
             yield say(reason, "after_run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 
@@ -109,7 +110,11 @@ CODE_COLUMNS = 44
 """Code is not wrapped: the prose column is about 46 wide on a terminal of 120."""
 MAX_WORDS = 190
 MAX_WORDS_AFTER = 130
+MAX_LINES = 16
+"""Lines of prose before the reader has something to do, at LINE_COLUMNS."""
+LINE_COLUMNS = 78
 
+_DRAWING = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1[^\n]*$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
@@ -126,6 +131,24 @@ def readability_problems(text: str, title: str, max_words: int) -> Iterator[str]
     if words > max_words:
         yield f"{words} words are too many for a page: at most {max_words}"
     yield from _code(text)
+
+
+def length_problems(prose: str) -> Iterator[str]:
+    """Yield the reason that `prose` is too long to read before the first activity."""
+    lines = line_count(prose)
+    if lines > MAX_LINES:
+        yield f"{lines} lines of prose at {LINE_COLUMNS} columns, at most {MAX_LINES}: shorten it, or split the page"
+
+
+def line_count(prose: str) -> int:
+    """Return the lines that paragraphs and lists take at LINE_COLUMNS, without drawings, tables and blank lines."""
+    text = _DRAWING.sub("", without_links(prose))
+    blocks = [block for block in re.split(r"\n\s*\n|\n(?=[-*] |\d+\. )", text) if block.strip()]
+    return sum(
+        len(textwrap.wrap(" ".join(block.split()), LINE_COLUMNS))
+        for block in blocks
+        if not block.lstrip().startswith("|")
+    )
 
 
 def _code(text: str) -> Iterator[str]:
