@@ -14,6 +14,7 @@ from pathlib import Path
 from tcptutor.authoring.choices import choice_problems, module_choice_problem
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
+from tcptutor.authoring.examples import example_problems
 from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
@@ -71,6 +72,8 @@ def lint(folder: Path | None = None) -> list[str]:
         problems += _experiments(module, used, folders[module.id], root)
     files = _files(course, folders)
     problems += _references(course, files, root)
+    for module_id, page, key, reason in example_problems(course):
+        problems.append(_speaker(LessonFile(files[module_id, page], root))(reason, key))
     problems += wording(course, root, files)
     return list(dict.fromkeys(problems))
 

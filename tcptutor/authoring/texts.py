@@ -10,6 +10,7 @@ from functools import cache
 import msgspec
 
 from tcptutor.base import units
+from tcptutor.course.activities.example import Example
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.shell import telltale
@@ -172,12 +173,14 @@ NEAR = 0.03
 
 def spoilers(step: Step) -> Iterator[tuple[str, str]]:
     """Yield key and reason of each text that reveals too much."""
-    for asked in step.activities_of(Numeric):
-        answer = quantities(asked.answer)
-        for key, text in texts(asked):
-            if key.startswith("hints") and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
-                reason = f"contains the answer, {asked.answer}: leave the last step to the student"
-                yield f"question {asked.id}: {key}", reason
+    asked: list[tuple[Activity, Numeric]] = [(each, each) for each in step.activities_of(Numeric)]
+    asked += [(each, each.gap) for each in step.activities_of(Example) if each.gap]
+    for activity, number in asked:
+        answer = quantities(number.answer)
+        for key, text in texts(activity):
+            if "hints" in key and answer and _prints(text, answer[0].value, answer[0].kind, 0.001):
+                reason = f"contains the answer, {number.answer}: leave the last step to the student"
+                yield f"{where(activity)}{key}", reason
     yield from _faults(step)
     experiment = _asked_about(step)
     if experiment is None:

@@ -40,6 +40,7 @@ MIN_HINTS = 2
 class Stage(IntEnum):
     """Position of a table's activities on the page."""
 
+    EXAMPLE = 0
     BEFORE_RUN = 1
     RUN = 2
     BY_HAND = 3

@@ -104,7 +104,8 @@ def test_a_run_counts_when_it_is_whole_only() -> None:
 
 
 def test_a_page_asks_before_the_run_runs_and_asks_after_it() -> None:
-    assert [name for name, *_ in front_matter()][:6] == [
+    assert [name for name, *_ in front_matter()][:7] == [
+        "example",
         "predict",
         "challenge",
         "experiment",

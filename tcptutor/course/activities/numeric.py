@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +36,10 @@ _DRAWS_WITH_TEXTS = 10
 """Sampled draws for which the linter also fills in the texts, which takes longer."""
 
 
+ExampleSet = Literal["window", "bdp", "mathis", "sawtooth", "slow-start", "fairness"]
+"""Calculations that the course introduces with worked examples."""
+
+
 class KnownMistake(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Common wrong value: `[[question.mistake]]`."""
 
@@ -57,9 +62,11 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     mistakes: tuple[KnownMistake, ...] = msgspec.field(default=(), name="mistake")
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
     """Numbers to draw anew for each attempt."""
+    example: ExampleSet | None = None
+    """Worked examples that prepare it: a solved one and one with a gap come earlier in the course."""
 
     @property
-    def example(self) -> str:
+    def answer_format(self) -> str:
         """Format of an answer."""
         return units.EXAMPLES[self.unit]
 
@@ -260,7 +267,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
         """Mark a response; a question with draws that has no numbers yet uses its example draw."""
         if self.draw:
             return self.with_numbers(self.example_draw).mark(given)
-        value = units.parse(typed_text(given, self.example), self.unit, self.plain_unit)
+        value = units.parse(typed_text(given, self.answer_format), self.unit, self.plain_unit)
         right = units.parse(self.answer, self.unit)
         if is_close(value, right, relative=self.tolerance):
             return Mark(correct=True, feedback=f"The answer is {self.answer}.")

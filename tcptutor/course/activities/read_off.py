@@ -233,7 +233,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return QUANTITIES[self.quantity]
 
     @property
-    def example(self) -> str:
+    def answer_format(self) -> str:
         """Format of an answer."""
         return units.EXAMPLES[self._asked.unit]
 
@@ -320,7 +320,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return Reference(right=self._written(self.measured(context.run)), empty="")
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
-        text = typed_text(given, self.example)
+        text = typed_text(given, self.answer_format)
         value = units.parse(
             text.removesuffix("segments") if self._asked.unit == "number" else text,
             self._asked.unit,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.choice import MultipleChoice, Order, SingleChoice
+from tcptutor.course.activities.example import Example
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict, ShapePrediction
@@ -20,11 +22,13 @@ from tcptutor.ui.screens.side import Side
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.challenge import ChallengeBox
 from tcptutor.ui.widgets.page.entries import NumericBox, PredictBox, ReadOffBox
+from tcptutor.ui.widgets.page.example import example_box
 from tcptutor.ui.widgets.page.lists import ChoiceBox, ObserveBox, OrderBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
 from tcptutor.ui.widgets.page.shell import ShellBox
 
-BOXES: dict[type[Activity], type[ActivityBox[Any]]] = {
+BOXES: dict[type[Activity], Callable[[Any], ActivityBox[Any]]] = {
+    Example: example_box,
     Predict: PredictBox,
     ShapePrediction: ShapeBox,
     SingleChoice: ChoiceBox,

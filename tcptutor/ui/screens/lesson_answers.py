@@ -212,7 +212,7 @@ class Answers:
         at_hand = self._page.active_box() or self._last_focused_box()
         if at_hand is not None and not at_hand.is_locked:
             return at_hand
-        due = [self._page.box(each) for each in self._activities if self._study.is_due(each)]
+        due = [box for box in self._page.boxes if box.takes_digits and self._study.is_due(box.activity)]
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)
 
     def _next_hint(self) -> Activity | None:

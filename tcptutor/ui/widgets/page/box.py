@@ -34,6 +34,8 @@ class ActivityBox(Vertical, Generic[A]):
     """Instruction for giving a response."""
     TYPED: ClassVar[str] = "answer"
     """Effect of Enter in a text field of the box."""
+    takes_digits: ClassVar[bool] = True
+    """True if digits typed on the page start a response."""
 
     class DraftChanged(Message):
         """A typed or chosen draft changed."""
