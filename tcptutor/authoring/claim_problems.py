@@ -219,9 +219,15 @@ def claimed_spans(text: str, claims: Iterable[Claim]) -> list[range]:
         range(start, start + len(words))
         for claim in claims
         if (words := in_one_line(claim.text))
-        for start in range(len(text))
-        if text.startswith(words, start)
+        for start in _starts(text, words)
     ]
+
+
+def _starts(text: str, words: str) -> Iterator[int]:
+    start = text.find(words)
+    while start >= 0:
+        yield start
+        start = text.find(words, start + 1)
 
 
 def settings_of(experiments: Iterable[Experiment], values: Iterable[str] = ()) -> Iterator[WrittenQuantity]:

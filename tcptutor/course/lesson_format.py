@@ -17,6 +17,9 @@ rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
 Elsewhere on the page `{variant.loss}` inserts the value: in settings, prose and claims. Outside graded courses
 everybody gets the first variant. The linter and the claims check every variant.
 
+A text refers to another page as `[](page:PAGE)`, or `[words](later:MODULE/PAGE)` for a page that comes later. Empty
+words become the page's title. The app shows links; exports and commands print the words (`course.page_references`).
+
 A page compared with another page's run has as many variants, and sets `same_variant_as = "PAGE"` before its tables: a
 student gets the same variant number on both.
 """
