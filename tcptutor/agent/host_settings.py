@@ -19,6 +19,8 @@ from tcptutor.wire.memory import largest_buffer
 _SIOCETHTOOL = 0x8946
 _SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
 _SIOCGIFFLAGS, _IFF_UP = 0x8913, 1
+_EVERYBODY = "10.0.0.0/8"
+"""Destination of the hosts' only route."""
 # linux/ethtool.h: commands that read and set one offload each.
 _OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
@@ -95,6 +97,32 @@ def _ioctl(interface: Interface) -> Iterator[Callable[[int, bytes], bytes]]:
         yield lambda request, value: fcntl.ioctl(sock, request, struct.pack("16s24s", name, value))
 
 
+def set_route(host: Host, *metrics: str) -> None:
+    """Set the metrics of the route from `host` to all others, in the words of `ip route`; without any, remove them.
+
+    Raises LabError.
+    """
+    scope = ("proto", "kernel", "scope", "link", "src", host.address)
+    _ip_route(host, "change", _EVERYBODY, "dev", host.interface.name, *scope, *metrics)
+
+
+def initial_window(host: Host) -> int | None:
+    """Return the initial window that the route of `host` sets, segments; None for the kernel's. Raises LabError."""
+    words = _ip_route(host, "show", _EVERYBODY).split()
+    return int(words[words.index("initcwnd") + 1]) if "initcwnd" in words else None
+
+
+def _ip_route(host: Host, *words: str) -> str:
+    with network_of(host.pid):
+        done = subprocess.run(
+            ["ip", "route", *words], capture_output=True, text=True, check=False, timeout=20
+        )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise LabError(f"the route of {host.name} cannot be set ({reason}): run it again")
+    return done.stdout
+
+
 class Firewall:
     """Rule on a host's input that drops received TCP and UDP packets at random, set with `iptables`."""
 
@@ -158,6 +186,8 @@ class Setup:
         self._network, self._experiment = network, experiment
         self._values: dict[str, str] = self._sysctls()
         self._before: list[tuple[Host, str, str]] = []
+        self._routed: list[Host] = []
+        """Hosts whose routes have metrics."""
         self._firewalls: list[Firewall] = []
         self._refused: list[str] = []
 
@@ -190,6 +220,10 @@ class Setup:
                     self._before.append((host, name, before))
                 if before != value:
                     sysctl(host, name, value)
+        if experiment.hosts.initial_window is not None:
+            for host in self._network.hosts:
+                self._routed.append(host)
+                set_route(host, "initcwnd", str(experiment.hosts.initial_window))
         if experiment.path.loss_by == "firewall" and experiment.path.loss:
             for host in self._network.receivers:
                 self._firewalls.append(Firewall(host, experiment.path.loss))
@@ -205,6 +239,12 @@ class Setup:
                 actual = sysctl(host, name)
                 if actual != value:
                     problems.append(f"{name} on {host.name}: asked for {value}, the kernel holds {actual}")
+        for host in self._routed:
+            actual_window, requested = initial_window(host), self._experiment.hosts.initial_window
+            if actual_window != requested:
+                problems.append(
+                    f"initcwnd on {host.name}: asked for {requested}, the kernel holds {actual_window}"
+                )
         return problems
 
     def suspend_loss(self) -> None:
@@ -229,6 +269,8 @@ class Setup:
         with ExitStack() as cleanup:
             for host, name, value in self._before:
                 cleanup.callback(sysctl, host, name, value)
+            for host in self._routed:
+                cleanup.callback(set_route, host)
             for firewall in self._firewalls:
                 cleanup.callback(firewall.stop)
-            self._before = []
+            self._before, self._routed = [], []

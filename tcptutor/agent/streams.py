@@ -17,6 +17,7 @@ import socket
 import struct
 import termios
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -172,6 +173,8 @@ class StreamGroup(Group):
         if (size := self.experiment.flows.buffer) is not None:
             new.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
             new.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+        if self.experiment.flows.nodelay:
+            new.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if (mss := self.experiment.hosts.mss) is not None:
             new.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         return new
@@ -189,6 +192,8 @@ class StreamGroup(Group):
 
     def _write(self, end: socket.socket) -> None:
         """Send all data of a flow; without a fixed amount, until an OSError."""
+        if (message := self.experiment.message(self.flows[0])) is not None:
+            self._write_messages(end, message)
         data = memoryview(bytes(self.experiment.write or LENGTH))
         left = self.experiment.flows.bytes
         if left is None:
@@ -196,6 +201,14 @@ class StreamGroup(Group):
                 end.send(data)
         while left:
             left -= end.send(data[: min(left, len(data))])
+
+    def _write_messages(self, end: socket.socket, size: int) -> NoReturn:
+        """Send a message every interval, at once if the time for it has passed, until an OSError."""
+        message, due = bytes(size), time.monotonic()
+        while True:
+            end.sendall(message)
+            due += self.experiment.flows.interval
+            time.sleep(max(0.0, due - time.monotonic()))
 
     def _receive(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):

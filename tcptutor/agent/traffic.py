@@ -267,12 +267,17 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
 
     The TCP flows' ends go into `process`, which the caller starts and stops. Source ports begin at `first_port`.
     """
-    members: dict[tuple[int, bool, str, float], list[int]] = {}
+    members: dict[tuple[int, bool, str, int | None, float], list[int]] = {}
     for flow in range(experiment.total_streams):
-        settings = (experiment.reversed(flow), experiment.algorithm(flow), experiment.start(flow))
+        settings = (
+            experiment.reversed(flow),
+            experiment.algorithm(flow),
+            experiment.message(flow),
+            experiment.start(flow),
+        )
         members.setdefault((flow // experiment.flows.streams, *settings), []).append(flow)
     result: list[Group] = []
-    for (pair, is_reversed, _, start), flows in members.items():
+    for (pair, is_reversed, _, _, start), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if is_reversed else hosts
         # The flows of a group need not have consecutive numbers, but their ports are consecutive.

@@ -15,7 +15,7 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path, default_burst
 from tcptutor.spec.parts import ETHERNET_HEADER
-from tcptutor.theory import LIMITED, sawtooth_utilisation, shared_utilisation
+from tcptutor.theory import INITIAL_WINDOW, LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
 """RTT of the emulated path without any configured delay, s."""
@@ -85,6 +85,8 @@ class FlowCase(NamedTuple):
     """RTT without queueing, s."""
     start: float = 0.0
     """Start, in seconds after the traffic began."""
+    message: int | None = None
+    """Bytes that the application sends at a time; None if it sends all the time."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +165,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """Probability that an ACK is lost."""
 
     # Limits of the hosts
+    initial_window: float
+    """Segments of a connection's first window."""
     receive_window: int | None
     """Largest window that the receiver advertises, bytes; None if the experiment does not fix it."""
     socket_window: int | None
@@ -315,6 +319,7 @@ def case_of(
         offloaded_segments=offloaded,
         loss_rate=loss_rate,
         ack_loss=ack_loss,
+        initial_window=float(experiment.hosts.initial_window or INITIAL_WINDOW),
         receive_window=window,
         socket_window=socket_window,
         full_write=full_write,
@@ -338,6 +343,7 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
         algorithm=experiment.algorithm(flow),
         rtt=experiment.delay(flow) + longer + PATH_RTT,
         start=experiment.start(flow),
+        message=experiment.message(flow),
     )
 
 

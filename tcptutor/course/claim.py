@@ -50,6 +50,7 @@ MeasuredSubject = Literal[
     "first-loss",
     "slow-start-end",
     "completion",
+    "message-time",
     "udp-rate",
     "udp-loss",
     "udp-jitter",

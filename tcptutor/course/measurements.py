@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -260,6 +261,27 @@ def completion(part: RunPart) -> float:
     return max(times or _none("no flow with a fixed amount to send has finished"))
 
 
+def message_time(part: RunPart) -> float:
+    """Return the mean time from the moment a message is due until all of it is acknowledged, s.
+
+    A period selects the messages that are due in it.
+    """
+    experiment = part.run.experiment
+    times: list[float] = []
+    for trace in part.traces:
+        if (size := experiment.message(trace.flow)) is None:
+            continue
+        t, acked, flight = trace.column("t"), trace.column("bytes_acked"), trace.column("unacked")
+        first = next((at for at in range(len(t)) if flight[at] or acked[at] >= size), len(t))
+        number, due = 0, t[max(0, first - 1)] if first < len(t) else math.inf
+        for at in range(first, len(t)):
+            while acked[at] >= (number + 1) * size:
+                if part.start - _SLACK <= due < part.end:
+                    times.append(t[at] - due)
+                number, due = number + 1, due + experiment.flows.interval
+    return fmean(times or _none("no flow sent a message in this time"))
+
+
 def udp_rate(part: RunPart) -> float:
     """Return the rate of payload received over UDP, bit/s."""
     if not part.is_period:
@@ -333,6 +355,7 @@ MEASURED: dict[Subject, MeasuredFigure] = {
         "time", "the end of slow start at {}", slow_start_end, has_periods=False
     ),
     "completion": MeasuredFigure("time", "completion after {}", completion, has_periods=False),
+    "message-time": MeasuredFigure("time", "a message time of {}", message_time),
     "udp-rate": MeasuredFigure("rate", "a UDP rate of {}", udp_rate),
     "udp-loss": MeasuredFigure("ratio", "{} of the datagrams lost", udp_loss),
     "udp-jitter": MeasuredFigure(

@@ -42,6 +42,9 @@ _MIN_POSITIVE = {
     "loss_burst": 1.0,
     "duration": 1e-3,
     "snaplen": 14,
+    "messages": 1,
+    "interval": 1e-6,
+    "initial_window": 1,
     "capture_size": 1,
 }
 """Smallest positive value by parameter, if formulas divide by it or the kernel requires it."""
@@ -130,7 +133,7 @@ def _values(parameter: Parameter, experiment: Experiment) -> Iterator[Any]:
     if parameter.is_list:
         if len(value) > _MAX_ENTRIES:
             raise ParameterError(f"{parameter.name}: {len(value)} values, at most {_MAX_ENTRIES} allowed")
-        yield from value
+        yield from (each for each in value if each is not None)
     elif value is not None:
         yield value
 
@@ -153,7 +156,12 @@ def _check_contradictions(experiment: Experiment) -> None:
     """Raise ParameterError for two parameters that contradict each other."""
     path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
     several = experiment.pairs > 1
-    lists = {"algorithms": hosts.algorithms, "starts": flows.starts, "directions": flows.directions}
+    lists = {
+        "algorithms": hosts.algorithms,
+        "starts": flows.starts,
+        "directions": flows.directions,
+        "messages": flows.messages,
+    }
     entries = experiment.pairs if several else max(1, flows.streams)
     changed = {change.name for change in path.changes}
     burst = path.loss_burst > 1
@@ -243,6 +251,10 @@ def _check_contradictions(experiment: Experiment) -> None:
         (
             hosts.mss is not None and hosts.mss > hosts.mtu - HEADERS,
             f"mss: does not fit into an MTU of {hosts.mtu}: use at most {hosts.mtu - HEADERS}",
+        ),
+        (
+            any(flows.messages) and flows.bytes is not None,
+            "messages: a flow that sends messages has no fixed amount: omit bytes or messages",
         ),
         (
             hosts.window is not None and flows.buffer is not None,

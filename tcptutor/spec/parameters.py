@@ -54,10 +54,12 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
             return "; ".join(_change_text(change) for change in value) or "none"
         if self.is_list:
             return ", ".join(self.text_of(each) for each in value) or "none"
-        return "none" if value is None else self.text_of(value)
+        return self.text_of(value)
 
     def text_of(self, value: Any) -> str:
         """Format an entry of a value as the user writes it."""
+        if value is None:
+            return "none"
         if isinstance(value, bool):
             return "on" if value else "off"
         return value if isinstance(value, str) else units.write(value, self.kind)
@@ -125,6 +127,11 @@ PARAMETERS: dict[str, Parameter] = {
             "socket buffers that the application asks for", optional=True),
         _bounded("length", "flows", "size", 1, 1 << 20, "bytes written and read at once", optional=True),
         _bounded("bytes", "flows", "size", 1000, 1 << 40, "payload of each flow, which then ends", optional=True),
+        _bounded("messages", "flows", "size", 1, 1 << 26, "bytes that each pair or flow sends every interval",
+            optional=True, is_list=True),
+        _bounded("interval", "flows", "time", 0.001, 600, "time from one message to the next"),
+        _choice("nodelay", "flows", _SWITCH, "small writes leave at once (TCP_NODELAY)"),
+        _bounded("initial_window", "hosts", "count", 1, 200, "segments of a connection's first window", optional=True),
         _bounded("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
         _bounded("mss", "hosts", "count", 88, 8960, "largest payload of a segment, bytes", optional=True),
         _choice("offloads", "hosts", _SWITCH, "segmentation offloads of all interfaces"),
@@ -155,6 +162,8 @@ _ALIASES = {
     "parallel": "streams",
     "time": "duration",
     "omit": "warmup",
+    "initcwnd": "initial_window",
+    "iw": "initial_window",
     "plr": "loss",
 }
 """Names of parameters in other programs and in papers, for suggestions."""

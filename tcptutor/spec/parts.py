@@ -130,6 +130,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether segmentation offloads (TSO, GSO, GRO) are on: a loss then takes a full super-packet."""
     maxrate: float | None = None
     """Upper bound that the sender's fq sets on each flow, bit/s of Ethernet frames; None leaves fq out."""
+    initial_window: int | None = None
+    """Segments of the first window of a connection (initcwnd of the route); None leaves the kernel's 10."""
     sysctls: dict[str, str] = {}
     """Other `net.ipv4.tcp_*` settings of all hosts, by name from `tcp_` on."""
 
@@ -155,6 +157,13 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes per write and read of the application (as iperf3 -l); None leaves it to `Experiment.write`."""
     bytes: int | None = None
     """Payload after which each flow ends; None sends until the time is over."""
+    messages: tuple[int | None, ...] = ()
+    """Bytes that the application sends every `interval`, for each pair (each flow, with a single pair); None, like
+    no entry, sends all the time."""
+    interval: float = 1.0
+    """Seconds from one message to the next; a message that takes longer delays the next."""
+    nodelay: bool = False
+    """Whether small writes leave at once instead of waiting for an acknowledgment (TCP_NODELAY)."""
     acks: bool = False
     """Whether to also trace each flow's window at every ACK (the kernel's tcp:tcp_probe)."""
     capture: bool = False
@@ -293,6 +302,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     def algorithm(self, flow: int) -> str:
         """Return the congestion control of TCP flow number `flow`."""
         return self.each(self.hosts.algorithms, flow) if self.hosts.algorithms else self.hosts.algorithm
+
+    def message(self, flow: int) -> int | None:
+        """Return the bytes of each message of TCP flow number `flow`; None if it sends all the time."""
+        return self.each(self.flows.messages, flow) if self.flows.messages else None
 
     def start(self, flow: int) -> float:
         """Return the start of TCP flow number `flow`, seconds since the traffic began."""

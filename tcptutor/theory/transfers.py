@@ -142,6 +142,8 @@ class Transfer:
     """Largest queue of the link, segments, 0 or above."""
     window: float = math.inf
     """Limit of windows, buffers and pacing on the segments in flight, 1 or above."""
+    initial: float = INITIAL_WINDOW
+    """Segments of the first window, 1 or above."""
 
     def __post_init__(self) -> None:
         at_least("segments", self.segments, 1, "without a segment nothing is transferred")
@@ -151,6 +153,7 @@ class Transfer:
         require(self.rate > 0, "rate", self.rate, "above 0", "a link without a rate carries nothing")
         require(self.queue >= 0, "queue", self.queue, "0 or above", "segments that wait")
         require(self.window >= 1, "window", self.window, "1 or above", "segments in flight")
+        at_least("initial", self.initial, 1, "segments that may be sent at once")
 
     @property
     def is_short(self) -> bool:
@@ -193,7 +196,7 @@ class _SampleTransfer:
         self._chance = chance
         self._sender = sender(transfer.algorithm, transfer.rtt)
         self._gap = self._segments_to_next_loss()
-        self._window = float(INITIAL_WINDOW)
+        self._window = float(transfer.initial)
         self._last, self._mode = 0.0, 0
         self._epoch: Epoch | None = None
         self._age = Age(0.0, 0.0)

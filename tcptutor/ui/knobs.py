@@ -16,12 +16,17 @@ _GROUPS = {
     "queue": ("queue", "qdisc", "ecn", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
     "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
-    "hosts": ("algorithm", "algorithms", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate"),
-    "flows": ("pairs", "streams", "starts", "directions", "bytes", "pacing", "buffer", "length"),
+    "hosts": (
+        "algorithm", "algorithms", "initial_window", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate",
+    ),
+    "flows": (
+        "pairs", "streams", "starts", "directions", "bytes", "messages", "interval", "nodelay", "pacing", "buffer",
+        "length",
+    ),
     "UDP": ("udp_streams", "udp_rate"),
     "run": ("duration", "warmup", SEED, "acks"),
     "kernel": (SYSCTL,),
-}
+}  # fmt: skip
 _PLACED = {name for names in _GROUPS.values() for name in names}
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -41,6 +46,7 @@ _FROM_NONE = {
     "length": 8192,
     "bytes": 1_000_000,
     "mss": 1460,
+    "initial_window": 10,
     "pacing": 10e6,
     "maxrate": 10e6,
 }

@@ -50,6 +50,23 @@ async def test_flows_of_other_lengths_buffers_and_segments(lab: Backend, build: 
     assert sum(flow.throughput_bps for flow in run.flows) == pytest.approx(1e7 * 988 / 1054, rel=0.06)
 
 
+async def test_messages_leave_once_every_interval(lab: Backend, build: Build) -> None:
+    asked = {"streams": "2", "messages": "none, 3000 B", "interval": "500 ms", "nodelay": "on"}
+    run = await play(lab, build(rate="10 Mbit/s", duration="3 s", warmup="0", **asked))
+    times = {sample.bytes_acked: sample.t for sample in reversed(list(run.samples)) if sample.flow == 1}
+    assert [times[3000 * number + _SYN] for number in range(1, 7)] == pytest.approx(
+        [0.5 * number for number in range(6)], abs=0.2
+    )
+    assert run.flows[0].throughput_bps > 8e6
+
+
+async def test_a_connection_begins_with_the_window_of_its_route(lab: Backend, build: Build) -> None:
+    for asked, segments in (({"initial_window": "2"}, 2), ({}, 10)):
+        run = await play(lab, build(delay="100 ms", bytes="100 kB", duration="3 s", warmup="0", **asked))
+        assert run.samples[0].cwnd == segments
+        assert max(sample.unacked for sample in run.samples if sample.t < 0.09) == segments
+
+
 async def test_both_directions_and_a_later_start(lab: Backend, build: Build) -> None:
     asked = {"streams": "2", "directions": "forward, reverse", "starts": "0 s, 1 s"}
     run = await play(lab, build(rate="10 Mbit/s", duration="3 s", warmup="0", **asked))

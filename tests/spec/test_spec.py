@@ -112,6 +112,15 @@ def test_an_experiment_survives_its_serialisation() -> None:
     assert msgspec.json.decode(msgspec.json.encode(built), type=spec.Experiment) == built
 
 
+def test_some_flows_send_messages_and_others_all_the_time() -> None:
+    built = spec.build("n", TABLE, {"streams": 2, "messages": "none, 200 B", "interval": "50 ms"})
+    assert [built.message(flow) for flow in range(2)] == [None, 200]
+    assert spec.settings(built)["messages"] == "none, 200 bytes"
+    assert msgspec.json.decode(msgspec.json.encode(built), type=spec.Experiment) == built
+    with pytest.raises(ParameterError, match="omit bytes or messages"):
+        spec.build("n", TABLE, {"messages": "200 B", "bytes": "1 MB"})
+
+
 def test_every_parameter_of_the_contract_is_there() -> None:
     assert set(spec.build("n", TABLE).parameters) >= {
         "rate", "delay", "jitter", "loss", "queue", "algorithm", "streams", "duration", "warmup", "window", "mtu",

@@ -167,7 +167,7 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         candidate: The prediction to check.
         losses: Throughput under the path's losses alone, bit/s.
     """
-    path, length, throughput = case.path, case.experiment.flows.length, candidate.throughput
+    path, throughput = case.path, candidate.throughput
     reordering = reordering_error(case)
     if (path.jitter or path.reorder) and reordering is not None:
         text = f"{units.percent(path.reorder)} of segments overtake others"
@@ -188,17 +188,7 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
     if path.reorder and reordering is None and not case.is_reverse:
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
-    is_counted = case.on_virtual_clock and case.flow_count == 1
-    if (
-        length
-        and not is_counted
-        and length < case.segment
-        and throughput / (8 * length * case.flow_count) > WRITES_A_SECOND
-    ):
-        text = (
-            f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
-        )
-        yield BlindSpot("writes", UNKNOWN, text)
+    yield from _application(case, throughput)
     # A lost packet of several segments is one event, and matters only to flows that single losses hold back.
     counts_losses = candidate.is_lossy or candidate.model is ThroughputModel.MEETING
     if (
@@ -224,6 +214,25 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         yield BlindSpot(
             "UDP", UNKNOWN, "UDP sends more than the link carries: no model has what is left for TCP"
         )
+
+
+def _application(case: Case, throughput: float) -> Iterator[BlindSpot]:
+    """Yield the effects of an application that writes little at a time, or not all the time."""
+    length = case.experiment.flows.length
+    is_counted = case.on_virtual_clock and case.flow_count == 1
+    if (
+        length
+        and not is_counted
+        and length < case.segment
+        and throughput / (8 * length * case.flow_count) > WRITES_A_SECOND
+    ):
+        text = (
+            f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
+        )
+        yield BlindSpot("writes", UNKNOWN, text)
+    if any(flow.message is not None for flow in case.flows):
+        text = "an application sends messages and waits in between, which no model has"
+        yield BlindSpot("messages", UNKNOWN, text)
 
 
 def _flight(case: Case, throughput: float, losses: float) -> float:

@@ -123,13 +123,13 @@ def _durations(
         if key not in known:
             _, rtt, rate, _ = key
             rate_limit = rate if math.isfinite(rate) else None
-            timeout = case.measured_rto or None
+            timeout, initial = case.measured_rto or None, case.initial_window
             if (transfer := _transfer(case, flow, size, limit)) is not None:
                 simulated = transfer_time(transfer)
-                lossless = theory.completion_time(size, case.mss, rtt, rate_limit)
+                lossless = theory.completion_time(size, case.mss, rtt, rate_limit, initial)
                 known[key] = (max(simulated.seconds, lossless), simulated)
             else:
-                seconds = theory.completion_time(size, case.mss, rtt, rate_limit, loss=loss, rto=timeout)
+                seconds = theory.completion_time(size, case.mss, rtt, rate_limit, initial, loss, timeout)
                 known[key] = (seconds, None)
         durations.append(known[key])
     return durations
@@ -156,6 +156,7 @@ def _transfer(case: Case, flow: FlowCase, size: int, limit: float) -> Transfer |
         rtt=flow.rtt,
         loss=case.loss_rate,
         rto=flow.rtt + MIN_RTO,
+        initial=case.initial_window,
         rate=math.inf if case.tcp_capacity is None else share * case.tcp_capacity / bits,
         queue=math.inf if case.tcp_capacity is None else share * case.buffer / case.frame,
         window=max(1.0, limit * flow.rtt / bits),

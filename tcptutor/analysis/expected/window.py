@@ -67,12 +67,12 @@ def startup_share(case: Case, throughput: float) -> float:
     if window <= 0:
         return 0.0
     end = min(window, _overflow(case))
-    begin = theory.slow_start_duration(end, case.rtt)
+    begin = theory.slow_start_duration(end, case.rtt, case.initial_window)
     missing = 0.0
     if settled < begin:
         sent = case.rtt / math.log(2) * (1 - 2 ** ((settled - begin) / case.rtt)) * end / window
         missing = begin - settled - sent
-    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
+    if case.algorithm == "cubic" and window > case.initial_window:
         missing += _after_slow_start(window, min(window / 2, end), max(0.0, settled - begin))
     elif end < window:
         missing += _after_reno(window, end / 2, case.rtt, max(0.0, settled - begin))
@@ -91,7 +91,7 @@ def _overflow(case: Case) -> float:
         or case.algorithm == "bbr"
     ):
         return math.inf
-    return theory.INITIAL_WINDOW + 2 * case.queue / case.frame
+    return case.initial_window + 2 * case.queue / case.frame
 
 
 def _after_slow_start(window: float, start: float, settled: float) -> float:
@@ -119,8 +119,8 @@ def start_seconds(case: Case, throughput: float) -> float:
     """Return the time until a flow reaches its part of `throughput` bit/s, s, including growth after slow start."""
     window = case.window_at(throughput)
     end = min(window, _overflow(case))
-    begin = theory.slow_start_duration(max(end, 1e-9), case.rtt)
-    if case.algorithm == "cubic" and window > theory.INITIAL_WINDOW:
+    begin = theory.slow_start_duration(max(end, 1e-9), case.rtt, case.initial_window)
+    if case.algorithm == "cubic" and window > case.initial_window:
         begin += _cubic_seconds(window, min(window / 2, end))
     elif end < window:
         begin += (window - end / 2) * case.rtt
@@ -130,13 +130,15 @@ def start_seconds(case: Case, throughput: float) -> float:
 def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple[WindowTrajectory, ...]:
     """Return the trajectory of each flow by `theory.trajectories`, with evenly spaced losses.
 
-    Empty without a law for an algorithm, on a changing path, with flows both ways, or with too many round trips for a
-    readable chart. If computing all of many identical flows would take too long, one flow with its part of link and
-    queue represents them. Takes about 50 ms at most.
+    Empty without a law for an algorithm, on a changing path, with flows both ways, messages, or too many round
+    trips for a readable chart. If computing all of many identical flows would take too long, one flow with its part of
+    link and queue represents them. Takes about 50 ms at most.
     """
     directions = {experiment.reversed(flow) for flow in range(experiment.total_streams)}
     case = case_of(experiment, mss, is_reverse=True in directions)
-    if len(directions) != 1 or experiment.path.changes or not case.algorithms <= set(theory.LAWS):
+    if len(directions) != 1 or experiment.path.changes or any(experiment.flows.messages):
+        return ()
+    if not case.algorithms <= set(theory.LAWS):
         return ()
     if case.rate is None and case.max_in_flight is None and case.loss_rate == 0:
         return ()  # slow start without end
@@ -167,6 +169,7 @@ def _play(case: Case, flows: int, parts: int) -> tuple[list[tuple[float, float]]
             start=flow.start,
             loss=0.0 if flow.algorithm == "bbr" else min(1.0, case.loss_rate),
             rtt=flow.rtt,
+            initial=case.initial_window,
             window=_most_in_flight(case, flow.rtt),
         )
         for flow in case.flows[:flows]
