@@ -21,6 +21,9 @@ PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbi
 HOST = ("mnexec", "brctl", "ifconfig", "ip", "iperf3", "sysctl", "unshare", "setpriv")
 """Programs that the agent runs on this machine's own kernel."""
 
+TYPED = ("ethtool", "ping", "tcpdump")
+"""Other programs that lessons ask students to type; experiments run without them, and the guest has its own."""
+
 GUEST = ("zstd", "setpriv")
 """Programs that run a built guest, besides its architecture's QEMU."""
 
@@ -30,16 +33,19 @@ BUILDING = ("mmdebstrap", "tar2sqfs", "depmod")
 PACKAGES = {
     "brctl": "bridge-utils",
     "depmod": "kmod",
+    "ethtool": "ethtool",
     "ifconfig": "net-tools",
     "ip": "iproute2",
     "iperf3": "iperf3",
     "mmdebstrap": "mmdebstrap",
     "mnexec": "mininet",
+    "ping": "iputils-ping",
     "qemu-system-aarch64": "qemu-system-arm",
     "qemu-system-x86_64": "qemu-system-x86",
     "setpriv": "util-linux",
     "sysctl": "procps",
     "tar2sqfs": "squashfs-tools-ng",
+    "tcpdump": "tcpdump",
     "unshare": "util-linux",
     "zstd": "zstd",
 }

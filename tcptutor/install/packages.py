@@ -23,8 +23,10 @@ from tcptutor.base.errors import SetupError
 _REASONS = {
     "bridge-utils": "switches of the emulated network",
     "debian-archive-keyring": "proves that the guest's packages are Debian's",
+    "ethtool": "shows and switches offloads in your shells",
     "iperf3": "sends UDP, and traffic you start by hand",
     "iproute2": "sets up the emulated network",
+    "iputils-ping": "measures the RTT in your shells",
     "kmod": "lists the guest kernel's modules",
     "mininet": "starts programs on the emulated hosts",
     "mmdebstrap": "fetches the guest's Debian packages",
@@ -33,6 +35,7 @@ _REASONS = {
     "qemu-system-arm": "runs the guest",
     "qemu-system-x86": "runs the guest",
     "squashfs-tools-ng": "packs the guest's files",
+    "tcpdump": "captures packets in your shells",
     "util-linux": "creates the lab's namespaces",
     "zstd": "packs the guest's snapshots",
 }
@@ -77,7 +80,9 @@ def missing_for_guest(*, building: bool = True) -> list[MissingPackage]:
 def missing(*, building: bool = True) -> list[MissingPackage]:
     """Return all missing packages of guest and host; without `building`, the guest's image needs no building."""
     packages = {package.name: package for package in missing_for_guest(building=building)}
-    packages |= {package.name: package for package in _by_package(programs.missing(programs.HOST))}
+    packages |= {
+        package.name: package for package in _by_package(programs.missing([*programs.HOST, *programs.TYPED]))
+    }
     return sorted(packages.values())
 
 
