@@ -63,6 +63,13 @@ class HostState(msgspec.Struct, frozen=True):
     """Replies to the host's own pings since the session began."""
     filtered_packets: int = 0
     """IP packets that the host's own rules (iptables, nft) have dropped on arrival since the session began."""
+    captures: bool = False
+    """True while a program on the host captures packets, such as tcpdump."""
+    captured_connections: int = 0
+    """Most connections of the host that opened and ended while one capture ran there."""
+    cached_ssthresh: int | None = None
+    """Smallest slow start threshold, segments, with which new connections start from the kernel's cache; None without
+    one, or if the host ignores them (tcp_no_ssthresh_metrics_save)."""
 
 
 class SessionState(msgspec.Struct, frozen=True, tag="session-state"):

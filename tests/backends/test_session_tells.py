@@ -73,6 +73,10 @@ async def test_hosts_and_interfaces_are_reported(backend: GuestBackend, build: B
         await do("ip addr del 10.0.0.2/8 dev h1-eth0", "len(interface(lab, 'h1-eth0').addresses) == 1")
         await do("s1 ip link set s1-eth2 down", "not interface(lab, 's1-eth2').up")
         await do("s1 ip link set s1-eth2 up", "interface(lab, 's1-eth2').up")
+        await do("tcpdump -n -i h1-eth0 -w capture &", "host(lab, 'h1').captures", within=5)
+        await do("iperf3 -c h2 -n 10K", "host(lab, 'h1').captured_connections == 2")
+        await do("kill %%", "not host(lab, 'h1').captures")
+        assert (host(lab, "h1").captured_connections, host(lab, "h2").captured_connections) == (2, 0)
         assert host(lab, "h2").filtered_packets == 0
         await do("h2 iptables -A INPUT -p icmp -j DROP; ping -c 2 -i 0.2 -W 0.3 h2; true",
                  "host(lab, 'h2').filtered_packets == 2", within=0.5 + observers._IN_TRANSIT)  # fmt: skip

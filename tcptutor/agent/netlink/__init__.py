@@ -14,8 +14,10 @@ from tcptutor.agent.netlink.route import (
     TrafficControl,
 )
 from tcptutor.agent.netlink.tcp import Address, Connection, Listeners, SockDiag, tcp_request
+from tcptutor.agent.netlink.tcp_metrics import TcpMetrics
 
 __all__ = [
     "ROOT", "Address", "ClassState", "Connection", "FilterState", "Length", "LinkNotifications", "Listeners",
-    "Netfilter", "NetlinkError", "QdiscState", "QueueLength", "Route", "SockDiag", "TrafficControl", "tcp_request",
+    "Netfilter", "NetlinkError", "QdiscState", "QueueLength", "Route", "SockDiag", "TcpMetrics", "TrafficControl",
+    "tcp_request",
 ]  # fmt: skip

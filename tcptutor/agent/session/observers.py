@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.agent import host_settings
-from tcptutor.agent.netlink import LinkNotifications, Listeners, Route
+from tcptutor.agent.netlink import LinkNotifications, Listeners, Route, TcpMetrics
 from tcptutor.agent.network import Interface, network_of
+from tcptutor.agent.session.captures import Captures
 from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings
 
 _libc = ctypes.CDLL(None)
@@ -166,6 +167,9 @@ class HostTally(NamedTuple):
     listening_ports: tuple[int, ...] = ()
     echo_replies: int = 0
     filtered_packets: int = 0
+    captures: bool = False
+    captured_connections: int = 0
+    cached_ssthresh: int | None = None
 
 
 class _Counts(NamedTuple):
@@ -190,6 +194,27 @@ class SettledCount:
             self.count = max(self.count, min(count for _, count in self._recent))
 
 
+class CachedThreshold:
+    """Slow start threshold that a host's kernel would take from its cache, by a process on it; `close` it."""
+
+    def __init__(self, pid: int) -> None:
+        self._metrics = TcpMetrics(pid)
+        self._switch = -1
+        """File of the sysctl that switches the cache off; -1 before Linux 5.6, which always uses it."""
+        with network_of(pid), contextlib.suppress(FileNotFoundError):
+            self._switch = os.open(_IPV4 / "tcp_no_ssthresh_metrics_save", os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> int | None:
+        """Return the smallest threshold in use, segments; None if the kernel has none or ignores them."""
+        is_used = self._switch < 0 or _text(self._switch) == "0"
+        return self._metrics.smallest_ssthresh() if is_used else None
+
+    def close(self) -> None:
+        self._metrics.close()
+        if self._switch >= 0:
+            os.close(self._switch)
+
+
 class Tallies:
     """Tallies of some hosts since construction, by a process in each. Owns sockets and files; `close` it."""
 
@@ -198,6 +223,8 @@ class Tallies:
         self._files = {
             name: os.open(f"/proc/{pid}/net/snmp", os.O_RDONLY | os.O_CLOEXEC) for name, pid in hosts.items()
         }
+        self._captures = {name: Captures(pid) for name, pid in hosts.items()}
+        self._caches = {name: CachedThreshold(pid) for name, pid in hosts.items()}
         self._first = {name: _read_counts(file) for name, file in self._files.items()}
         self._filtered = {name: SettledCount() for name in hosts}
         self._reported = {name: self._read(name, time.monotonic()) for name in hosts}
@@ -210,7 +237,8 @@ class Tallies:
         if now == self._reported:
             return False
         only_counts = all(
-            now[name].listening_ports == last.listening_ports for name, last in self._reported.items()
+            now[name].listening_ports == last.listening_ports and now[name].captures == last.captures
+            for name, last in self._reported.items()
         )
         if only_counts and at < self._reported_at + _MIN_INTERVAL:
             return False
@@ -223,12 +251,23 @@ class Tallies:
 
     def _read(self, name: str, at: float) -> HostTally:
         first, now, filtered = self._first[name], _read_counts(self._files[name]), self._filtered[name]
+        captures = self._captures[name]
         filtered.add(now.filtered - first.filtered, at)
-        return HostTally(self._listeners[name].ports(), now.echo_replies - first.echo_replies, filtered.count)
+        captures.poll()
+        return HostTally(
+            self._listeners[name].ports(),
+            now.echo_replies - first.echo_replies,
+            filtered.count,
+            captures.running,
+            captures.seen,
+            self._caches[name].read(),
+        )
 
     def close(self) -> None:
-        for listeners in self._listeners.values():
-            listeners.close()
+        for name in self._files:
+            self._listeners[name].close()
+            self._captures[name].close()
+            self._caches[name].close()
         for file in self._files.values():
             os.close(file)
 

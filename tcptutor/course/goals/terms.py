@@ -29,6 +29,20 @@ def smallest_bucket(view: LabView) -> float | None:
     )
 
 
+def smallest_netem_limit(view: LabView) -> float | None:
+    """Return the fewest packets that a netem on the data path may hold; None without netem."""
+    return min(
+        (
+            float(one.settings["limit"])
+            for interface in view.state.interfaces
+            if carries_data(interface.name, view.pairs)
+            for one in interface.qdiscs
+            if one.kind == "netem"
+        ),
+        default=None,
+    )
+
+
 def send_buffer_limit(view: LabView) -> float | None:
     """Return the smallest send buffer limit of the senders, bytes; None until a session reports it."""
     limits = [view.sysctl(host, "tcp_wmem") for host in view.senders]
@@ -114,6 +128,7 @@ TERMS: dict[str, GoalQuantity] = {
         GoalQuantity("hosts.algorithm", "algorithm", _algorithms),
         GoalQuantity("hosts.maxrate", "rate", lambda view: view.experiment.hosts.maxrate),
         GoalQuantity("path.burst", "size", smallest_bucket),
+        GoalQuantity("path.netem-limit", "count", smallest_netem_limit),
         GoalQuantity("hosts.send-buffer-limit", "size", send_buffer_limit),
         GoalQuantity("addresses.shared", "count", shared_addresses),
         _of_run("flow.bytes", "size", lambda run: run.largest_payload),
@@ -188,12 +203,18 @@ PLACES: dict[str, _Placed] = {
     "address": _Placed("address", (), _addresses),
     "ping": _Placed("count", of_host=lambda now, before: now.echo_replies - before.echo_replies),
     "filtered": _Placed("count", of_host=lambda now, before: now.filtered_packets - before.filtered_packets),
+    "capture": _Placed("name", _ON, of_host=lambda now, _: _switch(now.captures)),
+    "captured": _Placed("count", of_host=lambda now, _: now.captured_connections),
+    "cached-ssthresh": _Placed("count", of_host=lambda now, _: now.cached_ssthresh),
     "server": _Placed("name", _ON, of_host=lambda now, _: _switch(bool(now.listening_ports))),
 }
 """Quantities by name. `mtu` covers all hosts, `mtu.h1` a host, `mtu.s1-eth2` an interface; `offload` is on if
 any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to
 pings of h1 and `filtered.h2` packets dropped by rules of h2, both since the last change of the network.
-`server.h2` is on if any program on h2 listens."""
+`server.h2` is on if any program on h2 listens, `capture.h1` while a program on h1 captures packets.
+`captured.h1` counts the connections of h1 that opened and ended while one capture ran there.
+`cached-ssthresh.h1` is the slow start threshold, in segments, that new connections of h1 take from the
+kernel's cache, or none."""
 _NAME = re.compile(rf"(?P<what>{'|'.join(PLACES)})(?:\.(?P<where>.+))?")
 
 

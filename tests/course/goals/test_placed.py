@@ -66,6 +66,21 @@ def ticks(when: dict[str, Any], *states: SessionState) -> bool:
             with_hosts(HostState("h2", filtered_packets=5)),
         ),
         (
+            {"capture.h1": "on"},
+            with_hosts(HostState("h1"), HostState("h2", captures=True)),
+            with_hosts(HostState("h1", captures=True)),
+        ),
+        (
+            {"captured.h1": ">= 1"},
+            with_hosts(HostState("h1", captures=True)),
+            with_hosts(HostState("h1", captured_connections=1)),
+        ),
+        (
+            {"path.netem-limit": ">= 165"},
+            state(on={"s1-eth2": (netem(limit=1000),), "h1-eth0": (netem(limit=100),)}),
+            state(on={"s1-eth2": (netem(limit=1000),), "s2-eth1": (netem(limit=100),)}),
+        ),
+        (
             {"hosts.algorithm": "cubic"},
             with_hosts(HostState("h1", {"tcp_congestion_control": "reno"})),
             with_hosts(HostState("h1", {"tcp_congestion_control": "cubic"})),
@@ -105,6 +120,12 @@ def test_what_is_of_no_place_is_refused(name: str, says: str) -> None:
 def test_an_address_is_one() -> None:
     key, reason = read_goal(Goal(id="a", text="It is so", when={"address": {"h2": "10.0.0"}}), HOSTS)[:2]
     assert (key, "write 10.0.0.2" in str(reason)) == ("when.address.h2", True)
+
+
+def test_a_cached_threshold_is_gone_once_the_host_has_none() -> None:
+    watch = GoalWatch([asked("a", {"cached-ssthresh.h1": "none"})])
+    assert not watch.take(with_hosts(HostState("h1", cached_ssthresh=2))).done
+    assert watch.take(with_hosts(HostState("h1"))).done
 
 
 def test_pings_count_from_the_last_change_on() -> None:
