@@ -126,6 +126,24 @@ FAULTS = {
         ("h1 ip neighbour flush dev h1-eth0",),
         ("ip address del 10.0.0.2/8 dev s1", "h1 ip neighbour flush dev h1-eth0"),
     ),
+    "netem-limit": Fault(
+        {
+            f"{PING} -s 1400 10.0.0.2": "4 received",
+            "tc -s qdisc show dev s1-eth2": r"netem 1: root .*limit 25 delay 200ms",
+        },
+        (
+            "tc qdisc change dev s1-eth2 root handle 1: netem delay 200ms limit 100",
+            "tc qdisc change dev s1-eth2 root handle 1: netem delay 20ms limit 1000",
+        ),
+        ("tc qdisc change dev s1-eth2 root handle 1: netem delay 200ms limit 1000",),
+        seconds=12,
+    ),
+    "cached-metrics": Fault(
+        {"h1 ip tcp_metrics": "10.0.0.2 .*ssthresh 2 ", "h1 sysctl net.ipv4.tcp_no_metrics_save": "= 0"},
+        ("h1 sysctl -w net.ipv4.tcp_no_metrics_save=1", "h2 ip tcp_metrics flush all"),
+        ("h1 ip tcp_metrics flush all",),
+        seconds=12,
+    ),
     "super-packets": Fault(
         {"h1 ethtool -k h1-eth0": "tcp-segmentation-offload: on", "tc qdisc show dev s1-eth2": "loss 0.2%"},
         ("h2 ethtool -K h2-eth0 tso off gso off gro off", "h1 ethtool -K h1-eth0 tso off"),

@@ -290,6 +290,8 @@ TELLTALES: Mapping[str, re.Pattern[str]] = {
         "short-buffer": r"\blimit|overflow|too (short|small)|no room",
         "narrow-hop": r"\bmtu\b|frame size|1400|black hole",
         "super-packets": r"offload|super-?packet|\b[tg]so\b|\bgro\b|64 KB",
+        "netem-limit": r"\blimit|overflow|too (short|small)|no room|1000 packets",
+        "cached-metrics": r"metrics|cache|remember|ssthresh|threshold|flush",
         "duplicate-address": r"duplicate|address|\barp\b|twice|neighbou?r",
     }.items()
 }
