@@ -67,7 +67,7 @@ def start_up() -> None:
     base = statistics.median(imports)
     print(f"      python -c 'import textual.app': {base:.3f} s, median of {_ROUNDS}")
     _line("tcptutor --help / import textual.app", statistics.median(helps) / base, 0.65)
-    _line("first frame of the app / import textual.app", statistics.median(frames) / base, 2.0)
+    _line("first frame of the app / import textual.app", statistics.median(frames) / base, 1.4)
 
 
 def _to_first_frame(course: str) -> float:

@@ -18,8 +18,7 @@ from tcptutor.ui.live_sweep import LiveSweep, recall_sweep
 from tcptutor.ui.messages import RunLoaded, SweepEnded, SweepUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.screens.stored import CellScreen
-from tcptutor.ui.widgets.sweep.panel import SweepPanel
-from tcptutor.ui.widgets.sweep.picture import progress
+from tcptutor.ui.widgets.sweep.panel import SweepPanel, progress
 
 
 class SweepSide(Side):

@@ -1,22 +1,28 @@
-"""Panel of a sweep: its curve, or the table of its runs."""
+"""Panel of a sweep: its curve with notes, or the table of its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import fmean
 from typing import ClassVar, Literal
 
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
+from tcptutor.base import columns, units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.measures import MEASURES
+from tcptutor.course.page_sweep import summaries
+from tcptutor.run import mean_of_known
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
-from tcptutor.ui.widgets.chart.lines import TEXT, Line, paragraph
+from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.ui.widgets.panel import network
-from tcptutor.ui.widgets.sweep.picture import render, table
+from tcptutor.ui.widgets.sweep import plot
+from tcptutor.ui.widgets.sweep.scene import CurveScene, format_figure, scene_of
 
 
 class SweepPanel(LinePanel, can_focus=True):
@@ -105,3 +111,186 @@ class SweepPanel(LinePanel, can_focus=True):
         if not self.shows_table:
             raise SkipAction
         self.open_handler(self._cursor)
+
+
+def render(
+    live: LiveSweep,
+    predict: Predict | None,
+    guess: tuple[str, float] | None,
+    message: str,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """Return at most `height` lines; called in a thread."""
+    scene = scene_of(live, predict, guess)
+    status = [Line.of((message, TEXT))] if message else list(_status(live, width))
+    knee = list(_knee_lines(live, scene, predict, width))
+    notes = [*_published(live, width), *_doubts(live, width)]
+    setup = [_shared_settings(live, width)]
+    least = plot.MIN_HEIGHT + 3
+    left = height - 1 - len(status)
+    below: list[Line] = []
+    for part in (knee, notes):
+        if left - len(part) >= least:
+            below += part
+            left -= len(part)
+    above: list[Line] = []
+    if left - len(setup) > least:
+        above = [*setup]
+        left -= len(setup)
+    gaps = left > 18
+    left -= 3 * gaps
+    title = plot.title(scene, width, 2 if left > 18 else 1)
+    left -= len(title) - 1
+    axis = 2 + any(scene.limits) + (scene.knee is not None)
+    blank = [Line()] * gaps
+    return [
+        *above, *blank, *title,
+        *plot.render(scene, width, max(2, left - axis)), *blank,
+        *status, *blank, *below,
+    ][:height]  # fmt: skip
+
+
+def _shared_settings(live: LiveSweep, width: int) -> Line:
+    first, *others = (words.experiment_line(each).split(" · ") for each in live.activity.experiments)
+    common = [part for part in first if all(part in other for other in others)]
+    while len(" · ".join(common)) > width and common:
+        common.pop()
+    flow_texts = {words.flows_line(each) for each in live.activity.experiments}
+    right = Line.of((flow_texts.pop(), MUTED)) if len(flow_texts) == 1 else Line()
+    return spread(Line.of((" · ".join(common), MUTED)), right, width)
+
+
+def progress(live: LiveSweep) -> str:
+    """Return e.g. "3 of 8 runs"."""
+    return f"{live.done} of {live.total} runs"
+
+
+def _status(live: LiveSweep, width: int) -> Iterator[Line]:
+    saved = f"{progress(live)} are saved"
+    if live.in_progress:
+        at = ", ".join(live.activity.values[value] for value in sorted(live.working))
+        now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
+        recorded = "recorded runs: " if live.replayed else ""
+        yield Line.of((f"▶ {recorded}", STRONG), (f"{progress(live)}{now}", TEXT), ("   s stops", MUTED)).fit(
+            width
+        )
+    elif live.problem:
+        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; r continues)", width)
+    elif live.done < live.total:
+        yield from paragraph("✂ stopped: ", WARN, f"{saved}; r continues.", width)
+    elif live.replayed:
+        yield from paragraph("✓ ", GOOD, "replayed from a recording. r replays it, v shows the table.", width)
+    else:
+        duration = f" in {live.wall_s:.0f} s" if live.wall_s else ""
+        following = f"{_repeat_key(live)}, v shows the table."
+        yield from paragraph("✓ ", GOOD, f"{live.total} runs{duration}. {following}", width)
+
+
+def _repeat_key(live: LiveSweep) -> str:
+    """Return the effect of r; on the virtual clock, runs without chance are identical."""
+    if live.suspect:
+        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs them again"
+    if any(words.drawn_by_chance(each) for each in live.activity.experiments):
+        return "r measures each value again"
+    exact = live.environment is not None and live.environment.clock == "virtual"
+    return "r runs them again" + (" (no randomness)" if exact else "")
+
+
+def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
+    """Yield the knee by the runs, by the model and by the student."""
+    if predict is None or not predict.knee or scene.knee is None:
+        return
+    values = live.activity.values
+    message = f"measured at {values[scene.knee]}"
+    if scene.expected_knee is not None:
+        message += f", by {scene.lines[0].name} at {values[scene.expected_knee]}"
+    if scene.own is not None:
+        message += f", you {scene.own.text}"
+    share = units.percent(live.activity.share)
+    following = (
+        "from there it rises by more"
+        if MEASURES[live.activity.measure].is_cost
+        else "beyond it, more adds less"
+    )
+    yield from paragraph("knee: ", STRONG, f"{message} ({following} than {share})", width)
+
+
+def _published(live: LiveSweep, width: int) -> Iterator[Line]:
+    published = live.activity.published
+    if published is not None:
+        why = f", {published.scale_reason}" if published.scale_reason else ""
+        yield from paragraph(f"{plot.PUBLISHED} ", "published", f"published: {published.called}{why}", width)
+
+
+def _doubts(live: LiveSweep, width: int) -> Iterator[Line]:
+    if live.unsaved:
+        yield from paragraph("⚠ not saved: ", BAD, live.unsaved, width)
+    reasons: dict[str, list[str]] = {}
+    for at in live.suspect:
+        cell = live.cells_at(at)[-1]
+        reasons.setdefault(cell.reason or cell.fidelity, []).append(live.activity.values[at])
+    for reason, values in reasons.items():
+        yield from paragraph(f"⚠ suspect at {', '.join(values)}: ", WARN, reason, width)
+
+
+GAPS = (3, 2, 1)
+
+
+def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Line]:
+    """Return the table; `cursor` is the index of the value that Enter opens, None without focus."""
+    rows = [_head(live), *_rows(live)]
+    for hidden in range(3):
+        # Columns that were not measured here are dropped first.
+        visible = [row[: len(row) - hidden] for row in rows]
+        for gap in GAPS:
+            lines = columns.table(visible, indent=2, gap=gap, right=True)
+            if max(map(len, lines)) <= width:
+                break
+        else:
+            continue
+        break
+    drawn = [Line.of((lines[0], "model"))]
+    for number, line in enumerate(lines[1:]):
+        is_selected = number == cursor
+        drawn.append(Line.of((f"›{line[1:]}" if is_selected else line, "strong" if is_selected else TEXT)))
+    keys = "↑ ↓ choose a run, Enter opens it, v shows the curve"
+    return [line.fit(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
+
+
+def _head(live: LiveSweep) -> tuple[str, ...]:
+    sweep = live.activity
+    model = live.models[0].name if live.models and live.models[0].kind == "formula" else ""
+    has_spread = max(map(len, live.measured), default=0) > 1
+    head = [sweep.axis.replace("_", " "), MEASURES[sweep.measure].label]
+    head += ["spread"] if has_spread else []
+    head += [model, "off"] if model else []
+    return (*head, "limit", *([] if sweep.measure == "rtt" else ["RTT"]), "loss")
+
+
+def _rows(live: LiveSweep) -> Iterator[tuple[str, ...]]:
+    sweep = live.activity
+    kind = MEASURES[sweep.measure].kind
+    model = live.models[0] if live.models and live.models[0].kind == "formula" else None
+    has_spread = max(map(len, live.measured), default=0) > 1
+    limits = scene_of(live, None, None).limits
+    for at, summary in enumerate(summaries(sweep, live.cells)):
+        row = [f"⚠ {sweep.values[at]}" if at in live.suspect else sweep.values[at]]
+        if summary is None:
+            yield (*row, "…" if at in live.working else "–", *[""] * (len(_head(live)) - 2))
+            continue
+        cells = live.counted_cells(at)
+        row.append(format_figure(summary.mean, kind))
+        if has_spread:
+            spread = (max(live.measured[at]) - min(live.measured[at])) / 2
+            share = units.share(spread / summary.mean) if summary.mean else ""
+            row.append(f"±{share}" if len(cells) > 1 and share else "")
+        if model:
+            ratio = summary.mean / model.values[at] - 1 if model.values[at] else 0.0
+            row += [format_figure(model.values[at], kind), units.signed_percent(ratio)]
+        row.append(limits[at])
+        rtts = [cell.mean_rtt_s for cell in cells if cell.mean_rtt_s]
+        if sweep.measure != "rtt":
+            row.append(units.seconds(fmean(rtts)) if rtts else "–")
+        lost = mean_of_known(cell.loss_rate for cell in cells)
+        yield (*row, units.or_dash(lost, lambda share: units.percent(float(f"{share:.2g}"))))
