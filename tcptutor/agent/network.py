@@ -103,16 +103,6 @@ class Network:
         return Interface("s1-eth1" if self.pairs == 1 else f"s1-eth{pair + 2}", None)
 
     @property
-    def shaped(self) -> list[Interface]:
-        """All interfaces on which the lab puts queue disciplines."""
-        switches = [
-            self.bottleneck,
-            self.reverse_bottleneck,
-            *(self.access(pair) for pair in range(self.pairs)),
-        ]
-        return switches + [host.interface for host in self.hosts]
-
-    @property
     def interfaces(self) -> list[Interface]:
         """All interfaces of hosts and switches, without the switches' bridge devices (`bridges`)."""
         ports = [

@@ -13,8 +13,7 @@ from tcptutor.commands.output import count, print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.exchange import open_run
 from tcptutor.exchange.plot import plot, save_chart
-from tcptutor.exchange.run_chart import run_chart
-from tcptutor.exchange.sequence import parse_span, sequence_chart
+from tcptutor.exchange.run_chart import parse_span, run_chart, sequence_chart
 from tcptutor.sweep import figure
 from tcptutor.sweep.results_file import is_sweep, load
 
@@ -101,7 +100,6 @@ def _plot_sweep(request: PlotRequest, sweeps: Sequence[str]) -> int:
 def _draw(
     request: PlotRequest, inputs: Sequence[Path], chart: Callable[[], Chart], write: Callable[[Path], None]
 ) -> int:
-    """Draw the chart in the terminal, or have it written to the requested file."""
     if request.output is None:
         print_chart(chart())
         return 0

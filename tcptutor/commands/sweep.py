@@ -141,13 +141,11 @@ def _of_page(request: SweepRequest) -> SweepActivity:
 
 
 def _page_axes(sweep: SweepActivity) -> tuple[Axis, ...]:
-    """Return the axes as in a sweep of the command line."""
     seeds = [experiment.seed for at, experiment in sweep.cells() if at == 0]
     return (Axis(sweep.axis, sweep.values), Axis("seed", tuple(map(str, seeds))))
 
 
 def _page_cells(sweep: SweepActivity) -> list[Cell]:
-    """Return all runs of the sweep as cells of a grid."""
     return [
         Cell(number, {sweep.axis: sweep.values[at]}, experiment)
         for number, (at, experiment) in enumerate(sweep.cells())

@@ -13,7 +13,7 @@ from tcptutor.analysis import capture_size, sequence_of_acks, sequence_of_packet
 from tcptutor.analysis.observed.sequence import segment
 from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.exchange import export
-from tcptutor.exchange import sequence as plots
+from tcptutor.exchange import run_chart as plots
 from tcptutor.run import AckSample, AckTable, CapturedAt, Run, SampleTable, frames, load, save
 from tcptutor.run.frames import CapturedPacket
 from tcptutor.runs import packets
