@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor import exchange
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
-from tcptutor.exchange import import_runs, importing
+from tcptutor.exchange import import_runs
 from tcptutor.run import files as run_files
 from tcptutor.run import load
 from tcptutor.sweep import results_file
@@ -61,7 +62,7 @@ def test_every_reader_has_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bomb.write_bytes(gzip.compress(b" " * (1 << 21)))
     for module, name, read in (
         (run_files, "_RUN", load),
-        (importing, "_FOREIGN", import_runs),
+        (exchange, "_FOREIGN", import_runs),
         (results_file, "_SWEEP", results_file.load),
     ):
         kind = getattr(module, name)
