@@ -17,6 +17,7 @@ from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.examples import example_problems
 from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
+from tcptutor.authoring.recall import opening_problem
 from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
@@ -69,6 +70,8 @@ def lint(folder: Path | None = None) -> list[str]:
     }
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
+        if reason := opening_problem(module, course):
+            problems.append(str(LessonFile(folders[module.id] / "module.toml", root).problem(reason)))
         problems += _experiments(module, used, folders[module.id], root)
     files = _files(course, folders)
     problems += _references(course, files, root)

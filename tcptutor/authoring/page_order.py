@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tcptutor.authoring.texts import texts_by_key
+from tcptutor.authoring.texts import texts_by_key, where
 from tcptutor.base.errors import unknown
+from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course
 from tcptutor.course.page_references import PageReference, references, without_links
 from tcptutor.course.step import Step
@@ -40,6 +41,10 @@ class PageOrder:
                     yield key, "cannot have page references: write plain words"
             for reason in position_problems(text):
                 yield key, reason
+        for question in step.activities_of(Question):
+            if question.recall:
+                for reason in self._recall_mistakes(question.recall, page):
+                    yield f"{where(question)}recall", reason
 
     def missing(self, text: str) -> Iterator[str]:
         """Yield the reasons that page references in `text` lead nowhere."""
@@ -59,6 +64,12 @@ class PageOrder:
             yield f"{reference.page!r} comes earlier: write page: in place of later:"
         elif reference.scheme == "page" and reference.page in self._deeper and page not in self._deeper:
             yield f"{reference.page!r} goes deeper: an essential page may refer back to essential pages only"
+
+    def _recall_mistakes(self, recalled: str, page: str) -> Iterator[str]:
+        if self._place.get(recalled, -1) > self._place[page]:
+            yield f"{recalled!r} comes later: recall a page that students have read"
+        else:
+            yield from self._mistakes(PageReference("", "page", recalled), page)
 
     def _nearby(self, page: str) -> Sequence[str]:
         """Return the pages of the module that `page` names, or the modules."""

@@ -224,6 +224,8 @@ class Question(Activity, frozen=True, kw_only=True):
     """Shown after a right answer."""
     page: str = ""
     """Id of the page in this module that explains the topic; named after a wrong answer."""
+    recall: str = ""
+    """MODULE/PAGE that a question about earlier material is from; named only after an answer."""
     about_run: bool | None = None
     """True: asked after the page's experiment has run. False: shown before the run, and independent of it.
 

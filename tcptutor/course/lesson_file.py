@@ -26,7 +26,19 @@ DEEPEST = 12
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """Dotted key that nests too deep: the parser's time grows with the square of its parts."""
 _ONE_LINE = frozenset(
-    {"title", "subtitle", "teaser", "id", "word", "abbreviation", "synonyms", "name", "page", "compare_with"}
+    {
+        "title",
+        "subtitle",
+        "teaser",
+        "id",
+        "word",
+        "abbreviation",
+        "synonyms",
+        "name",
+        "page",
+        "recall",
+        "compare_with",
+    }
 )
 """Keys of single-line texts."""
 _LONGEST_REASON = 400

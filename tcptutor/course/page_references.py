@@ -71,6 +71,10 @@ class PageTitles:
 
         return complete
 
+    def link(self, page: str) -> str:
+        """Return a reference to MODULE/PAGE, which comes earlier, with the page's title."""
+        return f"[{self._title(page) or page}](page:{page})"
+
     def _link(self, match: re.Match[str], module: str) -> str:
         page = qualified_name(module, match["page"])
         title = self._title(page)

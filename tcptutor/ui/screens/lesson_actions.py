@@ -7,9 +7,11 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from tcptutor.course.activity import Activity
+from tcptutor.base import places
+from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
+from tcptutor.course.page_references import PageTitles
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey
@@ -45,10 +47,14 @@ class LessonActions(ChartScreen, SavingScreen):
         self._study = Study(module, step, tutor.journal)
         posed = [self._study.posed(each) for each in step.activities if type(each) in BOXES]
         boxes = [BOXES[type(each)](each) for each in posed]
-        for number, box in enumerate(boxes, start=1):
+        titles = PageTitles(tutor.course.root or places.lessons())
+        asked = [box.activity for box in boxes if isinstance(box.activity, Question)]
+        for box in boxes:
             box.answer_handler = self._respond
             box.order = self._study.shown_order(box.activity)
-            box.number = f"{number}" if self._study.tally else ""
+            if isinstance(box.activity, Question):
+                box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
+                box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
         self._page = Page(step, boxes, pages.next_page_line(tutor.course, module, step))
         self._answers = Answers(self._study, self._page)
         self._bar, self._body = TopBar(), LessonBody(self._study, self._page, tutor.bench)

@@ -18,7 +18,7 @@ from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, paragraphs
+from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, inline, paragraphs
 
 A = TypeVar("A", bound=Activity)
 
@@ -57,6 +57,8 @@ class ActivityBox(Vertical, Generic[A]):
         """Lesson-file indexes of the listed entries, in the order shown; the screen sets the student's."""
         self.number = ""
         """Number of the question, from 1; empty if the page has few."""
+        self.recalled_page = ""
+        """Reference to the page that the question is from, shown after an answer; set by the screen."""
         self._hint = 0
         self._can_redraw = False
         """Whether the question can be asked again with other numbers."""
@@ -167,8 +169,16 @@ class ActivityBox(Vertical, Generic[A]):
         """Show a response and its feedback."""
         self.is_locked, self._can_redraw = response.final, response.can_redraw
         self.show_answer(response.answer)
-        self.show_feedback(self.feedback(response), scroll=just_now)
+        feedback = self.feedback(response)
+        if self.recalled_page:
+            feedback = Content("\n").join([feedback, self._source(response)])
+        self.show_feedback(feedback, scroll=just_now)
         self._offer()
+
+    def _source(self, response: MarkedResponse) -> Content:
+        """Return where the question is from; after a wrong answer, with the way there."""
+        source = Content.assemble(("From: ", "$text-muted"), inline(self.recalled_page))
+        return source if response.mark.correct else source + "  (g goes there, Backspace comes back)"
 
     def feedback(self, response: MarkedResponse) -> Content:
         """Return the feedback on a response."""
