@@ -83,6 +83,9 @@ def choice_problems(module: str, step: Step) -> Iterator[Problem]:
         if module not in NOT_YET_REWRITTEN:
             yield from ((f"{where}{key}", reason) for key, reason in _number_problems(question))
         for number, choice in enumerate(question.choices, 1):
+            if choice.correct and choice.explanation:
+                reason = "is shown for wrong choices only: move it to the question's explanation"
+                yield f"{where}choice[{number}].explanation", reason
             if not choice.fixed and _ABOUT_OTHERS.match(choice.text):
                 reason = "is about the other choices, which are shuffled: set fixed = true"
                 yield f"{where}choice[{number}].text", reason

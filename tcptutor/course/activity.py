@@ -56,6 +56,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str = ""
     evidence: str = ""
     """Figures of the student's own run that decided, in a sentence."""
+    detail: str = ""
+    """Further explanation of a wrong response, for a student who was sure of it."""
     value: float | None = None
     """Prediction: the number in its base unit, None if it was skipped. Challenge: the number of changed
     knobs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,10 @@ from tcptutor.course.personal import SEEDS
 
 Given: TypeAlias = str | tuple[int, ...]
 """Response as stored: the typed text, or the chosen indexes from 0."""
+
+
+Sureness: TypeAlias = Literal["guessing", "fairly", "sure"]
+"""How sure a student was of a response; never affects marks."""
 
 
 def moment(text: str) -> datetime | None:
@@ -39,6 +43,8 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     knobs."""
     draw: dict[str, str] = {}
     """Numbers in the question as the student saw them, needed to mark it again."""
+    sureness: Sureness | None = None
+    """None if the student did not say."""
 
 
 class ActivityRecord(msgspec.Struct, frozen=True):
@@ -56,9 +62,12 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     """Lowest value among right responses, for a challenge the fewest changed knobs; None without values."""
     measured: float | None = None
     """Prediction: the value measured by the first run after it, in the base unit."""
+    sure_error: Response | None = None
+    """The latest wrong response of which the student was sure."""
 
     def with_response(self, response: Response) -> ActivityRecord:
         """Return the record with a response added."""
+        is_sure_error = response.sureness == "sure" and response.correct is False
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
             self,
@@ -66,6 +75,7 @@ class ActivityRecord(msgspec.Struct, frozen=True):
             first=self.first or response,
             latest=response,
             right=self.right or (response if response.correct else None),
+            sure_error=response if is_sure_error else self.sure_error,
             best=min((value for value in values if value is not None), default=None),
         )
 

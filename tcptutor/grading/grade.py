@@ -13,7 +13,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
-from tcptutor.course.page_record import Given, moment
+from tcptutor.course.page_record import Given, Sureness, moment
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
 
@@ -42,6 +42,8 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The page's feedback on a wrong answer."""
     value: float | None = None
     """Value of a prediction, in its base unit."""
+    sureness: Sureness | None = None
+    """How sure the student was; None if the student did not say."""
     drawn: bool = False
     """True for a question with the student's own numbers."""
 
@@ -181,6 +183,7 @@ def given_answers(
             correct=mark.correct,
             feedback=without_links(mark.feedback) if mark.correct is False else "",
             value=mark.value,
+            sureness=given.response.sureness,
             drawn=bool(draw),
         )
 

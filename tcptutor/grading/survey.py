@@ -98,6 +98,8 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Number of students with a right first answer."""
     wrong: tuple[WrongAnswer, ...]
     """The most common first."""
+    sure_wrong: int = 0
+    """Number of students who were sure of a wrong first answer."""
     discrimination: float | None
     """Correlation of a right first answer with the share of all other marks; None where it is unknown."""
 
@@ -302,6 +304,7 @@ def _questions(
                 prompt=without_links(question.prompt),
                 answered=len(first),
                 right_first=sum(bool(each.correct) for each in first),
+                sure_wrong=sum(each.sureness == "sure" and not each.correct for each in first),
                 wrong=tuple(
                     WrongAnswer(text=text, feedback=feedback, students=number)
                     for (text, feedback), number in wrong.most_common(_MOST_WRONG)

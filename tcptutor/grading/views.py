@@ -186,6 +186,9 @@ def _question_details(row: QuestionRow) -> Iterator[str]:
     for wrong in row.wrong:
         answer = f"“{' '.join(wrong.text.split())}”" if wrong.text else "a number"
         yield f"{wrong.students} × {answer}: {' '.join(wrong.feedback.split())}"
+    if row.sure_wrong:
+        who = "student was" if row.sure_wrong == 1 else "students were"
+        yield f"{row.sure_wrong} {who} sure of a wrong answer"
     if row.discrimination is not None:
         yield f"r = {row.discrimination:.2f} with the share of all other marks"
 

@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.course import personal
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.page_record import PageRecord
+from tcptutor.course.page_record import PageRecord, Sureness
 from tcptutor.journal.events import (
     START,
     Enrolled,
@@ -32,7 +32,7 @@ from tcptutor.journal.events import (
 )
 
 FEW = 3
-"""Fewest predictions for which a median is meaningful."""
+"""Fewest predictions or answers for which their accuracy is meaningful."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -191,6 +191,34 @@ def calibration(record: JournalRecord) -> Calibration | None:
         if activity.factor is not None
     ]
     return Calibration(len(factors), median(factors)) if len(factors) >= FEW else None
+
+
+CLOSE_FACTOR = 1.25
+"""Ratio of prediction and measurement up to which a prediction counts as right."""
+
+
+class SurenessCount(NamedTuple):
+    """First responses of one sureness that a mark or a run has answered."""
+
+    right: int
+    total: int
+
+
+def sureness_counts(record: JournalRecord) -> dict[Sureness, SurenessCount]:
+    """Return how many first responses were right, by how sure the student was; empty for fewer than FEW."""
+    marks: dict[Sureness, list[bool]] = {}
+    for module in record.pages.values():
+        for page in module.values():
+            for activity in page.activities.values():
+                first, factor = activity.first, activity.factor
+                if first is None or first.sureness is None:
+                    continue
+                is_right = first.correct if factor is None else factor <= CLOSE_FACTOR
+                if is_right is not None:
+                    marks.setdefault(first.sureness, []).append(is_right)
+    if sum(map(len, marks.values())) < FEW:
+        return {}
+    return {sureness: SurenessCount(sum(found), len(found)) for sureness, found in marks.items()}
 
 
 class Progress(msgspec.Struct, frozen=True):

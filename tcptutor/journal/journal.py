@@ -14,7 +14,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
-from tcptutor.course.page_record import PageRecord, Response
+from tcptutor.course.page_record import PageRecord, Response, Sureness
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
     Enrolled,
@@ -31,7 +31,14 @@ from tcptutor.journal.events import (
     chain,
     decode,
 )
-from tcptutor.journal.fold import Calibration, JournalFold, JournalRecord, Progress, fold_events
+from tcptutor.journal.fold import (
+    Calibration,
+    JournalFold,
+    JournalRecord,
+    Progress,
+    SurenessCount,
+    fold_events,
+)
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.run.files import text_digest
@@ -202,6 +209,10 @@ class Journal:
     def calibration(self) -> Calibration | None:
         """Return the accuracy of the predictions; None for few predictions."""
         return fold.calibration(self.record)
+
+    def sureness_counts(self) -> dict[Sureness, SurenessCount]:
+        """Return how many first responses were right, by how sure the student was."""
+        return fold.sureness_counts(self.record)
 
     def events(self) -> Iterator[StoredEvent]:
         """Return all events so far, from the first on."""

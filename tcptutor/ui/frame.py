@@ -42,6 +42,7 @@ KEY_NAMES = {
     "space": "Space",
     "tab": "Tab",
     "f1": "F1",
+    "f2": "F2",
     "f6": "F6",
     "f7": "F7",
     "f8": "F8",

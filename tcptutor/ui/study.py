@@ -16,7 +16,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
-from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response
+from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response, Sureness
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
@@ -34,13 +34,17 @@ class MarkedResponse:
     answer: Given
     mark: Mark
     explanation: str
-    """Empty while the student may try again, since it would reveal the answer."""
+    """Explanation of the right response, or of a wrong one given as sure; otherwise empty."""
     final: bool
     """True if the response can no longer change."""
     can_redraw: bool = False
     """True if the question can be posed again with new numbers."""
     can_withdraw: bool = False
     """True if the response is locked and can still be withdrawn."""
+    sureness: Sureness | None = None
+    """How sure the student was; None if the student did not say."""
+    sure_error: str = ""
+    """Explanation of an earlier wrong response given as sure, once the response is right."""
     read: str = ""
     """Where to read up after a wrong answer, e.g. "page 4, “Four flows”"; empty if no page explains it."""
 
@@ -175,8 +179,13 @@ class Study:
 
     # Responses
 
-    def respond(self, activity: Activity, given: Given) -> None:
+    def respond(self, activity: Activity, given: Given, sureness: Sureness | None = None) -> None:
         """Mark a response and record it.
+
+        Args:
+            activity: The activity as posed.
+            given: The response.
+            sureness: How sure the student is; None if the student did not say.
 
         Raises:
             UsageError: if the response cannot be marked. It then does not count as an attempt.
@@ -191,7 +200,7 @@ class Study:
             raise UsageError(problem)
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
-        response = Response(given, mark.correct, value=mark.value, draw=draw)
+        response = Response(given, mark.correct, value=mark.value, draw=draw, sureness=sureness)
         record = self.record_of(activity).with_response(response)
         self._commit(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
@@ -248,12 +257,24 @@ class Study:
         return MarkedResponse(
             answer=response.answer,
             mark=mark,
-            explanation=activity.explanation if mark.correct else "",
+            explanation=activity.explanation if mark.correct else _detail(response, mark),
             final=bool(mark.correct) or not self._accepts(activity),
             read="" if mark.correct else self._page_to_read(activity),
+            sureness=response.sureness,
+            sure_error=self._explained_error(activity, record, drawn) if mark.correct else "",
             can_withdraw=self.can_withdraw(activity),
             can_redraw=drawn is not None and bool(mark.correct),
         )
+
+    def _explained_error(
+        self, activity: Activity, record: ActivityRecord, drawn: dict[str, str] | None
+    ) -> str:
+        """Return the full explanation of the student's sure error with the same numbers; empty without one."""
+        error = record.sure_error
+        if error is None or error.draw != (drawn or {}):
+            return ""
+        mark = self._mark_now(activity, error)
+        return "" if mark.correct else f"{mark.feedback} {mark.detail}".strip()
 
     def record_measured(self, activity: Activity) -> None:
         """Record the measured value for a prediction, once its run is complete. Later runs do not change it."""
@@ -386,3 +407,8 @@ class Study:
         # Earlier failed writes may still be waiting.
         self.trouble = self._journal.unsaved
         return result
+
+
+def _detail(response: Response, mark: Mark) -> str:
+    """Return the further explanation of a wrong response of which the student was sure; otherwise empty."""
+    return mark.detail if response.sureness == "sure" and mark.correct is False else ""

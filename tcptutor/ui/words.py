@@ -6,6 +6,7 @@ import re
 import textwrap
 
 from tcptutor.base import units
+from tcptutor.course.page_record import Sureness
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 
@@ -16,6 +17,9 @@ _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
 def algorithm(name: str) -> str:
     """Return "Reno" for "reno", "BBR" for "bbr"."""
     return name.upper() if name in _ACRONYMS else name.capitalize()
+
+
+SURENESS: dict[Sureness, str] = {"guessing": "guessing", "fairly": "fairly sure", "sure": "sure"}
 
 
 IMPORTED = "imported/"

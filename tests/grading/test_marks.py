@@ -186,3 +186,15 @@ def test_the_numbers_that_a_student_saw_are_reconstructed(tmp_path: Path) -> Non
     found = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
     (order,) = orders
     assert [answer.numbers for answer in found.answers] == [(order.index(1) + 1,), (order.index(2) + 1,)]
+
+
+def test_how_sure_a_student_was_is_handed_in_and_costs_nothing(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        study = one.page(1)
+        asked = study.step.activities[0]
+        study.respond(asked, (1,), "sure")
+        study.respond(asked, asked.reference().right or (), "guessing")
+
+    mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
+    assert [answer.sureness for answer in mark.answers] == ["sure", "guessing"]
+    assert (mark.marks, mark.reason) == (1, "right after 1 wrong")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import get_args
 
 from hypothesis import strategies as st
 
 from tcptutor.base.printable import escaped
-from tcptutor.course.page_record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response, Sureness
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
     Hinted,
@@ -33,6 +34,7 @@ RESPONSES = st.builds(
     st.none() | st.booleans(),
     value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
     draw=st.dictionaries(st.sampled_from(("window", "rtt")), TEXTS),
+    sureness=st.none() | st.sampled_from(get_args(Sureness)),
 )
 _module, _step, _activity = map(st.sampled_from, (MODULES, STEPS, ACTIVITIES))
 _run = st.sampled_from(RUNS)

@@ -33,6 +33,8 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     correct: bool = False
     feedback: str
     """Reason it is right or wrong, shown after it was chosen."""
+    explanation: str = ""
+    """Full explanation of a wrong choice, shown to a student who was sure of it."""
     fixed: bool = False
     """True if it keeps its place when the others are shuffled, such as "all of these"."""
 
@@ -90,7 +92,12 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
         if right - chosen and self.several:
             missed = len(right - chosen)
             feedback.append(f"{missed} right {'answer is' if missed == 1 else 'answers are'} still missing.")
-        return Mark(correct=chosen == right, feedback="\n\n".join(feedback))
+        details = [self.choices[index].explanation for index in shown if index not in right]
+        return Mark(
+            correct=chosen == right,
+            feedback="\n\n".join(feedback),
+            detail="\n\n".join(filter(None, details)),
+        )
 
 
 class SingleChoice(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="single"):

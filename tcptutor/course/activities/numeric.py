@@ -273,7 +273,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
             return Mark(correct=True, feedback=f"The answer is {self.answer}.")
         known = self._known_mistake(value)
         if known:
-            return Mark(correct=False, feedback=known.feedback)
+            return Mark(correct=False, feedback=known.feedback, detail=self.feedback)
         return Mark(correct=False, feedback=f"{slip(value, right, self.unit)}{self.feedback}".strip())
 
     def _known_mistake(self, value: float) -> KnownMistake | None:

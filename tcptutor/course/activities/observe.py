@@ -124,8 +124,9 @@ class Observe(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="
         holding, evidence = self.holding(context), self._evidence(context)
         if not holding:
             return Mark(correct=None, feedback="None of the answers fits this run.", evidence=evidence)
-        feedback = self.choices[chosen[0]].feedback
-        return Mark(correct=chosen[0] in holding, feedback=feedback, evidence=evidence)
+        choice, is_right = self.choices[chosen[0]], chosen[0] in holding
+        detail = "" if is_right else choice.explanation
+        return Mark(correct=is_right, feedback=choice.feedback, detail=detail, evidence=evidence)
 
     def is_done(self, page: PageRecord) -> bool:
         """Return True once the student has answered, right or wrong; a skipped question is not done."""

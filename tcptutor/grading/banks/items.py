@@ -257,7 +257,7 @@ def _choices(id_: str, question: ChoiceQuestion) -> BankChoices:
             BankChoice(
                 text=inline(each.text),
                 right=each.correct,
-                feedback=inline(each.feedback),
+                feedback=inline(f"{each.feedback} {each.explanation}"),
                 fixed=each.fixed,
             )
             for each in listed

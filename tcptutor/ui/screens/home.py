@@ -168,11 +168,22 @@ class HomeScreen(SavingScreen):
         return Content.assemble(f"Enter {how} ", where, _page(module, step))
 
     def _calibration(self) -> str:
+        lines = [""]
         found = self.tutor.journal.calibration()
-        if found is None:
-            return ""
-        off = words.off_by(found.factor)
-        return f"\nYour {found.predictions} predictions that runs have answered were {off} in the median."
+        if found is not None:
+            off = words.off_by(found.factor)
+            lines.append(
+                f"Your {found.predictions} predictions that runs have answered were {off} in the median."
+            )
+        counts = self.tutor.journal.sureness_counts()
+        if counts:
+            stated = [
+                f"{word}: {counts[key].right} of {counts[key].total} right"
+                for key, word in words.SURENESS.items()
+                if key in counts
+            ]
+            lines.append(f"Your first answers, by how sure you were: {', '.join(stated)}.")
+        return "\n".join(lines)
 
     def _earlier_unfinished(self, module: Module) -> Content:
         """Recommend unfinished earlier modules before a new module."""

@@ -99,6 +99,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 works = self._page.has_others
             case "return_from_link":
                 works = self.tutor.can_return
+            case "sureness":
+                works = self._answers.can_state_sureness
             case "withdraw":
                 works = self._answers.can(action) and not (side is not None and side.in_progress)
             case _:
@@ -159,8 +161,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 self._body.show_side(box.activity.id)
         self.show_keys()
 
-    def _respond(self, activity: Activity, given: Given, sure: bool) -> None:
-        if self._answers.respond(activity, given, sure):
+    def _respond(self, activity: Activity, given: Given, confirmed: bool) -> None:
+        if self._answers.respond(activity, given, confirmed):
             if activity.locked or (self._typing and self._page.box(activity).is_locked):
                 self._body.focus_page()
             self._body.update_after_response()
@@ -190,6 +192,10 @@ class LessonActions(ChartScreen, SavingScreen):
         self._body.prefer("text")
         self._answers.redraw()
         self._update_status()
+
+    def action_sureness(self) -> None:
+        self._body.prefer("text")
+        self._answers.cycle_sureness()
 
     def action_digit(self, digit: str) -> None:
         self._body.prefer("text")

@@ -58,16 +58,16 @@ class Answers:
             self._page.box(activity).reveal(self._study.reveals(activity))
             self._offer_hint(activity)
 
-    def respond(self, activity: Activity, given: Given, sure: bool = False) -> bool:
+    def respond(self, activity: Activity, given: Given, confirmed: bool = False) -> bool:
         """Mark a response and show the feedback; return False if the response is not accepted.
 
-        Asks for confirmation of an implausible value unless `sure`.
+        Asks for confirmation of an implausible value unless `confirmed`.
         """
         try:
-            if not sure and activity.locked and (doubt := self._study.doubt(activity, given)):
+            if not confirmed and activity.locked and (doubt := self._study.doubt(activity, given)):
                 self._page.box(activity).ask_confirmation(given, doubt)
                 return False
-            self._study.respond(activity, given)
+            self._study.respond(activity, given, self._page.box(activity).sureness)
         except UsageError as error:
             box = self._page.box(activity)
             # A final response is its own explanation.
@@ -157,6 +157,20 @@ class Answers:
         box = self._box_at_hand()
         if box is not None and not box.start_typing(digit):
             box.pick(int(digit))
+
+    @property
+    def can_state_sureness(self) -> bool:
+        """True if the student may say how sure the response at hand is."""
+        box = self._box_at_hand()
+        return box is not None and box.can_state_sureness
+
+    def cycle_sureness(self) -> None:
+        """Change how sure the student is of the response at hand."""
+        box = self._box_at_hand()
+        if box is not None and box.can_state_sureness:
+            if not box.is_active:
+                box.focus_entry()
+            box.cycle_sureness()
 
     def enter_due(self) -> None:
         """Focus the first due activity."""

@@ -62,6 +62,13 @@ BINDINGS: list[BindingType] = [
     ),
     priority("u", "withdraw", "undo", "lesson.undo", "withdraw a locked prediction, before the run"),
     priority("h", "hint", "hint", "lesson.hint", "the next hint"),
+    priority(
+        "f2",
+        "sureness",
+        "how sure",
+        "lesson.sureness",
+        "how sure you are of your answer: guessing, fairly sure, sure",
+    ),
     priority("a", "again", "again", "lesson.again", "repeat a question with new numbers"),
     priority("c", "view", "chart", "lesson.chart", "show the chart, the text, or both if they fit"),
     # While only the chart is shown, keys that scroll the text bring it back.
@@ -112,6 +119,7 @@ FOOTER: Entries = (
     ("lesson.others", "others"),
     ("app.keys", "keys"),
     ("lesson.home", "home"),
+    ("lesson.sureness", "how sure"),
     ("cursor.toggle", "look"),
     ("lesson.terminal", "shell"),
     ("app.what-if", "what if"),
@@ -130,11 +138,12 @@ SHELL_FOOTER: Entries = (
 def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
     """Return the footer while a field of `box` gets the keys."""
     enter = "lock in" if box and box.activity.locked else box.TYPED if box else "answer"
-    return (
+    keys = (
         FooterKey((("Enter", "enter"),), enter),
         FooterKey((("Tab", "tab"),), "next"),
         FooterKey((("Esc", "escape"),), "leave field"),
     )
+    return (*keys, FooterKey((("F2", "f2"),), "how sure")) if box and box.can_state_sureness else keys
 
 
 def page_footer(*, chart_only: bool, cursor: bool, terminal: bool, other_terminal: bool) -> Entries:

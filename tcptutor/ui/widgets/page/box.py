@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tcptutor.course.activity import Activity
-from tcptutor.course.page_record import Given
+from tcptutor.course.page_record import Given, Sureness
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted
@@ -36,6 +36,8 @@ class ActivityBox(Vertical, Generic[A]):
     """Effect of Enter in a text field of the box."""
     takes_digits: ClassVar[bool] = True
     """True if digits typed on the page start a response."""
+    asks_sureness: ClassVar[bool] = True
+    """True if the student may say how sure a response is."""
 
     class DraftChanged(Message):
         """A typed or chosen draft changed."""
@@ -50,9 +52,11 @@ class ActivityBox(Vertical, Generic[A]):
     def __init__(self, activity: A) -> None:
         super().__init__(classes="box")
         self.activity = activity
-        self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _sure: None
+        self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _confirmed: None
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
         self.is_locked = False
+        self.sureness: Sureness | None = None
+        """How sure the student is of the next response; None if the student did not say."""
         self.order = activity.shown_order("")
         """Lesson-file indexes of the listed entries, in the order shown; the screen sets the student's."""
         self.number = ""
@@ -130,7 +134,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def replace_activity(self, activity: A) -> None:
         """Replace the activity by a variant with other numbers, unanswered."""
-        self.activity, self.is_locked, self._can_redraw = activity, False, False
+        self.activity, self.is_locked, self._can_redraw, self.sureness = activity, False, False, None
         self.query_one(".ask", Static).update(self._heading)
         hints = self.query_one(Hints)
         hints.texts = activity.hints
@@ -154,9 +158,9 @@ class ActivityBox(Vertical, Generic[A]):
         focused = self.screen.focused if self.is_attached else None
         return focused is not None and self in focused.ancestors_with_self
 
-    def respond(self, given: Given, sure: bool = False) -> None:
+    def respond(self, given: Given, confirmed: bool = False) -> None:
         # Not a message: the key after Enter may have arrived already, and means the page after the response.
-        self.answer_handler(self.activity, given, sure)
+        self.answer_handler(self.activity, given, confirmed)
 
     def reveal(self, revealed: bool) -> None:
         """Show the question; or, before the run it is about, a note to run first."""
@@ -168,6 +172,7 @@ class ActivityBox(Vertical, Generic[A]):
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """Show a response and its feedback."""
         self.is_locked, self._can_redraw = response.final, response.can_redraw
+        self.sureness = response.sureness if response.final else None
         self.show_answer(response.answer)
         feedback = self.feedback(response)
         if self.recalled_page:
@@ -192,7 +197,16 @@ class ActivityBox(Vertical, Generic[A]):
         if mark.correct:  # the verdict says so already
             lesson_feedback = _PRAISE.sub(lambda found: found[1].upper(), lesson_feedback)
         feedback = Content.assemble(verdict, typed, paragraphs(lesson_feedback))
-        lines = [feedback, *([paragraphs(response.explanation)] if response.explanation else [])]
+        lines = [feedback]
+        if response.explanation:
+            lead = (
+                "You were guessing, so here is why: "
+                if mark.correct and response.sureness == "guessing"
+                else ""
+            )
+            lines.append(lead + paragraphs(response.explanation))
+        if response.sure_error:
+            lines.append("You were sure of another answer first. " + paragraphs(response.sure_error))
         if response.read:
             lines.append(Content(f"It is explained on {response.read}."))
         return Content("\n").join(lines)
@@ -222,21 +236,36 @@ class ActivityBox(Vertical, Generic[A]):
         self._hint = level
         self._offer()
 
+    @property
+    def can_state_sureness(self) -> bool:
+        return self.asks_sureness and not self.is_locked
+
+    def cycle_sureness(self) -> None:
+        """Change how sure the student is: not said, guessing, fairly sure, sure."""
+        if self.can_state_sureness:
+            steps = (None, *get_args(Sureness))
+            self.sureness = steps[(steps.index(self.sureness) + 1) % len(steps)]
+            self._offer()
+
     def _offer(self) -> None:
         # In a text field, h is a letter.
         key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.HOW
         answer = how if self.is_active else ""
+        sureness = f"F2: {self.sureness or 'how sure?'}" if self.is_active and self.can_state_sureness else ""
         again = "a: again, with new numbers" if self.is_locked and self._can_redraw else ""
         # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
-            offers.show("" if self.is_locked else answer, "" if self.is_locked else hint, again)
+            offers.show("" if self.is_locked else answer, "" if self.is_locked else hint, again, sureness)
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()
         if event.offer == "again":
             self.post_message(RedrawWanted(self.activity))
+            return
+        if event.offer == "sureness":
+            self.cycle_sureness()
             return
         self.demand_response()
         if event.offer == "answer":

@@ -34,6 +34,7 @@ class ChallengeBox(ListBox[ChallengeActivity]):
     TITLE: ClassVar[str] = "Challenge"
     HOW: ClassVar[str] = "Space changes it, Backspace resets it, r runs"
     TYPED: ClassVar[str] = "set"
+    asks_sureness: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("backspace", "put_back", "reset", show=False, priority=True, id="challenge.back"),
     ]

@@ -19,6 +19,7 @@ from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
+from tcptutor.ui import words
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.text import paragraphs
@@ -193,6 +194,12 @@ class ReadOffBox(EntryBox[ReadOff]):
 NO_PREDICTION = Content("You ran this without a prediction.")
 
 
+def locked_how(response: MarkedResponse) -> str:
+    """Describe a locked prediction: its sureness, and how to unlock it."""
+    sureness = f", {words.SURENESS[response.sureness]}" if response.sureness else ""
+    return f"locked{sureness}; u unlocks it" if response.can_withdraw else f"locked{sureness}"
+
+
 class PredictionBox(ActivityBox[A]):
     """Prediction: editable until locked, with feedback after the run."""
 
@@ -231,7 +238,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
         if not isinstance(response.answer, str) or not response.answer:
             return NO_PREDICTION
         written = self.activity.written(response.answer)
-        how = "locked; u unlocks it" if response.can_withdraw else "locked"
+        how = locked_how(response)
         understood = self.activity.interpret(response.answer)
         how = f"{understood}; {how}" if understood else how
         locked = Content.assemble("Your prediction  ", (written, "bold"), f"  ({how})")
@@ -270,7 +277,7 @@ class PredictBox(PredictionBox[Predict], EntryBox[Predict]):
 
     def submit(self, text: str) -> None:
         if text:
-            self.respond(text, sure=text == self._doubted)
+            self.respond(text, confirmed=text == self._doubted)
         else:
             self.demand_response()
 

@@ -33,6 +33,7 @@ class SolvedBox(ActivityBox[Example], can_focus=True):
         Binding("space,enter", "next_step", "next step", show=False, priority=True, id="example.next-step"),
     ]
     takes_digits: ClassVar[bool] = False
+    asks_sureness: ClassVar[bool] = False
 
     def __init__(self, activity: Example) -> None:
         super().__init__(activity)
@@ -83,6 +84,7 @@ class GapBox(EntryBox[Example]):
 
     TITLE: ClassVar[str] = "Example"
     LABEL: ClassVar[str] = "    = "
+    asks_sureness: ClassVar[bool] = False
 
     def ask(self) -> Content:
         return paragraphs(self.activity.prompt)

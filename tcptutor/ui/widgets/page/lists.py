@@ -260,7 +260,7 @@ class OrderBox(ListBox[Order]):
         self._misplaced = self.activity.misplaced(order)
         super().show(response, just_now)
 
-    HOW: ClassVar[str] = "Space grabs one, ↑ ↓ move it, Enter answers"
+    HOW: ClassVar[str] = "Space grabs, ↑ ↓ move, Enter answers"
 
     @property
     def draft(self) -> Draft | None:

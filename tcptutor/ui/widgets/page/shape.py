@@ -16,7 +16,7 @@ from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import MarkedResponse
-from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox
+from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox, locked_how
 from tcptutor.ui.widgets.page.lists import CHOSEN, FREE, ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 
@@ -114,8 +114,9 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
             return NO_PREDICTION
         text = inline(self.activity.shapes[self._chosen].text)
         number = f"{self._chosen_line + 1}"
-        how = "locked; u unlocks it" if response.can_withdraw else "locked"
-        locked = Content.assemble("Your prediction  ", (number, "bold"), f"  ({how})  ", text)
+        locked = Content.assemble(
+            "Your prediction  ", (number, "bold"), f"  ({locked_how(response)})  ", text
+        )
         lesson_feedback = response.mark.feedback
         return Content("\n").join([locked, *([paragraphs(lesson_feedback)] if lesson_feedback else [])])
 

@@ -72,6 +72,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     ]
     TITLE: ClassVar[str] = "By hand"
     HOW: ClassVar[str] = "t opens a terminal"
+    asks_sureness: ClassVar[bool] = False
 
     def __init__(self, activity: ShellActivity) -> None:
         super().__init__(activity)

@@ -68,7 +68,7 @@ class Offers(Static):
     """Actions available for an open activity: responding, the next hint; clickable."""
 
     class Chosen(Message):
-        """An offer was clicked: "answer", "hint" or "again"."""
+        """An offer was clicked: "answer", "sureness", "hint" or "again"."""
 
         def __init__(self, offer: str) -> None:
             self.offer = offer
@@ -77,10 +77,10 @@ class Offers(Static):
     def __init__(self) -> None:
         super().__init__(classes="offers", markup=False)
 
-    def show(self, answer: str, hint: str, again: str = "") -> None:
+    def show(self, answer: str, hint: str, again: str = "", sureness: str = "") -> None:
         """Show the offers that have a text."""
         # The hint comes first: it stays in place when a click moves the focus and adds the other.
-        offers = [("hint", hint), ("answer", answer), ("again", again)]
+        offers = [("hint", hint), ("answer", answer), ("sureness", sureness), ("again", again)]
         parts = [
             Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
             for offer, words in offers
