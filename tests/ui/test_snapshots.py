@@ -122,11 +122,12 @@ def test_an_order_and_a_value_that_was_read_off(
     examples = load(EXAMPLES)
     where = "own-run", "a-loss"
     run = keep_run(journal, examples, *where)
-    _, order, read_off, _ = examples.modules[0].steps[0].activities
+    _, observe, order, read_off, _ = examples.modules[0].steps[0].activities
     assert order.mark((0, 1, 3, 2)).correct is False
     journal.respond(*where, order.id, Response((0, 1, 3, 2), False))
-    value = read_off.reference(MarkContext(run=run)).right
-    journal.respond(*where, read_off.id, Response(value, True))
+    for answered in (observe, read_off):
+        right = answered.reference(MarkContext(run=run)).right
+        journal.respond(*where, answered.id, Response(right, True))
 
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")

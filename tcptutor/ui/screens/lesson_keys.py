@@ -119,12 +119,12 @@ FOOTER: Entries = (
     ("lesson.others", "others"),
     ("app.keys", "keys"),
     ("lesson.home", "home"),
-    ("lesson.sureness", "how sure"),
     ("cursor.toggle", "look"),
     ("lesson.terminal", "shell"),
     ("app.what-if", "what if"),
     ("app.bench", "bench"),
     ("app.commands", "find"),
+    ("lesson.sureness", "how sure"),
 )
 
 SHELL_FOOTER: Entries = (
