@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tcptutor.backends import programs
-from tcptutor.backends.guest import initramfs, recipe
+from tcptutor.backends.guest import recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.base.errors import SetupError
 
@@ -59,16 +59,14 @@ class Build:
         self._root(root)
         self.progress(0.9, "packing the image")
         lib = self.modules / "lib" / "modules" / self.version
-        entries = [initramfs.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
+        entries = [recipe.folder(name) for name in ("bin", "proc", "dev", "root", "agent")]
         entries += [
-            initramfs.file("init", recipe.INIT.encode(), 0o755),
-            initramfs.file("bin/busybox", self.busybox, 0o755),
+            recipe.file("init", recipe.INIT.encode(), 0o755),
+            recipe.file("bin/busybox", self.busybox, 0o755),
         ]
-        entries += [
-            initramfs.file(Path(name).name, (lib / name).read_bytes()) for name in recipe.MODULES_FIRST
-        ]
-        entries += [initramfs.file("root.sqfs", root.read_bytes())]
-        (self.folder / "base.cpio").write_bytes(initramfs.archive(entries))
+        entries += [recipe.file(Path(name).name, (lib / name).read_bytes()) for name in recipe.MODULES_FIRST]
+        entries += [recipe.file("root.sqfs", root.read_bytes())]
+        (self.folder / "base.cpio").write_bytes(recipe.archive(entries))
         root.unlink()
         shutil.rmtree(self.modules)
         shutil.rmtree(self.bytecode.folder)

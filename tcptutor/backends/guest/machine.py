@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 from qemu.qmp import ExecuteError, QMPClient, QMPError
 
 from tcptutor.backends import programs
-from tcptutor.backends.guest import initramfs, qemu_process, saved_state, sizes
+from tcptutor.backends.guest import qemu_process, recipe, saved_state, sizes
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.image import Image
 from tcptutor.backends.guest.qemu_process import Core, SharedMemory
@@ -165,7 +165,7 @@ class Machine:
         words = kernel_command(self.architecture).format(clock=mode.clock)
         with (
             qemu_process.memory_file(image.kernel) as kernel,
-            qemu_process.memory_file(image.base, initramfs.layer()) as initrd,
+            qemu_process.memory_file(image.base, recipe.layer()) as initrd,
         ):
             boot = ["-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initrd}"]
             boot += ["-append", words]

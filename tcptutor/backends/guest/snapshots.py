@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.backends.guest import cached_files, initramfs, qemu_process, sizes
+from tcptutor.backends.guest import cached_files, qemu_process, recipe, sizes
 from tcptutor.backends.guest.architecture import Architecture, chosen
 from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image
@@ -288,7 +288,7 @@ def machine_parts(architecture: Architecture, mode: Mode) -> dict[str, str]:
     """
     qemu = qemu_process.find_qemu(architecture.qemu)
     return {
-        "agent": initramfs.layer_key(),
+        "agent": recipe.layer_key(),
         "qemu": qemu.version,
         "machine": machine_command(architecture, mode),
         "kernel command": kernel_command(architecture),
