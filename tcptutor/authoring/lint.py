@@ -93,8 +93,6 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
     for key in ("title", "objectives", "sources", "steps"):
         if not getattr(module, key):
             yield say("is empty", key)
-    if module.minutes <= 0:
-        yield say(f"{module.minutes} is out of bounds: give the minutes a student needs, above 0", "minutes")
     files = step_files(folder)
     for path in sorted(set(folder.glob("*.md")) - set(files)):
         yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")

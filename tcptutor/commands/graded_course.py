@@ -75,7 +75,9 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
         progress = journal.progress(course)
     left = {
         module.id: [
-            id for id, done in zip(module.step_ids, progress[module.id].pages, strict=True) if not done
+            step.id
+            for step, done in zip(module.steps, progress[module.id].pages, strict=True)
+            if not done and step.is_on(course.marks.path)
         ]
         for module in course.modules
     }
@@ -123,6 +125,8 @@ def _missing(collected: HandInContents, course: Course, left: Mapping[str, Seque
     else:
         yield "you are not enrolled: if your course is graded, run `tcptutor enrol CODE STUDENT`"
     yield from _deadline(course.marks)
+    if course.marks.path == "essential":
+        yield "  only essential pages count"
     for module in course.modules:
         of_module = left[module.id]
         if not of_module:
@@ -130,6 +134,7 @@ def _missing(collected: HandInContents, course: Course, left: Mapping[str, Seque
             continue
         named = ", ".join(of_module[:_MAX_PAGES])
         more = f" and {len(of_module) - _MAX_PAGES} more" if len(of_module) > _MAX_PAGES else ""
-        yield f"  {module.title}, {len(of_module)} of {count(len(module.step_ids), 'page')} left: {named}{more}"
+        counted = sum(step.is_on(course.marks.path) for step in module.steps)
+        yield f"  {module.title}, {len(of_module)} of {count(counted, 'page')} left: {named}{more}"
     for line in manifest.missing:
         yield f"  {line}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tcptutor import course, spec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
+from tcptutor.course import duration
 from tcptutor.course.experiments import short_name
 from tcptutor.course.glossary import of_name, readable_glossary
 from tcptutor.course.page_references import without_links
+from tcptutor.course.paths import PATHS
+from tcptutor.course.step import Step
 from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import sysctl_name
 
@@ -46,9 +49,8 @@ def _overview(catalog: course.Course) -> list[str]:
     """Format a line per experiment; settings and pages are shown by name."""
     lines = []
     for module in catalog.modules:
-        size = f"{count(len(module.steps), 'page')}, {module.minutes} minutes"
         lines += [
-            toned(f"{module.number}  {module.id}: {module.title}, {size}", "title"),
+            toned(f"{module.number}  {module.id}: {module.title}, {_size(module)}", "title"),
             *_experiment_rows(module, 3),
             "",
         ]
@@ -64,6 +66,19 @@ def _overview(catalog: course.Course) -> list[str]:
             0,
         ),
     ]
+
+
+def _size(module: course.Module) -> str:
+    """Return "28 pages in 1 h 50, 12 of them essential in 40 min"."""
+    essential = [step for step in module.steps if step.path == "essential"]
+    everything = f"{count(len(module.steps), 'page')} in {_time(module.steps)}"
+    if len(essential) == len(module.steps):
+        return everything
+    return f"{everything}, {len(essential)} of them essential in {_time(essential)}"
+
+
+def _time(steps: Sequence[Step]) -> str:
+    return duration.in_words(duration.total_minutes(steps))
 
 
 def _experiment_rows(module: course.Module, indent: int) -> list[str]:
@@ -127,9 +142,12 @@ def _describe_runnable(catalog: course.Course, name: str) -> _Description:
 
 
 def _module(module: course.Module) -> _Description:
-    pages = [(f"{place}", step.title, ", ".join(step.kinds)) for place, step in enumerate(module.steps, 1)]
+    pages = [
+        (f"{place}", step.title, step.path, f"{duration.minutes(step)} min", ", ".join(step.kinds))
+        for place, step in enumerate(module.steps, 1)
+    ]
     lines = [
-        toned(f"{module.id}: {module.title}, {module.minutes} minutes", "title"),
+        toned(f"{module.id}: {module.title}, {_size(module)}", "title"),
         *_paragraphs("objectives", module.objectives),
         *_paragraphs("sources", module.sources),
         "  pages",
@@ -174,7 +192,19 @@ def _described(module: course.Module) -> dict[str, Any]:
     return {
         "id": module.id,
         "title": module.title,
-        "steps": [{"id": step.id, "title": step.title, "kinds": list(step.kinds)} for step in module.steps],
+        "minutes": {
+            path: duration.total_minutes(step for step in module.steps if step.is_on(path)) for path in PATHS
+        },
+        "steps": [
+            {
+                "id": step.id,
+                "title": step.title,
+                "path": step.path,
+                "minutes": duration.minutes(step),
+                "kinds": list(step.kinds),
+            }
+            for step in module.steps
+        ],
         "experiments": [_described_experiment(each) for each in module.experiments.values()],
     }
 

@@ -228,6 +228,8 @@ class Question(Activity, frozen=True, kw_only=True):
     """Id of the page in this module that explains the topic; named after a wrong answer."""
     recall: str = ""
     """MODULE/PAGE that a question about earlier material is from; named only after an answer."""
+    skips: tuple[str, ...] = ()
+    """In a pre-test: ids of the pages of this module that a right answer proposes to skip."""
     about_run: bool | None = None
     """True: asked after the page's experiment has run. False: shown before the run, and independent of it.
 
@@ -243,7 +245,8 @@ class Question(Activity, frozen=True, kw_only=True):
         for key in ("id", "prompt", "explanation"):
             if not getattr(self, key).strip():
                 yield key, "is empty"
-        yield from hint_problems(self.hints)
+        if self.hints or not self.skips:
+            yield from hint_problems(self.hints)
         if self.about_run and experiment is None:
             yield "about_run", "needs an experiment on this page"
         if self.about_run is None and experiment is not None:

@@ -54,9 +54,13 @@ def module_folders(root: Path) -> dict[str, Path]:
     return {entry[1]: path for path in folders if (entry := numbered(path.name))}
 
 
+PRETEST_FILE = "00-pretest.md"
+"""File of a module's pre-test, which is not one of its pages."""
+
+
 def step_files(folder: Path) -> list[Path]:
     """Return the page files of a module, in numerical order."""
-    return sorted(folder.glob("[0-9][0-9]-*.md"))
+    return sorted(path for path in folder.glob("[0-9][0-9]-*.md") if path.name != PRETEST_FILE)
 
 
 def files_by_step(folder: Path) -> dict[str, Path]:

@@ -16,6 +16,7 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile, numbered, qualified_name
 from tcptutor.course.lesson_format import StepText, read_step
 from tcptutor.course.page_references import PageTitles
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
@@ -41,14 +42,14 @@ class StepLoader:
         return msgspec.structs.replace(first, variants=tuple(others))
 
     def _variant(self, module: str, file: LessonFile, id_: str, text: StepText) -> Step:
-        if text.path is None:
+        if text.path is None and id_ != PRETEST:
             raise file.problem('is missing: write "essential" or "deeper"', "path")
         activities = tuple(sorted(self._activities(module, file, text), key=lambda each: each.stage))
         return Step(
             id=id_,
             title=text.title,
             subtitle=text.subtitle,
-            path=text.path,
+            path=text.path or "essential",
             teaser=text.teaser,
             prose=text.prose,
             activities=activities,

@@ -12,6 +12,7 @@ hint = 0.8                           # factor per hint
 deadline = "2027-01-31T23:59+01:00"  # empty for none
 grace_hours = 1                      # after the deadline, before work is late
 late = 0.5                           # factor for late work
+path = "everything"                  # or "essential": only essential pages count
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tcptutor.course.page_record import moment
+from tcptutor.course.paths import CoursePath
 
 _MOST = 1000
 _NAMES = {
@@ -48,6 +50,8 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     deadline: str = ""
     grace_hours: float = 0.0
     late: float = 0.0
+    path: CoursePath = "everything"
+    """Pages that count for marks."""
 
     def worth(self, table: str) -> float | None:
         """Return the marks of an activity of that lesson-file table, or None if it has none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -19,7 +19,7 @@ from msgspec import structs
 
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError, unknown
-from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, step_files
+from tcptutor.course.lesson_file import PRETEST_FILE, LessonFile, files_by_step, module_folders, step_files
 from tcptutor.course.marks import MarkScheme
 
 if TYPE_CHECKING:
@@ -36,13 +36,24 @@ class LazySteps(Sequence["Step"]):
     Thread-safe. `ids` returns the ids without reading the steps.
     """
 
-    def __init__(self, ids: Callable[[], tuple[str, ...]], read: Callable[[], tuple[Step, ...]]) -> None:
+    def __init__(
+        self,
+        ids: Callable[[], tuple[str, ...]],
+        read: Callable[[], tuple[Step, ...]],
+        is_cheap: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._ids, self._read, self._lock = ids, read, Lock()
+        self._is_cheap = is_cheap
         self._steps: tuple[Step, ...] | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
         return self._ids() if self._steps is None else tuple(step.id for step in self._steps)
+
+    @property
+    def is_read(self) -> bool:
+        """True if the steps are in memory, or derived from steps in memory."""
+        return self._steps is not None or self._is_cheap()
 
     def _all(self) -> tuple[Step, ...]:
         with self._lock:
@@ -74,12 +85,22 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     title: str
     objectives: tuple[str, ...]
-    minutes: int
     sources: tuple[str, ...]
     steps: Sequence[Step]
+    read_pretest: Callable[[], Step | None] = lambda: None
     read_experiments: Callable[[], Mapping[str, Experiment]] = dict
     extra_experiments: tuple[str, ...] = ()
     """Short names of experiments that no step runs, available on the command line."""
+
+    @property
+    def pretest(self) -> Step | None:
+        """Page of questions that propose pages to skip; not one of the steps."""
+        return self.read_pretest()
+
+    @property
+    def is_read(self) -> bool:
+        """True if the steps are in memory."""
+        return not isinstance(self.steps, LazySteps) or self.steps.is_read
 
     @property
     def experiments(self) -> Mapping[str, Experiment]:
@@ -97,7 +118,9 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
         def read() -> tuple[Step, ...]:
             return tuple(step.for_student(self.id, identity) for step in self.steps)
 
-        return msgspec.structs.replace(self, steps=LazySteps(lambda: self.step_ids, read))
+        return msgspec.structs.replace(
+            self, steps=LazySteps(lambda: self.step_ids, read, lambda: self.is_read)
+        )
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +174,6 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     title: str
     objectives: tuple[str, ...]
-    minutes: int
     sources: tuple[str, ...]
     extra_experiments: tuple[str, ...] = ()
 
@@ -197,7 +219,7 @@ class OpenedCourse:
     def problems(self) -> tuple[ContentError, ...]:
         """Return the problems of every file of the course. Reads all files."""
         for module in self.course.modules:
-            len(module.steps)
+            _ = len(module.steps), module.pretest
         from tcptutor.course.glossary import glossary  # noqa: PLC0415  # not for the first frame
 
         of_glossary: list[ContentError] = []
@@ -234,12 +256,23 @@ class OpenedCourse:
             number=int(folder.name[:2]),
             title=head.title,
             objectives=head.objectives,
-            minutes=head.minutes,
             sources=head.sources,
             steps=LazySteps(lambda: tuple(path.stem[3:] for path in files), partial(self._steps, id_, files)),
+            read_pretest=cache(partial(self._pretest, id_, folder)),
             read_experiments=lambda: self._catalogue.module_experiments(id_),
             extra_experiments=head.extra_experiments,
         )
+
+    def _pretest(self, module: str, folder: Path) -> Step | None:
+        path = folder / PRETEST_FILE
+        if not path.exists():
+            return None
+        from tcptutor.course.loader import StepLoader  # noqa: PLC0415  # not for the first frame
+
+        step: Step | None = None
+        with _kept(self._of_modules[module]):
+            step = StepLoader(self._root, self._catalogue).load(module, LessonFile(path, self._root))
+        return step
 
     def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
         from tcptutor.course.loader import StepLoader  # noqa: PLC0415  # not for the first frame

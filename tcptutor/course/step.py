@@ -14,7 +14,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.page_record import PageRecord
-from tcptutor.course.paths import PagePath
+from tcptutor.course.paths import CoursePath, PagePath, is_on
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)
@@ -72,6 +72,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     def variant_page(self) -> str:
         """Page id from which the variant is drawn."""
         return self.same_variant_as or self.id
+
+    def is_on(self, path: CoursePath) -> bool:
+        """Return True if the path includes the page."""
+        return is_on(self.path, path)
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import escape_tree
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Response
+from tcptutor.course.paths import CoursePath
 
 START = bytes(32)
 """Previous hash of the first event."""
@@ -45,6 +46,12 @@ class Visited(JournalEvent, frozen=True, tag="visited"):
 
     module: str
     step: str
+
+
+class PathChosen(JournalEvent, frozen=True, tag="path-chosen"):
+    """The student chose the pages to follow."""
+
+    path: CoursePath
 
 
 class Responded(JournalEvent, frozen=True, tag="responded"):
@@ -125,6 +132,7 @@ class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     Enrolled
     | Visited
+    | PathChosen
     | Responded
     | Withdrawn
     | Hinted

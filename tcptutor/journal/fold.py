@@ -15,11 +15,13 @@ import msgspec
 from tcptutor.course import personal
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord, Sureness
+from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal.events import (
     START,
     Enrolled,
     Hinted,
     JournalEvent,
+    PathChosen,
     PredictionMeasured,
     Responded,
     RunEnded,
@@ -66,6 +68,8 @@ class JournalRecord(msgspec.Struct, frozen=True):
 
     position: tuple[str, str] | None = None
     """Module and step of the latest visit; None for a student who has just begun."""
+    path: CoursePath = "essential"
+    """Pages that the student follows."""
     enrolment: Enrolment | None = None
     """The latest enrolment; None outside graded courses."""
     pages: dict[str, dict[str, PageRecord]] = {}
@@ -116,18 +120,12 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """Return the record after `event`."""
     match event:
         case Enrolled(student=student, course=course):
-            enrolment = Enrolment(student, course)
-            if enrolment == record.enrolment:
-                return record
-            # Seeds of the new enrolment do not continue those of the old one.
-            pages = {
-                module: {step: msgspec.structs.replace(page, last_seed=None) for step, page in steps.items()}
-                for module, steps in record.pages.items()
-            }
-            return msgspec.structs.replace(record, enrolment=enrolment, pages=pages)
+            return _enrolled(record, Enrolment(student, course))
         case Visited(module=module, step=step):
             page = msgspec.structs.replace(record.page(module, step), visited=True)
             record = msgspec.structs.replace(record, position=(module, step))
+        case PathChosen(path=path):
+            return msgspec.structs.replace(record, path=path)
         case Responded(module=module, step=step, activity=activity, response=response):
             response = msgspec.structs.replace(response, at=event.at)
             page = record.page(module, step).with_response(activity, response)
@@ -160,6 +158,17 @@ def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
             return record
     pages = {**record.pages, module: {**record.pages.get(module, {}), step: page}}
     return msgspec.structs.replace(record, pages=pages)
+
+
+def _enrolled(record: JournalRecord, enrolment: Enrolment) -> JournalRecord:
+    if enrolment == record.enrolment:
+        return record
+    # Seeds of the new enrolment do not continue those of the old one.
+    pages = {
+        module: {step: msgspec.structs.replace(page, last_seed=None) for step, page in steps.items()}
+        for module, steps in record.pages.items()
+    }
+    return msgspec.structs.replace(record, enrolment=enrolment, pages=pages)
 
 
 def _without_superseded(runs: dict[str, RunRecord], id: str, file: str) -> dict[str, RunRecord]:
@@ -226,6 +235,8 @@ class Progress(msgspec.Struct, frozen=True):
 
     pages: tuple[bool, ...]
     """True for each finished step, in the order of the module."""
+    known: tuple[bool, ...] = ()
+    """True for each step that the pre-test proposes to skip; empty for none."""
 
     @property
     def done(self) -> int:
@@ -245,4 +256,18 @@ def _progress(record: JournalRecord, module: Module) -> Progress:
     if not record.has_visited(module.id):
         # Skip reading the pages: an unvisited module has no finished step.
         return Progress((False,) * len(module.step_ids))
-    return Progress(tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps))
+    skipped = known_steps(record, module)
+    return Progress(
+        tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps),
+        tuple(step.id in skipped for step in module.steps) if skipped else (),
+    )
+
+
+def known_steps(record: JournalRecord, module: Module) -> frozenset[str]:
+    """Return the ids of the steps that the module's pre-test proposes to skip."""
+    answers = record.page(module.id, PRETEST)
+    if not answers.activities or module.pretest is None:
+        return frozenset()
+    from tcptutor.course.pretest import known_pages  # noqa: PLC0415  # not for the first frame
+
+    return known_pages(module.pretest, answers)

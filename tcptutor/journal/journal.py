@@ -15,12 +15,14 @@ from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness
+from tcptutor.course.paths import CoursePath
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
     PageGoalsReached,
+    PathChosen,
     PredictionMeasured,
     Responded,
     RunEnded,
@@ -149,6 +151,10 @@ class Journal:
     def visit(self, module: str, step: str) -> None:
         """Record that the page is on the screen."""
         self._append(Visited(_now(), module, step))
+
+    def choose_path(self, path: CoursePath) -> None:
+        """Record the pages that the student follows from here on."""
+        self._append(PathChosen(_now(), path))
 
     def respond(self, module: str, step: str, activity: str, response: Response) -> PageRecord:
         """Record a response with the present time, and return the page's record; a locked response stays."""

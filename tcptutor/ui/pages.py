@@ -1,30 +1,27 @@
-"""Order of a course's pages, progress squares, and the page to resume."""
+"""Order of a course's pages: page by page, and along the student's path; the page to resume; progress squares."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from tcptutor.course import duration
 from tcptutor.course.outline import Course, Module
+from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal import Journal, Progress
+from tcptutor.journal.fold import known_steps
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
 
-DONE, OPEN = "■", "□"
+DONE, OPEN, KNOWN = "■", "□", "✓"
 
 
-def neighbor(course: Course, module: Module, step: Step, by: int) -> tuple[Module, Step] | None:
-    """Return the page `by` pages away, across modules; None past either end. Loads only the modules it crosses."""
-    place = [page.id for page in module.steps].index(step.id) + by
-    at = [each.id for each in course.modules].index(module.id)
-    while place < 0 and at > 0:
-        at -= 1
-        place += len(course.modules[at].steps)
-    while place >= len(course.modules[at].steps) and at < len(course.modules) - 1:
-        place -= len(course.modules[at].steps)
-        at += 1
-    target = course.modules[at]
-    return (target, target.steps[place]) if 0 <= place < len(target.steps) else None
+class Place(NamedTuple):
+    """A page of a module."""
+
+    module: Module
+    step: Step
 
 
 def find_page(course: Course, page: str) -> tuple[Module, Step] | None:
@@ -35,32 +32,143 @@ def find_page(course: Course, page: str) -> tuple[Module, Step] | None:
     return (module, step) if module and step else None
 
 
-def next_page_line(course: Course, module: Module, step: Step) -> str:
-    """Return the footer line that names the next page."""
-    target = neighbor(course, module, step, 1)
-    if target is None:
-        return "This is the last page of the course."
-    next_module, page = target
-    where = f"{next_module.number} {next_module.title}: " if next_module.id != module.id else ""
-    return f"→ {where}{page.title}"
+def neighbor(course: Course, module: Module, step: Step, by: int) -> Place | None:
+    """Return the next (1) or the previous (-1) page, across modules and with pre-tests; None past either end.
+
+    Loads only the modules it crosses.
+    """
+    return next(_places_from(course, module, step, by), None)
+
+
+def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -> Place | None:
+    """Return the next page of the student's path, without the pages that a pre-test proposes to skip.
+
+    The pre-test of a module comes first if nothing of the module has been opened yet.
+    """
+    record = journal.record
+    for place in _places_from(course, module, step, 1):
+        if place.step.id == PRETEST:
+            if not record.has_visited(place.module.id):
+                return place
+        elif place.step.is_on(record.path) and place.step.id not in known_steps(record, place.module):
+            return place
+    return None
+
+
+def _places_from(course: Course, module: Module, step: Step, by: int) -> Iterator[Place]:
+    """Yield the pages after (1) or before (-1) a page."""
+    pages = _pages(module)
+    at = [page.id for page in pages].index(step.id) + by
+    while 0 <= at < len(pages):
+        yield Place(module, pages[at])
+        at += by
+    number = [each.id for each in course.modules].index(module.id) + by
+    while 0 <= number < len(course.modules):
+        other = course.modules[number]
+        yield from (Place(other, page) for page in _pages(other)[::by])
+        number += by
+
+
+def _pages(module: Module) -> tuple[Step, ...]:
+    return (*([module.pretest] if module.pretest else []), *module.steps)
+
+
+class Branch(NamedTuple):
+    """Where a page leads."""
+
+    following: Place | None
+    """Next page of the student's path; None at its end."""
+    deeper: tuple[Step, ...]
+    """Pages off the path between here and the next page of the path in this module."""
+    passed_over: tuple[Step, ...]
+    """Pages up to `following` that the student knows by the pre-test."""
+    is_off_path: bool
+    """True if the page itself is off the path."""
+
+
+def branch(course: Course, module: Module, step: Step, journal: Journal) -> Branch:
+    """Describe where a page leads a student."""
+    record = journal.record
+    following = next_on_path(course, module, step, journal)
+    known = known_steps(record, module)
+    ids = [each.id for each in module.steps]
+    at = ids.index(step.id) + 1 if step.id in ids else 0
+    end = (
+        ids.index(following.step.id)
+        if following and following.module.id == module.id and following.step.id in ids
+        else len(ids)
+    )
+    between = module.steps[at : max(at, end)]
+    return Branch(
+        following,
+        _until_path(module.steps[at:], record.path) if step.id != PRETEST else (),
+        tuple(page for page in between if page.id in known and page.is_on(record.path)),
+        step.id != PRETEST and not step.is_on(record.path),
+    )
+
+
+def _until_path(steps: Sequence[Step], path: CoursePath) -> tuple[Step, ...]:
+    """Return the pages up to the first on the path."""
+    end = next((at for at, step in enumerate(steps) if step.is_on(path)), len(steps))
+    return tuple(steps[:end])
+
+
+def offer(step: Step) -> str:
+    """Return "Deeper: why autotuning stops at half, 5 min"."""
+    return f"Deeper: {step.teaser or step.title}, {duration.minutes(step)} min"
 
 
 def resume(journal: Journal, module: Module) -> Step | None:
-    """Return the last open page if it is in this module, or the first unfinished page.
+    """Return the last open page if it is in this module, its unopened pre-test, or the first unfinished page.
 
-    None if every page of the module is damaged.
+    Unfinished pages of the student's path come first. None if every page of the module is damaged.
     """
-    position = journal.position()
-    here = next((step for step in module.steps if (module.id, step.id) == position), None)
+    record = journal.record
+    here = next((step for step in _pages(module) if (module.id, step.id) == record.position), None)
     if here is not None:
         return here
-    open_steps = (step for step in module.steps if not step.is_done(journal.page(module.id, step.id)))
-    return next(open_steps, module.steps[0] if module.steps else None)
+    if module.pretest and not record.has_visited(module.id):
+        return module.pretest
+    known = known_steps(record, module)
+    unfinished = (
+        step
+        for step in module.steps
+        if step.is_on(record.path)
+        and step.id not in known
+        and not step.is_done(record.page(module.id, step.id))
+    )
+    return next(unfinished, module.steps[0] if module.steps else None)
+
+
+class PathProgress(NamedTuple):
+    """Progress of a module along a path."""
+
+    done: int
+    total: int
+    minutes_left: int
+    """For the pages that are neither done nor known."""
+
+
+def path_progress(module: Module, progress: Progress, path: CoursePath) -> PathProgress | None:
+    """Return the progress along a path; None until the module's pages are read."""
+    if not module.is_read:
+        return None
+    known = progress.known or (False,) * progress.total
+    pages = [
+        (step, done, knows)
+        for step, done, knows in zip(module.steps, progress.pages, known, strict=True)
+        if step.is_on(path)
+    ]
+    left = (step for step, done, knows in pages if not done and not knows)
+    return PathProgress(sum(done for _, done, _ in pages), len(pages), duration.total_minutes(left))
 
 
 def squares(progress: Progress, here: int | None = None) -> str:
-    """Return a square per page, filled if done, with page `here` (from 0) in brackets: "■■[□]□"."""
-    signs = [DONE if done else OPEN for done in progress.pages]
+    """Return a square per page, filled if done, with page `here` (from 0) in brackets: "■■[□]✓"."""
+    known = progress.known or (False,) * progress.total
+    signs = [
+        DONE if done else KNOWN if knows else OPEN for done, knows in zip(progress.pages, known, strict=True)
+    ]
     if here is not None:
         signs[here] = f"[{signs[here]}]"
     return "".join(signs)

@@ -80,12 +80,6 @@ CASES = {
     "experiment: no unit": (EXPERIMENT, '"100 Mbit/s"', '"100"', ["rate", "no unit"]),
     "experiment: unknown key": (EXPERIMENT, "title =", "name =", ["name", "title, parameters"]),
     "experiment: unknown parameter": (EXPERIMENT, "loss =", "losses =", ["losses", "loss"]),
-    "module: minutes": (
-        f"{MODULE}/module.toml",
-        "minutes = 125",
-        'minutes = "125"',
-        ["minutes", "whole number"],
-    ),
     "course: version": (
         "course.toml",
         "format_version = 1",

@@ -147,7 +147,7 @@ def test_lists_that_do_not_fit_are_told(lessons: Path, old: str, new: str, said:
 
 def test_a_page_with_a_network_by_hand_has_no_variants(lessons: Path) -> None:
     page = lessons / "01-small/05-by-hand.md"
-    text = page.read_text().replace('title = "By hand"', 'title = "By hand"\n[variants]\nx = ["1", "2"]\n')
+    text = page.read_text().replace("\n\n[shell]", '\n\n[variants]\nx = ["1", "2"]\n\n[shell]')
     page.write_text(text.replace("Type this", "Type {variant.x}"))
     with pytest.raises(ContentError, match="cannot have variants"):
         load(lessons)

@@ -141,7 +141,7 @@ def data(picture: bytes) -> str:
 
 def small(*questions: Question) -> Bank:
     step = Step(id="page", title=ODD, prose="Some prose.", activities=questions)
-    module = Module(id="small", number=1, title=ODD, objectives=(), minutes=1, sources=(), steps=[step])
+    module = Module(id="small", number=1, title=ODD, objectives=(), sources=(), steps=[step])
     return build_bank("Small", [module], RecordedPages(None), VARIANTS)
 
 
@@ -676,9 +676,7 @@ def test_a_course_without_questions_and_one_of_its_own(tmp_path: Path) -> None:
     lessons = tmp_path / "lessons"
     (lessons / "01-own").mkdir(parents=True)
     (lessons / "course.toml").write_text('title = "Own"\nmodules = ["own"]\nformat_version = 1\n')
-    (lessons / "01-own" / "module.toml").write_text(
-        'title = "Own"\nobjectives = ["x"]\nminutes = 5\nsources = []\n'
-    )
+    (lessons / "01-own" / "module.toml").write_text('title = "Own"\nobjectives = ["x"]\nsources = []\n')
     page = lessons / "01-own" / "01-first.md"
     page.write_text('+++\ntitle = "First"\npath = "essential"\n+++\nSome prose.\n')
     words = ["bank", "--format", "gift", "--lessons", lessons]

@@ -73,7 +73,7 @@ STEPS = (
 )
 COURSE = Course(
     title="C",
-    modules=(Module(id="m", number=1, title="M", objectives=(), minutes=5, sources=(), steps=STEPS),),
+    modules=(Module(id="m", number=1, title="M", objectives=(), sources=(), steps=STEPS),),
 )
 
 

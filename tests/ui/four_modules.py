@@ -32,7 +32,6 @@ def _module(number: int, id_: str, pages: int) -> Module:
         number=number,
         title=title,
         objectives=(f"Say what {title} is about", "Work out what it gives"),
-        minutes=60,
         sources=("a source",),
         steps=tuple(steps),
     )

@@ -15,7 +15,7 @@ MODULE, STEP = "m", "page"
 def one_page(*activities: Activity, after: str = "") -> Course:
     """A module `m` with one step, `page`."""
     step = Step(id=STEP, title="A page", prose="Read this.", activities=activities, after_run=after)
-    module = Module(id=MODULE, number=1, title="M", objectives=(), minutes=5, sources=(), steps=(step,))
+    module = Module(id=MODULE, number=1, title="M", objectives=(), sources=(), steps=(step,))
     return Course(title="One page", modules=(module,))
 
 

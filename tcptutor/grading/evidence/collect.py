@@ -45,6 +45,8 @@ def collect(journal: Journal, course: Course) -> HandInContents:
     identity = enrolment.identity if enrolment else ""
     for module in course.modules:
         for step in module.steps:
+            if not step.is_on(course.marks.path):
+                continue
             collector.add(
                 module.id, step.for_student(module.id, identity), step, line.page(module.id, step.id)
             )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tcptutor.base.errors import JournalError
+from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import moment
+from tcptutor.course.paths import PATHS, PRETEST, CoursePath
 from tcptutor.journal import Progress
 from tcptutor.ui import bindings, pages, words
-from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.pages import few_squares, squares
+from tcptutor.ui.bindings import FooterKey, priority
+from tcptutor.ui.pages import PathProgress, few_squares, path_progress, squares
 from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
@@ -34,7 +38,16 @@ WELCOME = (
 class HomeScreen(SavingScreen):
     """List of modules; Enter continues where the student was."""
 
-    FOOTER = (("app.bench", "bench"), ("app.keys", "keys"), ("app.commands", "find"), ("app.quit", "quit"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        priority("p", "change_path", "path", "home.path", "follow the essentials, or everything"),
+    ]
+    FOOTER = (
+        ("home.path", "path"),
+        ("app.bench", "bench"),
+        ("app.keys", "keys"),
+        ("app.commands", "find"),
+        ("app.quit", "quit"),
+    )
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "open it where you left it"))
     _lab_text: Content | None = None
     _drawn_width = 0
@@ -44,6 +57,7 @@ class HomeScreen(SavingScreen):
         with Vertical(id="home"):
             yield Static(id="course", markup=False)
             yield Static(id="greeting", markup=False)
+            yield Static(id="heads", markup=False)
             yield OptionList(id="modules", compact=True)
             yield Static(id="before", markup=False)
             yield Static(id="objectives", markup=False)
@@ -63,13 +77,12 @@ class HomeScreen(SavingScreen):
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
         if self.is_current and self._drawn_width != self.app.size.width:
-            self._show_modules(self.query_one(OptionList).highlighted)
+            self._show_modules(self._highlighted)
 
     def course_read(self) -> None:
         self._show_problems()
-        if self.tutor.problems:
-            # Damaged pages were counted until now.
-            self._show_modules(self.query_one(OptionList).highlighted)
+        # Times and paths are known from now on, and damaged pages are no longer counted.
+        self._show_modules(self._highlighted)
 
     def show_keys(self) -> None:
         super().show_keys()
@@ -106,6 +119,25 @@ class HomeScreen(SavingScreen):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.tutor.open_module(self._module(event.option_id).id)
 
+    def action_change_path(self) -> None:
+        """Follow the other path from here on."""
+        path: CoursePath = "everything" if self._path == "essential" else "essential"
+        try:
+            self.tutor.journal.choose_path(path)
+        except JournalError as error:
+            self.notify(str(error), severity="error")
+        self._show_modules(self._highlighted)
+        self.show_saved()
+
+    @property
+    def _path(self) -> CoursePath:
+        return self.tutor.journal.record.path
+
+    @property
+    def _highlighted(self) -> int | None:
+        """Index of the module under the cursor."""
+        return self.query_one("#modules", OptionList).highlighted
+
     def _module(self, id: str | None) -> Module:
         return next(module for module in self.tutor.course.modules if module.id == id)
 
@@ -118,7 +150,8 @@ class HomeScreen(SavingScreen):
         listing = self.query_one(OptionList)
         listing.clear_options()
         self._drawn_width = self.app.size.width
-        rows = _rows(modules, self._progress, here, self._drawn_width - _ROW_MARGIN)
+        heads, *rows = _rows(modules, self._progress, here, self._drawn_width - _ROW_MARGIN, self._path)
+        self.query_one("#heads", Static).update(heads if modules else "")
         listing.add_options([Option(row, id=each.id) for each, row in zip(modules, rows, strict=True)])
         if modules:
             ids = [module.id for module in modules]
@@ -128,17 +161,31 @@ class HomeScreen(SavingScreen):
             self.query_one("#greeting", Static).update(WELCOME)
 
     def _course_line(self) -> Content:
-        """Return the line on the course: progress, time left, enrollment."""
-        course, progress = self.tutor.course, self._progress
-        done, pages = (sum(getattr(each, name) for each in progress.values()) for name in ("done", "total"))
-        left = sum(_minutes_left(module, progress[module.id]) for module in course.modules)
-        progress_text = f"{done} of {_pages(pages)} done" if done else _pages(pages)
-        progress_text += f", about {_duration(left)}{' left' if done else ''}" if left else ""
+        """Return the lines on the course: both paths with progress and time left, and the enrollment."""
+        course = self.tutor.course
+        lines = [Content.styled(course.title, "bold $primary"), *self._path_lines()]
         enrolment = self.tutor.journal.record.enrolment
-        who = f"\n{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
+        who = f"{enrolment.student}, in the course {enrolment.course}" if enrolment else ""
         if who and (deadline := moment(course.marks.deadline)):
             who += f", until {deadline.astimezone():%-d %B %Y %H:%M %Z}"
-        return Content.assemble((course.title, "bold $primary"), (f"   {progress_text}{who}", "$text-muted"))
+        if who and course.marks.path == "essential":
+            who += "; the essentials count"
+        return Content("\n").join([*lines, *([Content.styled(who, "$text-muted")] if who else [])])
+
+    def _path_lines(self) -> Iterator[Content]:
+        course = self.tutor.course
+        for path in PATHS:
+            found = [path_progress(module, self._progress[module.id], path) for module in course.modules]
+            sums = _sum([each for each in found if each is not None])
+            if None in found or not sums.total:
+                continue
+            done = f"{sums.done} of {_pages(sums.total)} done" if sums.done else _pages(sums.total)
+            left = f", about {duration.in_words(sums.minutes_left)}{' left' if sums.done else ''}"
+            words = f"{_HEADS[path].capitalize():<11} {done}{left if sums.minutes_left else ''}"
+            if path == self._path:
+                yield Content.assemble((f"▸ {words}", "bold"), ("   your path (p)", "$text-muted"))
+            else:
+                yield Content.styled(f"  {words}", "$text-muted")
 
     def _position(self) -> tuple[str, str]:
         """Return module and step where the student was; two empty strings for a new student."""
@@ -148,24 +195,30 @@ class HomeScreen(SavingScreen):
 
     def _greeting(self, module: Module) -> Content:
         """Describe the effect of Enter on a module."""
-        here, step_id = self._position()
+        here = self._position()[0]
         if not here:
             return Content(WELCOME)
         progress = self._progress[module.id]
         name = f"{module.number} {module.title}"
         if here == module.id:
-            step = next((step for step in module.steps if step.id == step_id), None)
+            step = pages.resume(self.tutor.journal, module)
             where = (f"{name}, “{step.title}”" if step else name, "bold")
             return Content.assemble(
                 "Enter continues where you were: ", where, _page(module, step), self._calibration()
             )
         if not self.tutor.journal.record.has_visited(module.id):
-            about = f": {_pages(progress.total)}, about {_duration(module.minutes)}"
-            return Content.assemble("Enter begins ", (name, "bold"), about)
+            return Content.assemble("Enter begins ", (name, "bold"), self._about(module))
         step = pages.resume(self.tutor.journal, module)
         where = (f"{name}, “{step.title}”" if step else name, "bold")
         how = "reopens" if progress.done == progress.total else "continues with"
         return Content.assemble(f"Enter {how} ", where, _page(module, step))
+
+    def _about(self, module: Module) -> str:
+        """Return ": 12 pages, about 45 min" of the student's path; empty until the pages are read."""
+        of = path_progress(module, self._progress[module.id], self._path)
+        if of is None or not of.total:
+            return ""
+        return f": {_pages(of.total)}, about {duration.in_words(of.minutes_left)}"
 
     def _calibration(self) -> str:
         lines = [""]
@@ -193,12 +246,17 @@ class HomeScreen(SavingScreen):
         earlier = [
             f"{each.number} {each.title}"
             for each in modules[: modules.index(module)]
-            if self._progress[each.id].done < self._progress[each.id].total
+            if self._is_unfinished(each)
         ]
         if not earlier:
             return Content("")
         names = " and ".join(filter(None, (", ".join(earlier[:-1]), earlier[-1])))
         return Content(f"Recommended first: {names}. You can begin here anyway.")
+
+    def _is_unfinished(self, module: Module) -> bool:
+        progress = self._progress[module.id]
+        of = path_progress(module, progress, self._path)
+        return bool(of.minutes_left) if of else progress.done < progress.total
 
     def _show_problems(self) -> None:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]
@@ -208,59 +266,62 @@ class HomeScreen(SavingScreen):
 
 _ROW_MARGIN = 8
 """Columns of the screen not available to a row."""
+_HEADS = {"essential": "essentials", "everything": "everything"}
+_LEAST_SQUARES = 8
+"""Fewest squares worth drawing."""
 
 
 def _rows(
-    modules: Sequence[Module], progress: Mapping[str, Progress], here: str, width: int
+    modules: Sequence[Module],
+    progress: Mapping[str, Progress],
+    here: str,
+    width: int,
+    path: CoursePath = "everything",
 ) -> list[Content]:
-    """Lay out a row per module: marker, number, title, time, progress.
+    """Lay out a row of heads and a row per module: marker, number, title, both progresses, squares.
 
-    If `width` is too small, progress has fewer squares than pages.
+    If `width` is too small, progress has fewer squares than pages, or none. The student's path is bold.
     """
-    titles = _padded([module.title for module in modules])
-    times = _padded([_time_text(module, progress[module.id]) for module in modules])
-    heads = [
-        f"{'▸' if module.id == here else ' '} {module.number}  {title}   {time}   "
-        for module, title, time in zip(modules, titles, times, strict=True)
-    ]
     found = [progress[module.id] for module in modules]
-    counts = [f" {of.done}/{of.total}{' ✓' if of.total and of.done == of.total else ''}" for of in found]
-    room = width - max(map(len, heads), default=0) - max(map(len, counts), default=0)
-    most = max((of.total for of in found), default=0)
+    names = _padded(
+        ["", *(f"{'▸' if each.id == here else ' '} {each.number}  {each.title}" for each in modules)]
+    )
+    columns = {
+        each: _padded(
+            [_HEADS[each], *(_cell(module, of, each) for module, of in zip(modules, found, strict=True))]
+        )
+        for each in PATHS
+    }
     rows = []
-    for head, of, count in zip(heads, found, counts, strict=True):
-        signs = squares(of) if most <= room else few_squares(of, max(2, of.total * room // most))
-        rows.append(Content.assemble(head, signs, count))
+    room = width - cell_len(names[0]) - sum(3 + cell_len(cells[0]) for cells in columns.values()) - 3
+    most = max((of.total for of in found), default=0)
+    for at, name in enumerate(names):
+        row = Content(name)
+        for each, cells in columns.items():
+            row += Content.assemble("   ", (cells[at], "bold" if each == path else ""))
+        if at and room >= min(most, _LEAST_SQUARES):
+            of = found[at - 1]
+            row += Content(
+                "   " + (squares(of) if most <= room else few_squares(of, max(2, of.total * room // most)))
+            )
+        rows.append(row)
     return rows
 
 
 def _padded(cells: Sequence[str]) -> list[str]:
-    width = max(map(len, cells), default=0)
-    return [cell.ljust(width) for cell in cells]
+    width = max(map(cell_len, cells), default=0)
+    return [cell + " " * (width - cell_len(cell)) for cell in cells]
 
 
-def _time_text(module: Module, progress: Progress) -> str:
-    """Return "90 min", "25 min left" or "done"; empty if no page of the module can be read."""
-    left = _minutes_left(module, progress)
-    if not left:
-        return "done" if progress.total else ""
-    return f"{left:>2} min{' left' if progress.done else ''}"
-
-
-def _minutes_left(module: Module, progress: Progress) -> int:
-    """Return the time for the unfinished share of the pages, rounded up to 5 min."""
-    if not progress.total:
-        return 0
-    share = 1 - progress.done / progress.total
-    return module.minutes if share == 1 else 5 * math.ceil(module.minutes * share / 5)
-
-
-def _duration(minutes: int) -> str:
-    """Return "45 minutes", "5 h 40 min"."""
-    if minutes <= 90:
-        return f"{minutes} minutes"
-    hours, rest = divmod(10 * round(minutes / 10), 60)
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
+def _cell(module: Module, progress: Progress, path: CoursePath) -> str:
+    """Return "5/12  45 min", "12/12 done"; without the time until the pages are read."""
+    of = path_progress(module, progress, path)
+    if of is None:
+        return f"{progress.done:>2}/{progress.total:<2}" if path == "everything" else ""
+    if not of.total:
+        return ""
+    left = duration.in_words(of.minutes_left) if of.minutes_left else "done"
+    return f"{of.done:>2}/{of.total:<2}  {left}"
 
 
 def _pages(number: int) -> str:
@@ -268,4 +329,12 @@ def _pages(number: int) -> str:
 
 
 def _page(module: Module, step: Step | None) -> str:
-    return f", page {module.steps.index(step) + 1}" if step else ""
+    return f", page {module.steps.index(step) + 1}" if step and step.id != PRETEST else ""
+
+
+def _sum(parts: Sequence[PathProgress]) -> PathProgress:
+    return PathProgress(
+        sum(each.done for each in parts),
+        sum(each.total for each in parts),
+        sum(each.minutes_left for each in parts),
+    )

@@ -146,12 +146,12 @@ class LessonScreen(LessonActions):
 
     def _turns_page(self, key: str) -> bool:
         active = None if self._typing or self.in_pane else self.active_bindings.get(key)
-        return active is not None and active.binding.action.startswith("go(")
+        return active is not None and active.binding.action.startswith(("go(", "onward", "deeper"))
 
     async def action_go(self, by: int) -> None:
         target = pages.neighbor(self.tutor.course, self.module, self.step, by)
         if target is None:
-            self.notify("That is the last page of the course." if by > 0 else "That is the first page.")
+            self.notify("That is the last page." if by > 0 else "That is the first page.")
         else:
             # Later keys wait for the new page, which they are meant for.
             await self.tutor.open_step(*target)

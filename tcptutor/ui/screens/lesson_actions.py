@@ -12,6 +12,7 @@ from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
 from tcptutor.course.page_references import PageTitles
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey
@@ -29,6 +30,7 @@ from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPE
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
@@ -55,10 +57,13 @@ class LessonActions(ChartScreen, SavingScreen):
             if isinstance(box.activity, Question):
                 box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
                 box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
-        self._page = Page(step, boxes, pages.next_page_line(tutor.course, module, step))
+        self._page = Page(module, step, boxes)
         self._answers = Answers(self._study, self._page)
         self._bar, self._body = TopBar(), LessonBody(self._study, self._page, tutor.bench)
         self._shown_trouble = ""
+        self._branch: pages.Branch | None = None
+        self._is_leaving_unfinished = False
+        """True after Enter on an unfinished page: the next Enter leaves it."""
 
     @property
     def chart(self) -> RunPanel | None:
@@ -95,6 +100,10 @@ class LessonActions(ChartScreen, SavingScreen):
                 works = bench.busy
             case "hint" | "again":
                 works = self._answers.can(action)
+            case "onward":
+                works = self._may_leave
+            case "deeper":
+                works = self._branch is not None and bool(self._branch.deeper)
             case "others":
                 works = self._page.has_others
             case "return_from_link":
@@ -237,6 +246,38 @@ class LessonActions(ChartScreen, SavingScreen):
             # Esc left a field already: one Esc too many does not leave the page.
             self.notify("Press m for the list of modules.", timeout=3)
 
+    # Along the path
+
+    @property
+    def _may_leave(self) -> bool:
+        """True if Enter turns the page: no open question or panel has the focus."""
+        box = self._page.active_box()
+        return self.focused in (None, self._page) or (box is not None and box.is_locked)
+
+    async def action_onward(self) -> None:
+        """Go to the next page of the path; from an unfinished page only after a second Enter."""
+        target = pages.next_on_path(self.tutor.course, self.module, self.step, self.tutor.journal)
+        if target is None:
+            self.notify("That is the last page of your path.")
+        elif self._is_unfinished and not self._is_leaving_unfinished:
+            self._is_leaving_unfinished = True
+            self.notify("This page is not finished: Tab goes to the next question, Enter again leaves it.")
+        else:
+            await self.tutor.open_step(*target)
+
+    @property
+    def _is_unfinished(self) -> bool:
+        record = self._study.record
+        return self.step.id != PRETEST and not all(each.is_done(record) for each in self.step.activities)
+
+    async def action_deeper(self) -> None:
+        if self._branch is not None and self._branch.deeper:
+            await self.tutor.open_step(self.module, self._branch.deeper[0])
+
+    def on_onward_lines_chosen(self, message: OnwardLines.Chosen) -> None:
+        # Not within this screen's own handler, which would wait for its own end.
+        self.app.call_later(self.tutor.open_step, *message.place)
+
     # Links
 
     async def action_follow(self) -> None:
@@ -297,6 +338,9 @@ class LessonActions(ChartScreen, SavingScreen):
 
     def _show_place(self) -> None:
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
-        number = self.module.steps.index(self.step)
-        place = f"{self.module.number} {self.module.title} · {number + 1}/{progress.total}"
+        number = None if self.step.id == PRETEST else self.module.steps.index(self.step)
+        at = "pre-test" if number is None else f"{number + 1}/{progress.total}"
+        place = f"{self.module.number} {self.module.title} · {at}"
         self._bar.show_place(place, pages.squares(progress, number))
+        self._branch = pages.branch(self.tutor.course, self.module, self.step, self.tutor.journal)
+        self._page.onward.show(self._branch)

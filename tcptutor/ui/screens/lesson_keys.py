@@ -9,10 +9,13 @@ from textual.binding import Binding, BindingType
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.chart_screen import ARROWS, with_cursor
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tcptutor.ui.widgets.page.onward import DEEPER_KEY, ONWARD_KEY
 from tcptutor.ui.widgets.page.page import OTHERS_KEY
 
 TYPED = (
     "go",
+    "onward",
+    "deeper",
     "run",
     "skip",
     "stop",
@@ -34,10 +37,16 @@ TYPED = (
 
 
 BINDINGS: list[BindingType] = [
+    priority(
+        ONWARD_KEY, "onward", "next", "lesson.onward", "the next page of your path, without pages you know"
+    ),
+    priority(
+        DEEPER_KEY, "deeper", "deeper", "lesson.deeper", "the deeper page that follows here, off your path"
+    ),
     # With a cursor in the chart, arrows move it; letters still turn pages.
     *ARROWS,
-    priority("left,p", "go(-1)", "previous page", "lesson.previous", "the previous page"),
-    priority("right,n", "go(1)", "next page", "lesson.next", "the next page"),
+    priority("left,p", "go(-1)", "page before", "lesson.previous", "the previous page, on your path or not"),
+    priority("right,n", "go(1)", "page after", "lesson.next", "the next page, on your path or not"),
     priority(
         "r",
         "run",
@@ -106,6 +115,7 @@ BINDINGS: list[BindingType] = [
 
 FOOTER: Entries = (
     ("lesson.return", "return"),
+    ("lesson.onward", "next"),
     ("lesson.previous lesson.next", "page"),
     ("lesson.field", "answer"),
     ("lesson.run", "run"),
@@ -117,6 +127,7 @@ FOOTER: Entries = (
     ("lesson.chart", "chart"),
     ("lesson.turn", "view"),
     ("lesson.others", "others"),
+    ("lesson.deeper", "deeper"),
     ("app.keys", "keys"),
     ("lesson.home", "home"),
     ("cursor.toggle", "look"),

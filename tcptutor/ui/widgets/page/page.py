@@ -18,12 +18,14 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
+from tcptutor.course.outline import Module
 from tcptutor.course.page_references import page_of_link, references
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
+from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.text import linked_pages
 
 OTHERS_KEY = "o"
@@ -43,9 +45,10 @@ class Page(VerticalScroll, inherit_bindings=False):
         Binding("end", "scroll_end", show=False),
     ]
 
-    def __init__(self, step: Step, boxes: Sequence[ActivityBox[Any]], onward: str) -> None:
+    def __init__(self, module: Module, step: Step, boxes: Sequence[ActivityBox[Any]]) -> None:
         super().__init__()
-        self._step, self._onward = step, onward
+        self._step = step
+        self.onward = OnwardLines(module)
         self.boxes = tuple(boxes)
         """In order of the page."""
         self._after, self._runs = TextAfterRun(step.after_run), RunsTable()
@@ -59,7 +62,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         yield Prose(f"# {self._step.title}\n\n{subtitle}{self._step.prose}")
 
     async def complete(self) -> None:
-        """Mount the boxes, the text after the run, and the title of the next page."""
+        """Mount the boxes, the text after the run, and the lines that lead on."""
         others = [self._others] if self._others else []
         await self.mount(
             *([] if self._step.experiments else others),
@@ -68,7 +71,7 @@ class Page(VerticalScroll, inherit_bindings=False):
             *(others if self._step.experiments else []),
             self._runs,
             *(box for box in self.boxes if box.activity.stage > Stage.OBSERVE),
-            Static(Content(self._onward), id="onward"),
+            self.onward,
         )
 
     def watch_has_focus(self, _has_focus: bool) -> None:

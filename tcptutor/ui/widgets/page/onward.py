@@ -1,0 +1,59 @@
+"""Lines at the end of a page: where Enter leads, and what lies off the student's path."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from tcptutor.course.outline import Module
+from tcptutor.ui.pages import Branch, Place, offer
+
+ONWARD_KEY, DEEPER_KEY = "enter", "d"
+
+
+class OnwardLines(Static):
+    """Links to the next page of the path and to the deeper pages before it."""
+
+    class Chosen(Message):
+        """A link was clicked."""
+
+        def __init__(self, place: Place) -> None:
+            self.place = place
+            super().__init__()
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(id="onward", markup=False)
+        self._module = module
+        self._targets: list[Place] = []
+
+    def show(self, branch: Branch) -> None:
+        """Show where the page leads, a line each, with the key that goes there."""
+        self._targets.clear()
+        lines = [
+            _with_key("" if at else DEEPER_KEY, self._link(offer(step), Place(self._module, step)))
+            for at, step in enumerate(branch.deeper)
+        ]
+        self.update(Content("\n").join([*lines, self._next_line(branch)]))
+
+    def _next_line(self, branch: Branch) -> Content:
+        place = branch.following
+        if place is None:
+            return Content(f"This is the last page{' of your path' if branch.deeper else ''}.")
+        back = "back to the essentials: " if branch.is_off_path else ""
+        other = f"{place.module.number} {place.module.title}: " if place.module.id != self._module.id else ""
+        known = ", ".join(f"“{page.title}”" for page in branch.passed_over)
+        link = self._link(f"{other}{place.step.title}", place)
+        return _with_key("Enter", Content.assemble(back, link, f"; you know {known}" if known else ""))
+
+    def _link(self, words: str, place: Place) -> Content:
+        self._targets.append(place)
+        return Content.styled(words, Style.from_meta({"@click": f"open({len(self._targets) - 1})"}))
+
+    def action_open(self, number: int) -> None:
+        self.post_message(self.Chosen(self._targets[number]))
+
+
+def _with_key(key: str, line: Content) -> Content:
+    return Content(f"{key:5}  ") + line
