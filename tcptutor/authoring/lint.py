@@ -17,6 +17,7 @@ from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.examples import example_problems
 from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
+from tcptutor.authoring.paths import misplaced_skips, pretest_problems, teaser_problems
 from tcptutor.authoring.recall import opening_problem
 from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.source_figures import unsupported
@@ -41,8 +42,15 @@ from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activity import Question
 from tcptutor.course.claim import Claim
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, step_files
+from tcptutor.course.lesson_file import (
+    PRETEST_FILE,
+    LessonFile,
+    files_by_step,
+    module_folders,
+    step_files,
+)
 from tcptutor.course.outline import Course, Module, read_course
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.published import damaged, implausible, unresolved
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
@@ -94,7 +102,7 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         if not getattr(module, key):
             yield say("is empty", key)
     files = step_files(folder)
-    for path in sorted(set(folder.glob("*.md")) - set(files)):
+    for path in sorted(set(folder.glob("*.md")) - {*files, folder / PRETEST_FILE}):
         yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")
     if reason := module_choice_problem(module):
         yield say(reason)
@@ -104,6 +112,7 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
             yield _speaker(LessonFile(path, root))(
                 "has the same number as another step: renumber one of them"
             )
+    yield from _pretest(module, catalogue, _speaker(LessonFile(folder / PRETEST_FILE, root)))
     by_id = files_by_step(folder)
     for number, step in enumerate(module.steps):
         say = _speaker(LessonFile(by_id[step.id], root))
@@ -120,6 +129,12 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
             if asked.page and asked.page not in by_id:
                 reason = unknown("page", asked.page, [each.id for each in module.steps])
                 yield say(reason, f"question {asked.id}: page")
+
+
+def _pretest(module: Module, catalogue: Catalogue, say: Say) -> Iterator[str]:
+    if module.pretest is not None:
+        yield from _step(module.pretest, module.id, catalogue, say)
+        yield from (say(reason, key) for key, reason in pretest_problems(module))
 
 
 def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
@@ -201,7 +216,10 @@ def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Pa
     return {
         (module.id, step): path
         for module in course.modules
-        for step, path in files_by_step(folders[module.id]).items()
+        for step, path in {
+            **files_by_step(folders[module.id]),
+            PRETEST: folders[module.id] / PRETEST_FILE,
+        }.items()
     }
 
 
@@ -253,7 +271,8 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     if step.published:
         for reason in readability_problems(step.published, step.title, MAX_WORDS_AFTER):
             yield say(reason, "published")
-    yield from (say(reason, "teaser") for reason in _teaser_problems(step))
+    yield from (say(reason, "teaser") for reason in teaser_problems(step))
+    yield from (say(reason, key) for key, reason in misplaced_skips(step))
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in unit_problems(step))
@@ -264,19 +283,3 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     for activity in step.activities:
         for key, reason in activity.problems(experiment):
             yield say(reason, f"{where(activity)}{key}".rstrip(".: "))
-
-
-LONGEST_TEASER = 60
-"""Columns of the longest teaser: with "Deeper: " and the minutes it fits into a line of 80."""
-
-
-def _teaser_problems(step: Step) -> Iterator[str]:
-    if step.path == "essential":
-        if step.teaser:
-            yield 'is never shown on an essential page: remove it, or set path = "deeper"'
-    elif not step.teaser.strip():
-        yield 'is missing: complete the line "Deeper: ...", such as "why autotuning stops at half"'
-    elif step.teaser != step.teaser.strip() or step.teaser.endswith((".", "!")):
-        yield "completes a line: remove blanks around it and the full stop"
-    elif len(step.teaser) > LONGEST_TEASER:
-        yield f"has {len(step.teaser)} characters: at most {LONGEST_TEASER}"

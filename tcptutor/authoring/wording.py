@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tcptutor.authoring.paths import unexplained_terms
 from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import ContentError
 from tcptutor.course.activity import is_sentence
@@ -14,6 +15,7 @@ from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.outline import Course
 from tcptutor.course.page_references import without_links
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`|(?<!\w)\w+_\w+", re.DOTALL)
@@ -56,8 +58,19 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
     yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, tuple(pages)))
     yield from _explained(terms, pages, own)
     yield from _too_early(terms, pages)
+    for page, key, reason in unexplained_terms(terms, course):
+        yield str(pages[page][1].problem(reason, key))
     spelling = Spelling(terms)
-    texts = [PageText(file, key, text) for step, file in pages.values() for key, text in texts_by_key(step)]
+    pretests = [
+        (module.pretest, LessonFile(files[module.id, PRETEST], root))
+        for module in course.modules
+        if module.pretest is not None
+    ]
+    texts = [
+        PageText(file, key, text)
+        for step, file in (*pages.values(), *pretests)
+        for key, text in texts_by_key(step)
+    ]
     texts += [PageText(own, f"term {term.word!r}", term.text) for term in terms]
     for file, key, linked in texts:
         text = without_links(linked)

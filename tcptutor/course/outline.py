@@ -269,10 +269,10 @@ class OpenedCourse:
             return None
         from tcptutor.course.loader import StepLoader  # noqa: PLC0415  # not for the first frame
 
-        step: Step | None = None
+        found: list[Step] = []
         with _kept(self._of_modules[module]):
-            step = StepLoader(self._root, self._catalogue).load(module, LessonFile(path, self._root))
-        return step
+            found.append(StepLoader(self._root, self._catalogue).load(module, LessonFile(path, self._root)))
+        return found[0] if found else None
 
     def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
         from tcptutor.course.loader import StepLoader  # noqa: PLC0415  # not for the first frame

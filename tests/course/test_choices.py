@@ -25,9 +25,7 @@ def page(*questions: SingleChoice) -> Step:
 
 
 def module(*questions: SingleChoice) -> Module:
-    return Module(
-        id="m", number=1, title="M", objectives=(), minutes=5, sources=(), steps=(page(*questions),)
-    )
+    return Module(id="m", number=1, title="M", objectives=(), sources=(), steps=(page(*questions),))
 
 
 SHORT = [question(f"s{number}", "a", "bb", "cc", "dd") for number in range(7)]

@@ -57,7 +57,7 @@ def found_in(prose: str) -> list[str]:
     one = first, Step(id="deep", title="Deep", prose="", path="deeper"), second
     steps = {"one": one, "two": (Step(id="last", title="Last", prose=""),)}
     modules = tuple(
-        Module(id=id_, number=1, title=id_, objectives=(), minutes=1, sources=(), steps=each)
+        Module(id=id_, number=1, title=id_, objectives=(), sources=(), steps=each)
         for id_, each in steps.items()
     )
     order = PageOrder(Course(title="Three pages", modules=modules))

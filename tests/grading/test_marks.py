@@ -40,6 +40,21 @@ def test_who_does_all_gets_all(name: str, tmp_path: Path) -> None:
     assert len(found.samples) == 4
 
 
+def test_where_the_essentials_count_a_deeper_page_gives_no_marks(tmp_path: Path) -> None:
+    whole = course()
+    (module,) = whole.modules
+    first, *others = module.steps
+    deeper = msgspec.structs.replace(first, path="deeper", teaser="more")
+    module = msgspec.structs.replace(module, steps=(deeper, *others))
+    whole = msgspec.structs.replace(
+        whole, modules=(module,), marks=msgspec.structs.replace(whole.marks, path="essential")
+    )
+    with open_hand_in(handed_in("ada", tmp_path)) as hand_in:
+        found = grade_hand_in(hand_in, whole, KEY.code)
+    assert found.marks and first.id not in {mark.page for mark in found.marks}
+    assert found.total == found.of < 19
+
+
 def test_who_does_nothing_gets_nothing(tmp_path: Path) -> None:
     found = _grade(handed_in("ada", tmp_path, lambda one: one.page(1)))
     assert {mark.outcome for mark in found.marks} == {"missing"}

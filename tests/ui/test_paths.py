@@ -15,6 +15,7 @@ from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.ui.pages import branch, next_on_path, path_progress, resume
 from tcptutor.ui.screens.lesson import LessonScreen
+from tcptutor.ui.widgets.page.lists import ChoiceBox
 
 from .screen import press_at_once, text, until, until_text
 
@@ -172,7 +173,8 @@ async def test_right_answers_of_the_pretest_are_passed_over_by_enter(make_app: A
     app = make_app("first", of=course())
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: shown(app) == PRETEST and app.screen.is_complete)
-        await pilot.press("tab", "1", "enter")
+        right = app.screen.query(ChoiceBox).first().order.index(0) + 1
+        await pilot.press("tab", str(right), "enter")
         await until_text(pilot, "you know “Page a”")
         await pilot.press("escape", "enter")
         await until(pilot, lambda: shown(app) == "c")

