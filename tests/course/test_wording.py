@@ -47,8 +47,8 @@ CASES = {
     ),
     "a page that does not explain it": (
         GLOSSARY,
-        'no more than that on the way."\npage = "tcp-basics/who-says-how-much"',
-        'no more than that on the way."\npage = "tcp-basics/a-larger-window"',
+        'than that in flight."\npage = "tcp-basics/who-says-how-much"',
+        'than that in flight."\npage = "tcp-basics/a-larger-window"',
         "term 'receive window'.page: must be 'tcp-basics/who-says-how-much', where the term is in bold",
     ),
     "a page that is not": (
@@ -87,22 +87,22 @@ CASES = {
         "By Rtt count them all:",
         f"{KNEE}: question neighbour: feedback: 'Rtt' is spelled 'RTT'",
     ),
-    "in a choice": (
+    "in a choice's feedback": (
         FIRST,
-        "The speed of the answer: the RTT",
-        "The speed of the answer: the rtt",
-        f"{FIRST}: question what-changes: choice[3].text: 'rtt' is spelled 'RTT'",
+        "The RTT comes from distance",
+        "The rtt comes from distance",
+        f"{FIRST}: question what-changes: choice[3].feedback: 'rtt' is spelled 'RTT'",
     ),
     "in the glossary itself": (
         GLOSSARY,
-        "the waiting in queues",
-        "the waiting in Good-put",
+        "and waiting in queues",
+        "and waiting in Good-put",
         "glossary.toml: term 'round-trip time': 'Good-put' is spelled 'goodput'",
     ),
     "an abbreviation before it is explained": (
         OPENING,
-        "TCP makes something reliable of it.",
-        "TCP makes a BDP of it.",
+        "The network promises nothing.",
+        "The network promises a BDP.",
         f"{OPENING}: prose: 'BDP' is explained only later, on 'tcp-basics/the-path-as-a-pipe'",
     ),
 }
