@@ -27,8 +27,8 @@ from tcptutor.course.claim import (
     MEASURED_SUBJECTS,
     PUBLISHED,
     Claim,
-    Condition,
     PageSetup,
+    RunCondition,
     Subject,
 )
 from tcptutor.course.conditions import stated
@@ -98,7 +98,7 @@ def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
     yield from condition_problems(claim)
 
 
-def condition_problems(condition: Condition) -> Iterator[tuple[str, str]]:
+def condition_problems(condition: RunCondition) -> Iterator[tuple[str, str]]:
     """Yield key and reason of every mistake in a condition, apart from the experiment it is about."""
     if condition.relation != "about" and condition.tolerance:
         yield "tolerance", f"has no effect with {condition.relation!r}: remove it, or set relation = 'about'"
@@ -114,7 +114,7 @@ def condition_problems(condition: Condition) -> Iterator[tuple[str, str]]:
     yield from _part_keys(condition)
 
 
-def _of_cause(condition: Condition) -> Iterator[tuple[str, str]]:
+def _of_cause(condition: RunCondition) -> Iterator[tuple[str, str]]:
     names = get_args(LimitedBy)
     if condition.value not in names:
         yield "value", f"{condition.value!r} is not a cause: choose from {', '.join(names)}"
@@ -123,7 +123,7 @@ def _of_cause(condition: Condition) -> Iterator[tuple[str, str]]:
     yield from _part_keys(condition)
 
 
-def _part_keys(condition: Condition) -> Iterator[tuple[str, str]]:
+def _part_keys(condition: RunCondition) -> Iterator[tuple[str, str]]:
     times = []
     for key, text in (("start", condition.start), ("end", condition.end)):
         if not text:

@@ -12,7 +12,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.claim import KNOWN_SUBJECTS, Condition
+from tcptutor.course.claim import KNOWN_SUBJECTS, RunCondition
 from tcptutor.course.step import Step
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
@@ -40,7 +40,7 @@ def observation_problems(step: Step, module: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def _of_page(condition: Condition, step: Step) -> Iterator[tuple[str, str]]:
+def _of_page(condition: RunCondition, step: Step) -> Iterator[tuple[str, str]]:
     """Yield what the page's run or sweep cannot decide."""
     if condition.quantity in KNOWN_SUBJECTS:
         yield "quantity", f"{condition.quantity} is known before the run: ask for a measured quantity"

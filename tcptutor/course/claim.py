@@ -83,7 +83,7 @@ class Denominator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Defaults to the claim's own subject."""
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Statement about a quantity of a run."""
 
     quantity: Subject
@@ -119,7 +119,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
 
-class Claim(Condition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Claim(RunCondition, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Statement about a run or a formula: `[[claim]]`."""
 
     text: str

@@ -13,7 +13,7 @@ from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.activity import Setting
-from tcptutor.course.claim import ARITHMETIC, CAUSE, PUBLISHED, Condition, Denominator, Subject
+from tcptutor.course.claim import ARITHMETIC, CAUSE, PUBLISHED, Denominator, RunCondition, Subject
 from tcptutor.course.formulas import KNOWN
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart, cause
 from tcptutor.course.measures import MeasuredCurve, MeasureName
@@ -34,7 +34,7 @@ class Stated(NamedTuple):
     kind: str
 
 
-def stated(condition: Condition) -> Stated:
+def stated(condition: RunCondition) -> Stated:
     """Parse the stated value.
 
     Raises:
@@ -50,7 +50,7 @@ def stated(condition: Condition) -> Stated:
     return Stated(value, units.parse(condition.tolerance, kind), kind)
 
 
-def _kind(condition: Condition, text: str) -> str:
+def _kind(condition: RunCondition, text: str) -> str:
     """Return the kind of the quantity; shares and plain numbers are interchangeable."""
     if condition.ratio_to is not None:
         return "number"
@@ -80,7 +80,7 @@ _HAIR = 1e-9
 """Relative slack for binary rounding at a decimal bound."""
 
 
-def agrees(condition: Condition, value: float) -> bool:
+def agrees(condition: RunCondition, value: float) -> bool:
     """Return True if `value`, in the base unit, is as the condition states.
 
     Raises:
@@ -114,7 +114,7 @@ class Figures:
         self._whole = MeasuredRun(run) if run is not None else None
         self._curve = curve
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: RunCondition) -> bool:
         """Return True if the condition holds; False also for a figure that the run lacks."""
         try:
             if condition.quantity == CAUSE:
@@ -127,11 +127,11 @@ class Figures:
         except UsageError:
             return False
 
-    def phrases(self, conditions: Iterable[Condition]) -> list[str]:
+    def phrases(self, conditions: Iterable[RunCondition]) -> list[str]:
         """Return the figures of the conditions in words, each once: "3 retransmissions", "a mean RTT of 50 ms"."""
         return list(dict.fromkeys(phrase for condition in conditions for phrase in self._phrases(condition)))
 
-    def _phrases(self, condition: Condition) -> Iterator[str]:
+    def _phrases(self, condition: RunCondition) -> Iterator[str]:
         try:
             if condition.quantity == CAUSE:
                 found: Any = cause(self._part(condition, condition.flow))
@@ -145,14 +145,14 @@ class Figures:
         except UsageError as error:
             yield str(error).removesuffix(" in this run")
 
-    def _of(self, condition: Condition) -> float:
+    def _of(self, condition: RunCondition) -> float:
         return self._figure(condition, condition.quantity, condition.flow, condition.set)
 
-    def _per(self, condition: Condition, other: Denominator) -> float:
+    def _per(self, condition: RunCondition, other: Denominator) -> float:
         return self._figure(condition, condition.subjects[-1], other.flow, other.set)
 
     def _figure(
-        self, condition: Condition, subject: Subject, flow: int | None, settings: Mapping[str, Setting]
+        self, condition: RunCondition, subject: Subject, flow: int | None, settings: Mapping[str, Setting]
     ) -> float:
         if self._whole is None:
             return self._point(subject, settings)
@@ -160,7 +160,7 @@ class Figures:
             return KNOWN[subject].compute(self._whole.run.experiment)
         return float(MEASURED[subject].compute(self._part(condition, flow)))
 
-    def _part(self, condition: Condition, flow: int | None) -> RunPart:
+    def _part(self, condition: RunCondition, flow: int | None) -> RunPart:
         if self._whole is None:
             raise UsageError("a sweep has no single run")
         start, end = (
@@ -178,7 +178,7 @@ class Figures:
         return curve.means[curve.values.index(value)]
 
 
-def _phrase(condition: Condition, value: float) -> str:
+def _phrase(condition: RunCondition, value: float) -> str:
     figure = MEASURED[condition.quantity]
     is_count = figure.kind == "number" and value == round(value)
     written = f"{value:.0f}" if is_count else units.rounded(value, figure.kind)

@@ -10,7 +10,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.observe import Observation, Observe
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.claim import Condition, Denominator
+from tcptutor.course.claim import Denominator, RunCondition
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.run import Run
 
@@ -20,7 +20,7 @@ CURVE = load(EXAMPLES).modules[1].steps[0]
 WINDOW = page("a-larger-window", "01-tcp-basics")
 
 
-def observe(*choices: tuple[Condition, ...]) -> Observe:
+def observe(*choices: tuple[RunCondition, ...]) -> Observe:
     return Observe(
         id="seen",
         prompt="What did your run show?",
@@ -31,9 +31,9 @@ def observe(*choices: tuple[Condition, ...]) -> Observe:
     )
 
 
-NOTHING = Condition(quantity="retransmissions", value="0")
-MANY = Condition(quantity="retransmissions", relation="above", value="10")
-FAST = Condition(quantity="throughput", relation="above", value="90 Mbit/s")
+NOTHING = RunCondition(quantity="retransmissions", value="0")
+MANY = RunCondition(quantity="retransmissions", relation="above", value="10")
+FAST = RunCondition(quantity="throughput", relation="above", value="90 Mbit/s")
 LOSSY = MarkContext(run=whole_run())
 
 
@@ -47,7 +47,7 @@ def test_the_run_decides_and_the_feedback_names_its_figures() -> None:
 
 
 def test_a_figure_of_a_part_of_the_run_is_named_with_its_flow_and_time() -> None:
-    early = Condition(quantity="losses", value="0", flow=1, start="1 s", end="2 s")
+    early = RunCondition(quantity="losses", value="0", flow=1, start="1 s", end="2 s")
     assert "for flow 1 from 1 s until 2 s" in observe((early,), (MANY,)).mark((0,), LOSSY).evidence
 
 
@@ -56,7 +56,7 @@ def test_what_did_not_happen_holds_for_no_choice_and_is_said() -> None:
         **{name: getattr(whole_run(), name) for name in Run.__struct_fields__}
         | {"samples": whole_run().samples[:3]}
     )
-    lost = Condition(quantity="first-loss", relation="below", value="5 s")
+    lost = RunCondition(quantity="first-loss", relation="below", value="5 s")
     mark = observe((lost,), (FAST,)).mark((0,), MarkContext(run=calm))
     assert mark.correct is None
     assert "no loss event, " in mark.evidence
@@ -126,7 +126,7 @@ def test_the_linter_tries_the_choices_on_the_recorded_run(edit: Edit, old: str, 
 
 
 def test_a_choice_is_right_by_its_conditions_alone() -> None:
-    ratio = Condition(
+    ratio = RunCondition(
         quantity="max-rtt", relation="above", value="1", ratio_to=Denominator(quantity="min-rtt")
     )
     assert observe((ratio,), (NOTHING,)).mark((0,), LOSSY).correct

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.course.activities.observe import Observation, Observe
-from tcptutor.course.claim import Condition, Denominator
+from tcptutor.course.claim import Denominator, RunCondition
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import open_hand_in
@@ -17,7 +17,7 @@ from tcptutor.grading.marking import grade_hand_in
 from tests.grading.evidence.student import KEY, SWEPT, Student, course, student
 
 
-def _observe(*choices: Condition) -> Observe:
+def _observe(*choices: RunCondition) -> Observe:
     texts = {"feedback": "Look at the chart again."}
     return Observe(
         id="seen",
@@ -30,15 +30,16 @@ def _observe(*choices: Condition) -> Observe:
 
 
 LOST = _observe(
-    Condition(quantity="losses", value="0"), Condition(quantity="losses", relation="above", value="0")
+    RunCondition(quantity="losses", value="0"), RunCondition(quantity="losses", relation="above", value="0")
 )
 NEITHER = _observe(
-    Condition(quantity="losses", value="0"), Condition(quantity="losses", relation="above", value="1000000")
+    RunCondition(quantity="losses", value="0"),
+    RunCondition(quantity="losses", relation="above", value="1000000"),
 )
 _RATIO = Denominator(set={"window": "10 kB"})
 ROSE = _observe(
     *(
-        Condition(
+        RunCondition(
             quantity="throughput", set={"window": "25 kB"}, ratio_to=_RATIO, relation=relation, value="1.5"
         )
         for relation in ("below", "above")

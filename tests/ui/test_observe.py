@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tcptutor.course.activities.observe import Observation, Observe
-from tcptutor.course.claim import Condition
+from tcptutor.course.claim import RunCondition
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import text, until, until_text
@@ -20,13 +20,13 @@ SEEN = Observe(
             text="Nothing was lost",
             fixed=True,
             feedback="Look at the line of losses.",
-            when=(Condition(quantity="losses", value="0"),),
+            when=(RunCondition(quantity="losses", value="0"),),
         ),
         Observation(
             text="Loss after loss",
             fixed=True,
             feedback="Each one cut the window.",
-            when=(Condition(quantity="losses", relation="above", value="0"),),
+            when=(RunCondition(quantity="losses", relation="above", value="0"),),
         ),
     ),
 )

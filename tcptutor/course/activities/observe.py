@@ -10,7 +10,7 @@ text = "The queue overflowed before the link was full"
 feedback = "The losses come first in the chart, the full link later."
 when = [{ quantity = "retransmissions", relation = "above", value = "0" }]
 
-Each condition is written like a claim without `text` (`course.claim.Condition`); all of a choice must hold. On the
+Each condition is written like a claim without `text` (`course.claim.RunCondition`); all of a choice must hold. On the
 page of a sweep, `set` selects the value of the axis, and the quantity is the one that the sweep measures.
 """
 
@@ -33,7 +33,7 @@ from tcptutor.course.activity import (
     chosen_indexes,
     entry_problems,
 )
-from tcptutor.course.claim import Condition
+from tcptutor.course.claim import RunCondition
 from tcptutor.course.page_record import Given, PageRecord
 from tcptutor.spec import Experiment
 
@@ -48,7 +48,7 @@ _MOST_FIGURES = 4
 class Observation(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Choice that is right if all its conditions hold on the run."""
 
-    when: tuple[Condition, ...] = ()
+    when: tuple[RunCondition, ...] = ()
 
 
 class Observe(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="observe"):
@@ -84,7 +84,7 @@ class Observe(ChoiceQuestion, frozen=True, kw_only=True, tag_field="kind", tag="
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[RunCondition, ...]:
         """Conditions of all choices."""
         return tuple(condition for choice in self.choices for condition in choice.when)
 
