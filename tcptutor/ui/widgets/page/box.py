@@ -257,7 +257,13 @@ class ActivityBox(Vertical, Generic[A]):
         again = "a: again, with new numbers" if self.is_locked and self._can_redraw else ""
         # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
-            offers.show("" if self.is_locked else answer, "" if self.is_locked else hint, again, sureness)
+            offers.show(
+                answer="" if self.is_locked else answer,
+                hint="" if self.is_locked else hint,
+                again=again,
+                sureness=sureness,
+                is_stated=self.sureness is not None,
+            )
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()

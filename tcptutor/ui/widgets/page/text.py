@@ -77,12 +77,16 @@ class Offers(Static):
     def __init__(self) -> None:
         super().__init__(classes="offers", markup=False)
 
-    def show(self, answer: str, hint: str, again: str = "", sureness: str = "") -> None:
-        """Show the offers that have a text."""
+    def show(
+        self, answer: str, hint: str, again: str = "", sureness: str = "", is_stated: bool = False
+    ) -> None:
+        """Show the offers that have a text; a sureness that the student stated stands out."""
         # The hint comes first: it stays in place when a click moves the focus and adds the other.
         offers = [("hint", hint), ("answer", answer), ("sureness", sureness), ("again", again)]
         parts = [
-            Content.styled(words, Style.from_meta({"@click": f"offer('{offer}')"}))
+            Content.styled(words, "bold $accent" if is_stated and offer == "sureness" else "").stylize(
+                Style.from_meta({"@click": f"offer('{offer}')"})
+            )
             for offer, words in offers
             if words
         ]
