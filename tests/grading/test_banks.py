@@ -557,7 +557,8 @@ def test_equal_banks_give_equal_bytes() -> None:
 )
 def test_any_text_comes_back(text: str) -> None:
     choices = tuple(
-        Alternative(text=f"{text}{number}", correct=number == 1, feedback=f"{text}!") for number in range(3)
+        Alternative(text=f"{text}{number}", correct=number == 1, feedback=f"{text}!", fixed=True)
+        for number in range(3)
     )
     events = tuple(OrderedEvent(text=f"{text}{number}", feedback=f"{text}?") for number in range(3))
     slip = KnownMistake(value="20 ms", feedback=text)
