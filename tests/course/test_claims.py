@@ -128,12 +128,12 @@ def test_a_claim_that_cannot_be_judged_is_refused(edit: Edit, keys: str, said: s
 
 
 def test_every_subject_is_known_or_measured() -> None:
-    assert set(KNOWN) | {"arithmetic"} == KNOWN_SUBJECTS
+    assert set(KNOWN) | {"arithmetic", "published"} == KNOWN_SUBJECTS
     assert set(MEASURED) | {"limited-by"} == MEASURED_SUBJECTS
 
 
 def test_a_claim_on_a_page_without_a_run_names_an_experiment(edit: Edit) -> None:
-    claim = '[[claim]]\ntext = "`iperf3 -P 8` sends"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
+    claim = '[[claim]]\ntext = "`iperf3 -P 8` does that"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
     root = edit(NO_RUN, "[[question]]", f"{claim}\n[[question]]")
     assert any("claim[1].experiment: this page runs nothing" in line for line in lint(only(root, NO_RUN)))
     edit(NO_RUN, claim, f'{claim}experiment = "small-window"\n')
@@ -153,7 +153,11 @@ UNCLAIMED = {
         'explanation = "It took 7 ms. RTT',
         "explanation: '7 ms' has no",
     ),
-    "in feedback": ('feedback = "Yes: ', 'feedback = "Yes, 7 ms: ', "choice[2].feedback: '7 ms' has no"),
+    "in feedback": (
+        'feedback = "The rate',
+        'feedback = "7 ms: the rate',
+        "choice[2].feedback: '7 ms' has no",
+    ),
 }
 
 
@@ -163,10 +167,10 @@ def test_a_number_about_the_run_needs_a_claim(edit: Edit, old: str, new: str, sa
     assert any(said in line for line in found), found
 
 
-def test_settings_and_published_figures_need_no_claim(edit: Edit) -> None:
+def test_settings_and_figures_of_a_document_need_no_claim(edit: Edit) -> None:
     settings = "A link of 100 Mbit/s. Frames of 1514 bytes. The 5 s of warm-up."
     edit(STEP, "The link is about 90", f"{settings} The link is about 90")
-    root = edit(STEP, "got 7.56 Gbit/s", "got 7.56 Gbit/s in 77 s")
+    root = edit(STEP, "got 7.56 Gbit/s", "got 7.56 Gbit/s, with 64,491 retransmissions")
     assert [line for line in lint(only(root, STEP)) if "claim" in line] == []
 
 
@@ -175,7 +179,7 @@ def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
     one = next(each for each in steps["eight-small-windows"].claims if each.ratio_to)
     compared = claim_run(one, "parallel-streams", EIGHT, CATALOGUE.build)
     assert [each.total_streams for each in compared if each] == [8, 1]
-    assert judge(one, compared, recorded).value == pytest.approx(2.94, abs=0.02)
+    assert judge(one, compared, recorded).value == pytest.approx(2.9, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +197,11 @@ def test_a_ratio_is_to_the_same_figure_of_another_run() -> None:
             {"quantity": "share", "value": "12.5 %", "tolerance": "60 %", "flow": 2},
             True,
         ),
-        ("eight-small-windows", {"quantity": "throughput", "value": "38.0 Mbit/s"}, True),
+        ("eight-small-windows", {"quantity": "throughput", "value": "38.2 Mbit/s"}, True),
         ("eight-small-windows", {"quantity": "throughput", "value": "38.0 Mbit/s", "flow": 1}, False),
         ("eight-small-windows", {"quantity": "first-loss", "value": "0.2 s", "tolerance": "0.1 s"}, True),
         ("one-small-window", {"quantity": "first-loss", "value": "0.3 s"}, False),
-        ("eight-small-windows", {"quantity": "jain", "value": "0.93", "tolerance": "7 %"}, True),
+        ("eight-small-windows", {"quantity": "jain", "value": "0.85", "tolerance": "1 %"}, True),
         ("one-small-window", {"quantity": "udp-loss", "value": "0 %"}, False),
         ("one-small-window", {"quantity": "rwnd-limited", "value": "90 %", "relation": "above"}, True),
         ("eight-small-windows", {"quantity": "rwnd-limited", "value": "90 %", "relation": "above"}, False),
@@ -212,7 +216,7 @@ def test_a_run_confirms_or_refutes_a_claim(run: str, keys: dict[str, object], ag
 
 @pytest.mark.parametrize(
     ("value", "agrees"),
-    [("13 Mbit/s", True), ("13.1 Mbit/s", True), ("13.2 Mbit/s", False), ("12 Mbit/s", False)],
+    [("13 Mbit/s", True), ("13.2 Mbit/s", True), ("13.1 Mbit/s", False), ("12 Mbit/s", False)],
 )
 def test_by_default_a_number_may_be_rounded_as_it_is_written(value: str, agrees: bool) -> None:
     claim = Claim(text=value, quantity="window")
@@ -245,7 +249,8 @@ def test_a_sweep_value_brings_its_dependent_settings() -> None:
 
 def test_the_pages_that_are_meant() -> None:
     root = places.lessons()
-    chosen = pages(root, f"parallel-streams/{WINDOWS.partition('/')[2][:2].lstrip('0')}")
+    number = module_of(load()).step_ids.index("eight-small-windows") + 1
+    chosen = pages(root, f"parallel-streams/{number}")
     assert [step.id for module in chosen.modules for step in module.steps] == ["eight-small-windows"]
     assert chosen == pages(root, "parallel-streams/eight-small-windows")
     with pytest.raises(UsageError, match=r"no page 'eight-windows': did you mean eight-small-windows\?"):
@@ -258,4 +263,5 @@ def test_a_claim_tells_where_it_stands() -> None:
         lines = (root.parent / each.file).read_text(encoding="utf-8").split("\n")
         assert lines[each.line - 1] == "[[claim]]"
         written = re.sub(r"\\\{variant\\\.[a-z-]+\\\}", ".+", re.escape(lines[each.line]))
-        assert re.fullmatch(written, f'text = "{each.claim.text}"')
+        text = each.claim.text.replace("\n", "\\n")
+        assert re.fullmatch(written, f'text = "{text}"')

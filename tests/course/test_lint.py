@@ -21,7 +21,7 @@ FOUR = page("four-lossy-flows")
 WIDE = "```\n" + "x" * 45 + "\n```"
 
 CASES = {
-    "title repeated": (STEP, "\n+++\n", "\n+++\n# One flow on a lossy path\n", "repeats the title"),
+    "title repeated": (STEP, "\n+++\n", "\n+++\n# A single flow on a lossy path\n", "repeats the title"),
     "wide code": (STEP, "\n+++\n", f"\n+++\n{WIDE}\n", "code of 45 columns"),
     "open code": (STEP, "\n+++\n", "\n+++\n~~~\n", "closing ~~~ is missing"),
     "wall of text": (STEP, "\n+++\n", "\n+++\n" + "word " * 200, "words are too many for a page"),
@@ -46,7 +46,7 @@ CASES = {
     ),
     "no sentence": (
         FIRST,
-        "Yes: each connection has its own window, and the windows add up.",
+        "Each connection has its own window, and the windows add up.",
         "Yes",
         "choice[2].feedback",
     ),
@@ -55,8 +55,8 @@ CASES = {
     "loose tolerance": (NUMBER, "tolerance = 0.05", "tolerance = 0.5", "tolerance: 0.5"),
     "same choices": (
         FIRST,
-        "The capacity of the link",
-        "The routes: every stream takes its own way",
+        "The capacity of the link between them",
+        "The number of routes that packets take",
         "the same",
     ),
     "a question that may be about the run": (
@@ -67,19 +67,19 @@ CASES = {
     ),
     "a hint that prints the result": (
         STEP,
-        "how many is that in one second?",
+        "how many per second?",
         "about 9 million bits per second.",
         "predict.hints[3]: is shown before the run",
     ),
     "prose that prints the result": (
         STEP,
-        "The path: a link",
-        "9.0 Mbit/s! The path: a link",
+        "The path: 100",
+        "9.0 Mbit/s! The path: 100",
         "prose: is shown before",
     ),
     "a title that prints the result": (
         STEP,
-        "One flow on a lossy path",
+        "A single flow on a lossy path",
         "9 Mbit/s",
         "title: is shown before",
     ),
@@ -165,7 +165,9 @@ def test_hints_come_in_levels(lessons: Path, hints: str) -> None:
 
 
 def test_text_after_a_run_needs_a_run(edit: Edit) -> None:
-    root = edit(FIRST, 'title = "One file, several connections"', 'title = "T"\nafter_run = "Seen."')
+    root = edit(
+        FIRST, 'title = "Parallel streams: one file, several connections"', 'title = "T"\nafter_run = "Seen."'
+    )
     assert [
         line for line in lint(only(root, FIRST)) if "after_run: is never shown without an experiment" in line
     ]

@@ -75,5 +75,5 @@ def test_references_to_pages_that_are_there_are_no_problem(prose: str) -> None:
 
 
 def test_labels_have_no_links_and_the_linter_reports_them(edit: Edit) -> None:
-    root = edit(STEP, 'title = "One flow on a lossy path"', 'title = "As [](page:what-a-stream-is)"')
+    root = edit(STEP, 'title = "A single flow on a lossy path"', 'title = "As [](page:what-a-stream-is)"')
     assert any("title: cannot have page references" in line for line in lint(only(root, STEP)))
