@@ -61,7 +61,7 @@ def recorded_context(step: Step, module: str) -> MarkContext | None:
     """Return the recorded run, or the recorded sweep, of a page; None without a recording."""
     folder = replay.recordings_folder() / module
     if step.sweep is not None:
-        return _recorded_sweep(step.sweep, [*_recordings(folder, f"{step.id}/*.tcprun")])
+        return _recorded_sweep(step.sweep, _recordings(folder, f"{step.id}/*.tcprun"))
     if step.experiment is None:
         return None
     run = _matching(step.experiment.experiment, _recordings(folder, f"{step.id}*.tcprun"))
@@ -69,17 +69,11 @@ def recorded_context(step: Step, module: str) -> MarkContext | None:
     return MarkContext(run=run) if run else None
 
 
-def _recorded_sweep(sweep: SweepActivity, recorded: list[Run]) -> MarkContext | None:
-    from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415  # imports the analysis, which lint rarely needs
+def _recorded_sweep(sweep: SweepActivity, recorded: Iterator[Run]) -> MarkContext | None:
+    from tcptutor.course.page_sweep import curve_of  # noqa: PLC0415  # imports the analysis, which lint rarely needs
 
-    runs = [(at, _matching(experiment, iter(recorded))) for at, experiment in sweep.cells()]
-    measured: list[list[float]] = [[] for _ in sweep.values]
-    for at, run in runs:
-        figure = page_cell(sweep, at, run).figure if run is not None else None
-        if figure is None:
-            return None
-        measured[at].append(figure)
-    return MarkContext(curve=sweep.curve(measured))
+    curve = curve_of(sweep, recorded)
+    return MarkContext(curve=curve) if curve and len(curve.values) == len(sweep.values) else None
 
 
 def _recordings(folder: Path, pattern: str) -> Iterator[Run]:

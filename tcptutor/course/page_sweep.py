@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,7 +14,7 @@ from tcptutor.base.confidence import Summary, summarize
 from tcptutor.course import measures
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.experiments import same_but_for_seed
-from tcptutor.course.measures import MEASURES
+from tcptutor.course.measures import MEASURES, MeasuredCurve
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -75,6 +75,18 @@ def page_cell(sweep: SweepActivity, at: int, run: Run) -> PageCell:
         fidelity=run.fidelity.status,
         reason=next(iter(run.fidelity.reasons), ""),
     )
+
+
+def curve_of(sweep: SweepActivity, runs: Iterable[Run]) -> MeasuredCurve | None:
+    """Return the curve that runs of the sweep measured, without values that lack a run; None without any."""
+    measured: list[list[float]] = [[] for _ in sweep.values]
+    for run in runs:
+        at = axis_index(sweep, run.experiment)
+        figure = page_cell(sweep, at, run).figure if at is not None else None
+        if at is not None and figure is not None:
+            measured[at].append(figure)
+    kept = [at for at, figures in enumerate(measured) if figures]
+    return sweep.curve(measured, sound=kept) if kept else None
 
 
 def order_by_first_point(todo: Sequence[tuple[int, Experiment]]) -> list[tuple[int, Experiment]]:

@@ -19,7 +19,7 @@ from tcptutor.course.marks import MarkScheme
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
-from tcptutor.course.page_sweep import PageCell, axis_index, page_cell
+from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence import honesty
 from tcptutor.grading.evidence.collect import MOST_SWEPT
@@ -86,8 +86,8 @@ class _PageMarker:
         self._shared, self._step = step, step.for_student(module.id, enrolment.identity if enrolment else "")
         self._module, self._line, self._checks, self._scheme = module, line, checks, scheme
         self._page: PageTimeline = line.page(module.id, step.id)
-        self._cells: dict[str, PageCell] = {}
-        """Results of the sweep's runs, by run id."""
+        self._curves: dict[tuple[str, ...], MeasuredCurve | None] = {}
+        """Results of the sweep, by the ids of its runs."""
 
     def marks(self) -> Iterator[ActivityMark]:
         for activity in self._step.activities:
@@ -273,20 +273,16 @@ class _PageMarker:
 
     def _curve(self, sweep: SweepActivity, given: TimedResponse) -> MeasuredCurve | None:
         """Return the sweep as measured by the trusted runs before an answer; None without any."""
-        measured: list[list[float]] = [[] for _ in sweep.values]
-        for timed in self._page.complete_runs:
-            if timed.ended >= given.serial or not self._checks.has_file(timed):
-                continue
-            if timed.id not in self._cells and not self._distrust(timed, ()):
-                run = self._checks.check(timed).run
-                at = axis_index(sweep, run.experiment) if run else None
-                if run is not None and at is not None:
-                    self._cells[timed.id] = page_cell(sweep, at, run)
-            cell = self._cells.get(timed.id)
-            if cell is not None and cell.figure is not None:
-                measured[cell.at].append(cell.figure)
-        kept = [at for at, figures in enumerate(measured) if figures]
-        return sweep.curve(measured, sound=kept) if kept else None
+        before = [
+            timed
+            for timed in self._page.complete_runs
+            if timed.ended < given.serial and self._checks.has_file(timed)
+        ]
+        ids = tuple(timed.id for timed in before)
+        if ids not in self._curves:
+            trusted = (self._checks.check(timed).run for timed in before if not self._distrust(timed, ()))
+            self._curves[ids] = curve_of(sweep, filter(None, trusted))
+        return self._curves[ids]
 
     def _swept_before(self, given: TimedResponse) -> bool:
         sweep = self._step.sweep

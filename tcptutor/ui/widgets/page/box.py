@@ -77,6 +77,11 @@ class ActivityBox(Vertical, Generic[A]):
         """Return the question."""
         raise NotImplementedError
 
+    @property
+    def how(self) -> str:
+        """Instruction for giving a response now."""
+        return self.HOW
+
     def compose_entry(self) -> ComposeResult:
         """Compose the widgets for a response."""
         yield from ()
@@ -251,7 +256,7 @@ class ActivityBox(Vertical, Generic[A]):
         # In a text field, h is a letter.
         key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
-        how = "Enter locks it in" if self.activity.locked else self.HOW
+        how = "Enter locks it in" if self.activity.locked else self.how
         answer = how if self.is_active else ""
         sureness = f"F2: {self.sureness or 'how sure?'}" if self.is_active and self.can_state_sureness else ""
         again = "a: again, with new numbers" if self.is_locked and self._can_redraw else ""

@@ -200,15 +200,22 @@ class ObserveBox(ChoiceBox):
     """Choice of what the run showed."""
 
     TITLE: ClassVar[str] = "Observe"
-    HOW: ClassVar[str] = "Space or a number chooses, Enter answers, x skips"
+    _is_answered = False
+
+    @property
+    def how(self) -> str:
+        return self.HOW if self._is_answered else f"{self.HOW}, x skips"
+
+    def show(self, response: MarkedResponse, just_now: bool) -> None:
+        self._is_answered = True
+        super().show(response, just_now)
 
     def feedback(self, response: MarkedResponse) -> Content:
         if not response.answer:
             return Content("Skipped. You can still answer.")
         mark = response.mark
-        is_open = mark is not None and mark.correct is None
-        shown = Content(f"● {mark.feedback}") if mark and is_open else super().feedback(response)
-        return Content("\n").join([shown, Content(mark.evidence)]) if mark and mark.evidence else shown
+        shown = Content(f"● {mark.feedback}") if mark.correct is None else super().feedback(response)
+        return Content("\n").join([shown, Content(mark.evidence)]) if mark.evidence else shown
 
 
 class OrderBox(ListBox[Order]):
