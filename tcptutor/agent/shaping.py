@@ -14,8 +14,8 @@ from tcptutor.base.errors import KernelLacks, LabError
 from tcptutor.wire.plan import Chain, Qdisc
 
 _HANDLE_STEP = 0x10000
-_SLACK = {"latency": 1000, "jitter": 1000}
-"""Error that the kernel's units may cause (netem's old clock ticks), by setting."""
+_SLACK = {"latency": 1000, "jitter": 1000, "ce_threshold": 2}
+"""Error that the kernel's units may cause (netem's old clock ticks, codel's 1024 ns), by setting."""
 _RELATIVE_SLACK = 1e-5
 """Relative error of a probability or rate in 32 bits."""
 _UNREADABLE = {"shape", "frame", "rate"}

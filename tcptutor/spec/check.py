@@ -253,6 +253,10 @@ def _check_contradictions(experiment: Experiment) -> None:
             f"mss: does not fit into an MTU of {hosts.mtu}: use at most {hosts.mtu - HEADERS}",
         ),
         (
+            path.ce_threshold is not None and not (path.ecn and path.qdisc in ("codel", "fq_codel")),
+            "ce_threshold: only codel and fq_codel mark by it, with ECN: set ecn=on and one of these",
+        ),
+        (
             any(flows.messages) and flows.bytes is not None,
             "messages: a flow that sends messages has no fixed amount: omit bytes or messages",
         ),

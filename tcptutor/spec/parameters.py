@@ -106,6 +106,8 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("burst", "path", "size", 1600, 1 << 30, "bytes that can leave the bottleneck at once", optional=True),
         _choice("qdisc", "path", _QDISCS, "queue discipline of the bottleneck"),
         _choice("ecn", "path", _SWITCH, "mark instead of drop, with ECN at the hosts"),
+        _bounded("ce_threshold", "path", "time", 1e-5, 1,
+            "waiting time from which codel and fq_codel mark every packet", optional=True),
         _bounded("reverse_rate", "path", "rate", 1e4, 1e11, "rate of the reverse path", optional=True),
         _bounded("reverse_delay", "path", "time", 0, 2, "delay added to the reverse path"),
         _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the reverse path is lost"),

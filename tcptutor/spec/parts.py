@@ -82,6 +82,8 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     """Queue discipline of the bottleneck: fifo, codel, fq_codel, fq, cake or red."""
     ecn: bool = False
     """Whether hosts negotiate ECN and the queue discipline marks instead of dropping."""
+    ce_threshold: float | None = None
+    """Queueing delay from which codel and fq_codel mark every packet, s; None leaves marking to their control law."""
     reverse_rate: float | None = None
     """Bottleneck of the reverse path, bit/s of Ethernet frames; None leaves it unshaped."""
     reverse_delay: float = 0.0

@@ -13,7 +13,7 @@ SEED, SYSCTL = "seed", "sysctl"
 
 _GROUPS = {
     "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes"),
-    "queue": ("queue", "qdisc", "ecn", "burst"),
+    "queue": ("queue", "qdisc", "ecn", "ce_threshold", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
     "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
     "hosts": (
@@ -40,6 +40,7 @@ _FROM_NONE = {
     "rate": 100e6,
     "reverse_rate": 100e6,
     "burst": 16384,
+    "ce_threshold": 0.001,
     "window": 65536,
     "send_buffer": 65536,
     "buffer": 131072,

@@ -105,7 +105,8 @@ def _inner(path: Path, frame: int) -> dict[str, Any]:
     packets = max(10, round(path.queue / frame))
     match path.qdisc:
         case "codel" | "fq_codel":
-            return {"limit": packets, "ecn": path.ecn}
+            marks = {} if path.ce_threshold is None else {"ce_threshold": round(path.ce_threshold * 1e6)}
+            return {"limit": packets, "ecn": path.ecn, **marks}
         case "fq":
             # The lab's hosts share one kernel, so this fq would find the senders' sockets and take over their pacing:
             # BBR would burst, and segments would seem to leave later than they do.

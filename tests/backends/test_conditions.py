@@ -108,6 +108,17 @@ async def test_with_ecn_a_full_queue_marks_and_does_not_drop(
     assert run.flows[0].mark_cuts > 0
 
 
+@pytest.mark.parametrize("qdisc", ["codel", "fq_codel"])
+async def test_a_threshold_marks_early_and_keeps_the_queue_short(
+    guest: GuestBackend, build: Build, qdisc: str
+) -> None:
+    asked = {**BASE, "algorithm": "dctcp", "qdisc": qdisc, "ecn": "on", "queue": "300 kB"}
+    late, early = [await play(guest, build(**(asked | more))) for more in ({}, {"ce_threshold": "2 ms"})]
+    assert early.fidelity.status == "valid"
+    assert early.flows[0].mean_rtt_s < late.flows[0].mean_rtt_s - 0.002
+    assert early.samples[-1].delivered_ce > late.samples[-1].delivered_ce
+
+
 async def test_the_reverse_path_has_its_own_rate_and_delay(guest: GuestBackend, build: Build) -> None:
     slow = await play(guest, build(**BASE, reverse_rate="100 kbit/s", reverse_delay="30 ms"))
     assert slow.fidelity.checks["ping h1"] == pytest.approx(0.050, abs=0.012)

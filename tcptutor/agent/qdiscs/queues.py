@@ -10,7 +10,7 @@ from tcptutor.agent.qdiscs.attributes import U32_MAX, nla, numbers, u32
 _LINKLAYER_ETHERNET = 1
 TICK = 64e-9
 """Unit of a bucket's time, s (pkt_sched.h, PSCHED_SHIFT)."""
-_AQM = ("limit", "target", "interval")
+_AQM = ("limit", "target", "interval", "ce_threshold")
 
 
 class Tbf:
@@ -106,7 +106,10 @@ class Fq:
 
 
 class _Aqm:
-    """codel and fq_codel: `limit` in packets, `ecn`; `target` and `interval`, in us, keep the kernel's defaults."""
+    """codel and fq_codel: `limit` in packets, `ecn`, and `ce_threshold` in us.
+
+    `target` and `interval`, in us, keep the kernel's defaults.
+    """
 
     prefix: str
 
@@ -115,7 +118,7 @@ class _Aqm:
         return {
             "attrs": [
                 [f"{cls.prefix}_{name.upper()}", int(values[name])]
-                for name in ("limit", "ecn")
+                for name in ("limit", "ecn", "ce_threshold")
                 if name in values
             ]
         }

@@ -46,6 +46,7 @@ _BASE_UNITS = {
     "maxrate": ("maxrate", 8.0),
     "target": ("target", 1e-6),
     "interval": ("interval", 1e-6),
+    "ce_threshold": ("ce_threshold", 1e-6),
 }
 """Kernel settings in other units: our name, and the factor to our unit."""
 _UNLIMITED = 0xFFFFFFFF
