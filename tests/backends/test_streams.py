@@ -60,9 +60,10 @@ async def test_messages_leave_once_every_interval(lab: Backend, build: Build) ->
     assert run.flows[0].throughput_bps > 8e6
 
 
-async def test_a_connection_begins_with_the_window_of_its_route(lab: Backend, build: Build) -> None:
+@pytest.mark.guest
+async def test_a_connection_begins_with_the_window_of_its_route(guest: GuestBackend, build: Build) -> None:
     for asked, segments in (({"initial_window": "2"}, 2), ({}, 10)):
-        run = await play(lab, build(delay="100 ms", bytes="100 kB", duration="3 s", warmup="0", **asked))
+        run = await play(guest, build(delay="100 ms", bytes="100 kB", duration="3 s", warmup="0", **asked))
         assert run.samples[0].cwnd == segments
         assert max(sample.unacked for sample in run.samples if sample.t < 0.09) == segments
 
