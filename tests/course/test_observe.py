@@ -6,13 +6,18 @@ import pytest
 
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.observations import recorded_context
+from tcptutor.authoring.page_observations import page_observations
+from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.course import load
 from tcptutor.course.activities.observe import Observation, Observe
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.claim import Denominator, RunCondition
+from tcptutor.course.measurements import MeasuredRun
+from tcptutor.course.outline import pages
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.run import Run
+from tcptutor.spec import Experiment
 
 from .conftest import EXAMPLES, Edit, only, page, whole_run
 
@@ -92,6 +97,24 @@ def test_every_observation_of_the_course_has_its_recording_in_each_variant() -> 
                     context = recorded_context(variant, module.id)
                     assert context is not None, f"{module.id}/{step.id}: python -m tests.recorded"
                     assert len(asked.holding(context)) == 1
+
+
+def test_the_command_lint_tries_an_observation_with_several_seeds() -> None:
+    root = places.lessons()
+    first, second = page_observations(root, pages(root, "congestion-algorithms/the-sawtooth"))
+    text = (root.parent / first.file).read_text(encoding="utf-8").split("\n")
+    assert text[first.line - 1] == 'kind = "observe"'
+    assert len({run.seed for run in first.runs}) == 2
+    assert first.runs[0].path.rate != second.runs[0].path.rate
+    context = recorded_context(first.variant, "congestion-algorithms")
+    assert context is not None
+    assert context.run is not None
+    assert all(each.agrees for each in first.judge(lambda _: MeasuredRun(context.run)))
+
+    def failed(_: Experiment) -> MeasuredRun:
+        raise UsageError("the guest ended")
+
+    assert {each.found for each in first.judge(failed)} == {"the guest ended"}
 
 
 BROKEN = {
