@@ -51,7 +51,7 @@ def test_each_trap_has_the_words_that_give_it_away() -> None:
 def test_a_page_does_not_reveal_its_fault(tmp_path: Path) -> None:
     edits = [
         ('title = "It connects, and that is all"', 'title = "A small bucket"', "title"),
-        ("Find what is wrong", "Is the burst right? Find what is wrong", "prose"),
+        ("*As it was built*", "Is the burst right? *As it was built*", "prose"),
         ('text = "The network is', 'text = "With a larger burst the network is', "shell.goal burst: text"),
         ('id = "mended"', 'id = "burst"', "shell.goal burst: id"),
         ("Small packets arrive.", "The bucket is small.", "shell.hints"),

@@ -25,6 +25,7 @@ CHOICES = [
     for module in load().modules
     for step in module.steps
     for question in step.activities_of(ChoiceQuestion)
+    if not question.against_run
 ]
 SINGLE = SingleChoice(
     id="q",
