@@ -92,3 +92,10 @@ def keys(words: str) -> list[str]:
     """The keys that type `words`."""
     names = {character: name for name, character in CHARACTERS.items()}
     return [names.get(letter, letter) for letter in words]
+
+
+async def click(pilot: Pilot[Any], wanted: str) -> None:
+    """Click where that text stands."""
+    lines = text(pilot.app).split("\n")
+    y = next(number for number, line in enumerate(lines) if wanted in line)
+    await pilot.click(offset=(lines[y].index(wanted), y))

@@ -40,7 +40,7 @@ async def test_a_second_line_of_what_a_key_does_stands_under_the_first(make_app)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "r run")
         await pilot.press("question_mark")
-        await until_text(pilot, "a bench of your own")
+        await until_text(pilot, "this list of keys")
         lines = str(app.screen.query_one(Static).content).splitlines()
         column = next(line.index("answer the question") for line in lines if "answer the question" in line)
         second = [line for line in lines if line.startswith(" " * column)]

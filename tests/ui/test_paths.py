@@ -17,7 +17,7 @@ from tcptutor.ui.pages import branch, next_on_path, path_progress, resume
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.lists import ChoiceBox
 
-from .screen import press_at_once, text, until, until_text
+from .screen import click, press_at_once, text, until, until_text
 
 SIZES = [(80, 24), (120, 36)]
 
@@ -167,6 +167,18 @@ async def test_a_branch_offers_the_deeper_page_and_the_arrows_reach_every_page(
         for key, id in (("left", "a"), ("left", PRETEST), ("right", "a"), ("n", "b"), ("right", "c")):
             await pilot.press(key)
             await until(pilot, lambda id=id: shown(app) == id)
+
+
+async def test_a_click_opens_the_deeper_page_and_the_next(make_app: Any, journal: Journal) -> None:
+    journal.visit("first", "a")
+    app = make_app("first", of=course())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Deeper: why b")
+        await click(pilot, "Deeper: why b")
+        await until(pilot, lambda: shown(app) == "b")
+        await until_text(pilot, "back to the essentials: Page c")
+        await click(pilot, "Page c")
+        await until(pilot, lambda: shown(app) == "c")
 
 
 async def test_right_answers_of_the_pretest_are_passed_over_by_enter(make_app: Any) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tcptutor.ui.screens.dialogs import ConfirmScreen
@@ -13,17 +10,10 @@ from tcptutor.ui.widgets.panel.panel import RunPanel
 from tests.journal.conftest import answers, predict
 
 from .made import MODULE, one_page
-from .screen import keys, text, until, until_text
+from .screen import click, keys, text, until, until_text
 from .test_edited import NUMBER
 
 STEP = ("one-flow", "one-lossy-flow")
-
-
-async def click(pilot: Pilot[Any], wanted: str) -> None:
-    """Click where that text stands."""
-    lines = text(pilot.app).split("\n")
-    y = next(number for number, line in enumerate(lines) if wanted in line)
-    await pilot.click(offset=(lines[y].index(wanted), y))
 
 
 async def test_a_choice_is_clicked_and_answered_with_the_mouse_alone(make_app, journal) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -19,7 +19,7 @@ class FoldedText(Vertical):
         super().__init__(classes="folded")
         self._title, self._key, self._text = title, key, text
         self._text.display = False
-        self._line = Static(markup=False)
+        self._line = FoldTitle(markup=False)
 
     def compose(self) -> ComposeResult:
         self._show_line()
@@ -33,13 +33,22 @@ class FoldedText(Vertical):
         if self._text.display:
             self.call_after_refresh(self.scroll_visible, animate=False, top=True)
 
-    def on_click(self, event: events.Click) -> None:
-        if event.widget is self._line:
-            event.stop()
-            self.toggle()
+    def on_fold_title_clicked(self, message: FoldTitle.Clicked) -> None:
+        message.stop()
+        self.toggle()
 
     def _show_line(self) -> None:
         sign, does = (OPEN, "closes") if self._text.display else (CLOSED, "opens")
         self._line.update(
             Content.assemble((f"{sign} {self._title}", "bold"), (f"   {self._key} {does} it", "$text-muted"))
         )
+
+
+class FoldTitle(Static):
+    """Title line of a folded text."""
+
+    class Clicked(Message):
+        """The title was clicked."""
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked())
