@@ -231,11 +231,11 @@ class HomeScreen(SavingScreen):
         counts = self.tutor.journal.sureness_counts()
         if counts:
             stated = [
-                f"{word}: {counts[key].right} of {counts[key].total} right"
-                for key, word in words.SURENESS.items()
+                f"{word} {counts[key].right} of {counts[key].total}"
+                for key, word in reversed(words.SURENESS.items())
                 if key in counts
             ]
-            lines.append(f"Your first answers, by how sure you were: {', '.join(stated)}.")
+            lines.append(f"First answers right: {', '.join(stated)}.")
         return "\n".join(lines)
 
     def _earlier_unfinished(self, module: Module) -> Content:
