@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DONE, OPEN, KNOWN = "■", "□", "✓"
 
 
-class Place(NamedTuple):
+class ModulePage(NamedTuple):
     """A page of a module."""
 
     module: Module
@@ -32,7 +32,7 @@ def find_page(course: Course, page: str) -> tuple[Module, Step] | None:
     return (module, step) if module and step else None
 
 
-def neighbor(course: Course, module: Module, step: Step, by: int) -> Place | None:
+def neighbor(course: Course, module: Module, step: Step, by: int) -> ModulePage | None:
     """Return the next (1) or the previous (-1) page, across modules and with pre-tests; None past either end.
 
     Loads only the modules it crosses.
@@ -40,7 +40,7 @@ def neighbor(course: Course, module: Module, step: Step, by: int) -> Place | Non
     return next(_places_from(course, module, step, by), None)
 
 
-def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -> Place | None:
+def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -> ModulePage | None:
     """Return the next page of the student's path, without the pages that a pre-test proposes to skip.
 
     The pre-test of a module comes first if nothing of the module has been opened yet.
@@ -55,17 +55,17 @@ def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -
     return None
 
 
-def _places_from(course: Course, module: Module, step: Step, by: int) -> Iterator[Place]:
+def _places_from(course: Course, module: Module, step: Step, by: int) -> Iterator[ModulePage]:
     """Yield the pages after (1) or before (-1) a page."""
     pages = _pages(module)
     at = [page.id for page in pages].index(step.id) + by
     while 0 <= at < len(pages):
-        yield Place(module, pages[at])
+        yield ModulePage(module, pages[at])
         at += by
     number = [each.id for each in course.modules].index(module.id) + by
     while 0 <= number < len(course.modules):
         other = course.modules[number]
-        yield from (Place(other, page) for page in _pages(other)[::by])
+        yield from (ModulePage(other, page) for page in _pages(other)[::by])
         number += by
 
 
@@ -76,7 +76,7 @@ def _pages(module: Module) -> tuple[Step, ...]:
 class Branch(NamedTuple):
     """Where a page leads."""
 
-    following: Place | None
+    following: ModulePage | None
     """Next page of the student's path; None at its end."""
     deeper: tuple[Step, ...]
     """Pages off the path between here and the next page of the path in this module."""

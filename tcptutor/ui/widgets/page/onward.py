@@ -8,7 +8,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tcptutor.course.outline import Module
-from tcptutor.ui.pages import Branch, Place, offer
+from tcptutor.ui.pages import Branch, ModulePage, offer
 
 ONWARD_KEY, DEEPER_KEY = "enter", "d"
 
@@ -19,20 +19,20 @@ class OnwardLines(Static):
     class Chosen(Message):
         """A link was clicked."""
 
-        def __init__(self, place: Place) -> None:
+        def __init__(self, place: ModulePage) -> None:
             self.place = place
             super().__init__()
 
     def __init__(self, module: Module) -> None:
         super().__init__(id="onward", markup=False)
         self._module = module
-        self._targets: list[Place] = []
+        self._targets: list[ModulePage] = []
 
     def show(self, branch: Branch) -> None:
         """Show where the page leads, a line each, with the key that goes there."""
         self._targets.clear()
         lines = [
-            _with_key("" if at else DEEPER_KEY, self._link(offer(step), Place(self._module, step)))
+            _with_key("" if at else DEEPER_KEY, self._link(offer(step), ModulePage(self._module, step)))
             for at, step in enumerate(branch.deeper)
         ]
         self.update(Content("\n").join([*lines, self._next_line(branch)]))
@@ -47,7 +47,7 @@ class OnwardLines(Static):
         link = self._link(f"{other}{place.step.title}", place)
         return _with_key("Enter", Content.assemble(back, link, f"; you know {known}" if known else ""))
 
-    def _link(self, words: str, place: Place) -> Content:
+    def _link(self, words: str, place: ModulePage) -> Content:
         self._targets.append(place)
         return Content.styled(words, Style.from_meta({"@click": f"open({len(self._targets) - 1})"}))
 
