@@ -46,12 +46,12 @@ ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (LINK_OF_EIGHT, 71.6e6, "that is 8 × 8.96 Mbit/s, 50 % too much; the link carries less; the link binds, "),
         (LINK_OF_EIGHT, 9e6, "that is what one of the 8 flows gets by loss"),
         (WINDOW, 40e6, "that is the link's rate, which takes a window of a BDP"),
-        (WINDOW, 26.1e6, "that is what an RTT of 20 ms would give"),
-        (WINDOW, 1.63e6, "over 8, 8 times too little; a byte has 8 bits; the receiver's window binds"),
+        (WINDOW, 26.4e6, "that is what an RTT of 20 ms would give"),
+        (WINDOW, 1.65e6, "over 8, 8 times too little; a byte has 8 bits; the receiver's window binds"),
         (WINDOW, 8.18e6, "that is what it would be if every segment waited in a full queue"),
-        (WINDOW, 13.1e9, "times 1000, 1 000 times too much; look at the prefix; "),
-        (EIGHT_WINDOWS, 105e6, "that is 8 × 13.1 Mbit/s, 2.7 times too much; the link carries less; "),
-        (EIGHT_WINDOWS, 13.1e6, "that is what one of the 8 flows gets by its window"),
+        (WINDOW, 13.2e9, "times 1000, 1 000 times too much; look at the prefix; "),
+        (EIGHT_WINDOWS, 105e6, "that is 8 × 13.2 Mbit/s, 2.7 times too much; the link carries less; "),
+        (EIGHT_WINDOWS, 13.2e6, "that is what one of the 8 flows gets by its window"),
     ],
 )  # fmt: skip
 def test_a_known_mistake_is_named_with_its_factor(run: str, predicted: float, told: str) -> None:
@@ -95,8 +95,8 @@ def test_a_unit_slip_is_detected_from_the_models(factor: float, told: str) -> No
 
 def test_an_unknown_mistake_is_described_by_its_distance() -> None:
     said = feedback_text(20e6, recorded(WINDOW), TOLERANCE)
-    assert said.startswith("20 Mbit/s is 54 % too much; the receiver's window binds, at 13 Mbit/s. ")
-    assert said.endswith("You are 54 % above the run, 53 % above the models.")
+    assert said.startswith("20 Mbit/s is 52 % too much; the receiver's window binds, at 13.2 Mbit/s. ")
+    assert said.endswith("You are 52 % above the run and the models.")
 
 
 def test_a_right_prediction_is_compared_with_model_and_run() -> None:

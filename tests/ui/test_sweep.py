@@ -65,8 +65,6 @@ async def test_all_values_are_measured_and_the_knee_is_answered(
         assert points(pilot) == 6
         assert "knee: measured at 20 kB, by receiver's window at 30 kB" in screen
         assert "throughput scaled to this link" in screen, "the published points say why"
-        assert "With each step the throughput rose" in screen, "what was to be seen"
-        assert "What did the windows beyond" in screen
     assert [experiment.hosts.window for experiment in lab.asked] == [
         5000,
         10_000,
