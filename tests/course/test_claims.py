@@ -23,7 +23,7 @@ from tcptutor.spec import Experiment
 from .conftest import STEP, Edit, module_of, only, page
 
 WINDOWS = page("eight-small-windows")
-NO_RUN = page("what-a-stream-is")
+NO_RUN = page("up-to-the-knee")
 CATALOGUE = Catalogue(places.lessons())
 RUNS = {
     name: MeasuredRun(load_run(places.assets() / f"recorded/parallel-streams/{name}.tcprun"))
@@ -133,7 +133,7 @@ def test_every_subject_is_known_or_measured() -> None:
 
 
 def test_a_claim_on_a_page_without_a_run_names_an_experiment(edit: Edit) -> None:
-    claim = '[[claim]]\ntext = "`iperf3 -P 8` does that"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
+    claim = '[[claim]]\ntext = "move up to the knee"\nquantity = "link"\nvalue = "38.3 Mbit/s"\n'
     root = edit(NO_RUN, "[[question]]", f"{claim}\n[[question]]")
     assert any("claim[1].experiment: this page runs nothing" in line for line in lint(only(root, NO_RUN)))
     edit(NO_RUN, claim, f'{claim}experiment = "small-window"\n')
