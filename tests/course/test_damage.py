@@ -14,7 +14,7 @@ from tcptutor.course import experiments, load, read_course
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, only, page
 
 MODULES = ["tcp-basics", "congestion-algorithms", "parallel-streams", "pacing", "broken-labs"]
-CHOICES = page("what-a-stream-is")
+CHOICES = page("larger-segments")
 NUMBER = page("up-to-the-knee")
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
 
@@ -34,7 +34,7 @@ CASES = {
         STEP,
         'kind = "single"',
         'kind = "singel"',
-        ["question[1].kind", "single, multiple, order"],
+        ["question[2].kind", "single, multiple, order"],
     ),
     "no feedback": (CHOICES, "feedback = ", "# ", ["question.choice[1].feedback", "is missing"]),
     "unknown experiment": (

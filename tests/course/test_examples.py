@@ -83,7 +83,7 @@ LINTED = {
     ),
     "a set without a gap": (
         'id = "a-phone"\nset = "window"',
-        'id = "a-phone"\nset = "bdp"',
+        'id = "a-phone"\nset = "mathis"',
         "lacks an example with a gap",
     ),
     "nothing to do alone": ('example = "window"\n', "", "lacks a numeric question"),
