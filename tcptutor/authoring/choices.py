@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.texts import texts
 from tcptutor.course import personal
 from tcptutor.course.activities.choice import ChoiceQuestion, SingleChoice
@@ -67,7 +66,7 @@ def module_choice_problem(module: Module) -> str:
     """Return why the right choices of a module can be told by their length; empty if they cannot."""
     asked = _single_choices(module)
     longest = list(_longest(asked))
-    if module.id in NOT_YET_REWRITTEN or len(longest) <= max(1, MAX_LONGEST_SHARE * len(asked)):
+    if len(longest) <= max(1, MAX_LONGEST_SHARE * len(asked)):
         return ""
     more = ", ..." if len(longest) > _MOST_NAMED else ""
     return (
@@ -76,12 +75,11 @@ def module_choice_problem(module: Module) -> str:
     )
 
 
-def choice_problems(module: str, step: Step) -> Iterator[Problem]:
+def choice_problems(step: Step) -> Iterator[Problem]:
     """Yield key and reason of each choice question of a page that gives its answer away."""
     for question in step.activities_of(ChoiceQuestion):
         where = f"question {question.id}: "
-        if module not in NOT_YET_REWRITTEN:
-            yield from ((f"{where}{key}", reason) for key, reason in _number_problems(question))
+        yield from ((f"{where}{key}", reason) for key, reason in _number_problems(question))
         for number, choice in enumerate(question.choices, 1):
             if choice.correct and choice.explanation:
                 reason = "is shown for wrong choices only: move it to the question's explanation"

@@ -19,7 +19,6 @@ from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.paths import misplaced_skips, pretest_problems, teaser_problems
 from tcptutor.authoring.recall import opening_problem
-from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
     MAX_WORDS,
@@ -261,8 +260,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
         yield say("is empty", "title")
     for reason in readability_problems(step.prose, step.title, MAX_WORDS):
         yield say(reason, "prose")
-    if module not in NOT_YET_REWRITTEN:
-        yield from (say(reason, "prose") for reason in length_problems(step.prose))
+    yield from (say(reason, "prose") for reason in length_problems(step.prose))
     if step.experiments:
         for reason in readability_problems(step.after_run, step.title, MAX_WORDS_AFTER):
             yield say(reason, "after_run")
@@ -276,7 +274,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in unit_problems(step))
-    yield from (say(reason, key) for key, reason in choice_problems(module, step))
+    yield from (say(reason, key) for key, reason in choice_problems(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
     yield from (say(reason, key) for key, reason in observation_problems(step, module))

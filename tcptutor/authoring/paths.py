@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import unknown
 from tcptutor.course.activities.choice import SingleChoice
@@ -51,7 +50,7 @@ def unexplained_terms(terms: tuple[Term, ...], course: Course) -> Iterator[tuple
         if term.page in pages and pages[term.page].path == "deeper"
     ]
     for page, step in pages.items():
-        if step.path == "deeper" or page.partition("/")[0] in NOT_YET_REWRITTEN:
+        if step.path == "deeper":
             continue
         for key, text in texts_by_key(step):
             if not key.endswith(_READ_BY_ALL):

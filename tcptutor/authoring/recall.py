@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tcptutor.authoring.rewriting import NOT_YET_REWRITTEN
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course, Module
 
@@ -16,7 +15,7 @@ def opening_problem(module: Module, course: Course) -> str:
     """Return why a module does not open with recall questions; empty if it does, and for the first module."""
     ids = [each.id for each in course.modules]
     earlier = ids[: ids.index(module.id)]
-    if not earlier or len(module.steps) < MIN_PAGES or module.id in NOT_YET_REWRITTEN:
+    if not earlier or len(module.steps) < MIN_PAGES:
         return ""
     questions = module.steps[0].activities_of(Question)
     recalled = sum(each.recall.partition("/")[0] in earlier for each in questions)

@@ -41,22 +41,22 @@ def test_a_module_may_have_few_right_choices_that_are_the_longest() -> None:
 
 def test_a_single_choice_needs_four_choices_or_a_reason() -> None:
     three = question("q", "a", "b", "c")
-    assert [key for key, _ in choice_problems("m", page(three))] == ["question q: choice"]
+    assert [key for key, _ in choice_problems(page(three))] == ["question q: choice"]
     reasoned = question("q", "a", "b", "c", few_choices="There are three states.")
-    assert list(choice_problems("m", page(reasoned))) == []
+    assert list(choice_problems(page(reasoned))) == []
     needless = question("q", "a", "b", "c", "d", few_choices="There are three states.")
-    assert [key for key, _ in choice_problems("m", page(needless))] == ["question q: few_choices"]
+    assert [key for key, _ in choice_problems(page(needless))] == ["question q: few_choices"]
 
 
 @pytest.mark.parametrize("hint", ["Look at choice 2 again.", "The last option is a trap."])
 def test_no_text_names_a_choice_by_its_place(hint: str) -> None:
     asked = question("q", "a", "b", "c", "d", hints=("Think.", hint))
-    assert [key for key, _ in choice_problems("m", page(asked))] == ["question q: hints[2]"]
+    assert [key for key, _ in choice_problems(page(asked))] == ["question q: hints[2]"]
 
 
 def test_a_choice_about_the_others_keeps_its_place() -> None:
     asked = question("q", "a", "b", "c", "None of these")
-    assert [key for key, _ in choice_problems("m", page(asked))] == ["question q: choice[4].text"]
+    assert [key for key, _ in choice_problems(page(asked))] == ["question q: choice[4].text"]
 
 
 def test_the_right_choice_is_everywhere_equally_often() -> None:

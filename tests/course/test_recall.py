@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tcptutor.authoring import recall
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.recall import opening_problem
 from tcptutor.course import Course, load
@@ -15,11 +14,6 @@ from .conftest import Edit, only, page
 
 COURSE = load()
 FIRST, SECOND = COURSE.modules[:2]
-
-
-@pytest.fixture(autouse=True)
-def _all_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall, "NOT_YET_REWRITTEN", ())
 
 
 def opening_with(*pages: str) -> Course:
@@ -47,15 +41,11 @@ def test_a_module_opens_with_three_questions_about_earlier_modules(pages: list[s
     assert (opening_problem(course.modules[1], course) == "") == opens
 
 
-def test_the_first_module_short_ones_and_those_to_be_rewritten_need_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_module_and_short_ones_need_none() -> None:
     course = opening_with()
     assert opening_problem(course.modules[0], course) == ""
     short = replace(course.modules[1], steps=tuple(course.modules[1].steps[:3]))
     assert opening_problem(short, course) == ""
-    monkeypatch.setattr(recall, "NOT_YET_REWRITTEN", (SECOND.id,))
-    assert opening_problem(course.modules[1], course) == ""
 
 
 @pytest.mark.parametrize(
