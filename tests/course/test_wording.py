@@ -101,7 +101,7 @@ CASES = {
     ),
     "an abbreviation before it is explained": (
         OPENING,
-        "The network promises nothing.",
+        "The network makes no promises.",
         "The network promises a BDP.",
         f"{OPENING}: prose: 'BDP' is explained only later, on 'tcp-basics/the-path-as-a-pipe'",
     ),
