@@ -14,7 +14,7 @@ from tcptutor.course import experiments, load, read_course
 from .conftest import EXAMPLES, EXPERIMENT, MODULE, STEP, Edit, module_of, only, page
 
 MODULES = ["tcp-basics", "congestion-algorithms", "parallel-streams", "pacing", "broken-labs"]
-CHOICES = page("larger-segments")
+CHOICES = page("what-a-stream-is")
 NUMBER = page("up-to-the-knee")
 PREDICT_LINE = (places.lessons() / STEP).read_text(encoding="utf-8").split("\n").index("[predict]") + 1
 
@@ -34,9 +34,14 @@ CASES = {
         STEP,
         'kind = "single"',
         'kind = "singel"',
-        ["question[2].kind", "single, multiple, order"],
+        ["].kind", "single, multiple, order"],
     ),
-    "no feedback": (CHOICES, "feedback = ", "# ", ["question.choice[1].feedback", "is missing"]),
+    "no feedback": (
+        CHOICES,
+        "correct = true\nfeedback = ",
+        "correct = true\n# ",
+        [".choice[2].feedback", "is missing"],
+    ),
     "unknown experiment": (
         STEP,
         'name = "random-loss"',
@@ -61,13 +66,13 @@ CASES = {
         CHOICES,
         "correct = true",
         "correct = false",
-        ["question.choice", "no choice is correct"],
+        ["].choice", "no choice is correct"],
     ),
     "two correct": (
         CHOICES,
-        'feedback = "',
-        'correct = true\nfeedback = "',
-        ["question.choice", "2 choices"],
+        "[[question.choice]]\n",
+        "[[question.choice]]\ncorrect = true\n",
+        ["].choice", "2 choices"],
     ),
     "answer without unit": (
         NUMBER,
