@@ -342,7 +342,7 @@ async def test_a_lesson_s_run_is_looked_into_while_it_goes_on_and_after(make_app
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("n", "r")
-        await until_text(pilot, "i look")
+        await until_text(pilot, "▶ 6 of 22 s")
         await pilot.press("i")
         await until_text(pilot, "flow 1: cwnd ")
         panel = app.screen.query_one(RunPanel)

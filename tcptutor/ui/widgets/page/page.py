@@ -28,7 +28,7 @@ from tcptutor.ui.widgets.page.folded import FoldedText
 from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.text import linked_pages
 
-OTHERS_KEY = "o"
+OTHERS_KEY = "O"
 """Key that opens what others measured."""
 
 
