@@ -20,7 +20,9 @@ def test_a_page_with_a_lab_opens_its_own_network() -> None:
 def test_a_page_without_a_lab_opens_the_network_that_its_text_names() -> None:
     page = next(step for step in STEPS if step.shell is None and not step.experiments)
     assert network_of(replace(page, prose="Read.")) is None
-    network = network_of(replace(page, prose="Type `tcptutor shell h1 tcp-basics/long-path`."))
+    network = network_of(replace(page, prose="Type `tcptutor shell h1 --experiment tcp-basics/long-path`."))
     assert network is not None
     assert network.name == "tcp-basics/long-path"
-    assert network_of(replace(page, prose="Type `tcptutor shell h1 tcp-basics/no-such`.")) is None
+    assert (
+        network_of(replace(page, prose="Type `tcptutor shell h1 --experiment tcp-basics/no-such`.")) is None
+    )
