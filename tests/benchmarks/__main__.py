@@ -152,7 +152,7 @@ def _first_sample(read: float) -> float:
         app = PtyApp(Path(folder), "--module", "parallel-streams", "--backend", "guest")
         try:
             app.wait_for("ready", 60)
-            for _ in range(number_of("one-lossy-flow") - 1):
+            for _ in range(number_of("one-lossy-flow")):
                 app.key("\x1b[C")
                 app.read(1.5)
             app.read(read)

@@ -74,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         app = PtyApp(Path(folder), "--module", "parallel-streams", command=command)
         app.wait_for("ready", 120)
-        for _ in range(number_of("one-lossy-flow") - 1):
+        for _ in range(number_of("one-lossy-flow")):
             app.key("\x1b[C")
             app.read(3)
         app.key("t")

@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.terminal, pytest.mark.guest]
 def tutor(mark: str, snapshots: Snapshots, without_state: Path, tmp_path: Path) -> Iterator[Tmux]:
     """The app at a page with an experiment."""
     one = Tmux(f"{TCPTUTOR} --module parallel-streams", tmp_path, 130, 40)
-    one.wait_for(rf"1/{PAGES}", 60)
-    for page in range(2, number_of("one-lossy-flow") + 1):
+    one.wait_for(r"pre-test", 60)
+    for page in range(1, number_of("one-lossy-flow") + 1):
         one.keys("Right")
         one.wait_for(rf"{page}/{PAGES}")
     yield one
