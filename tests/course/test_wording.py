@@ -77,7 +77,7 @@ CASES = {
     ),
     "a hyphen that is missing": (
         KNEE,
-        "Beyond it, more streams",
+        "Beyond the knee, more streams",
         "In one round trip time more streams",
         f"{KNEE}: prose: 'round trip time' is spelled 'round-trip time'",
     ),
