@@ -24,9 +24,7 @@ from tests.command import here
 
 PAGE = "parallel-streams/one-small-window"
 BESIDE = "parallel-streams/eight-small-windows"
-RECORDED = [
-    load(path) for path in sorted((places.assets() / "recorded/parallel-streams").glob("*small*.tcprun"))
-]
+RECORDED = [load(places.assets() / f"recorded/{name}.tcprun") for name in (BESIDE, PAGE)]
 VARIANTS = re.compile(r"^(same_variant_as = .*\n|\[variants\]\n([^\[\n].*\n)*)", re.MULTILINE)
 """What makes variants of a page, in its front matter."""
 Runs = Callable[..., AsyncIterator[tuple[int, Run | TutorError]]]
