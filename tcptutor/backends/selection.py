@@ -54,7 +54,7 @@ class Backend(Protocol):
 
 
 COURSE_QDISCS = ("netem", "tbf", "fq", "codel", "fq_codel", "cake", "red")
-COURSE_ALGORITHMS = ("reno", "cubic", "bbr", "htcp", "bic", "vegas", "westwood", "cdg", "nv")
+COURSE_ALGORITHMS = ("reno", "cubic", "bbr", "htcp", "bic", "vegas", "westwood", "cdg", "nv", "dctcp")
 """Algorithms that the bundled course needs, interactive sessions included."""
 _NAMED = 3
 """Maximum number of items that a reason lists by name."""

@@ -56,7 +56,7 @@ async def test_it_is_played_at_ten_times_the_lab_s_pace_at_most(wanted: Experime
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [({"streams": "3"}, "streams 1"), ({"window": "1 MiB"}, "window 64 KiB")],
+    [({"streams": "3"}, "streams 1"), ({"window": "1 MiB"}, "window 66 kB")],
 )
 async def test_what_is_not_recorded_is_refused_with_what_is(change: dict[str, str], says: str) -> None:
     other = experiments.build(USES[NAME].name, change)
