@@ -15,7 +15,7 @@ from tcptutor.course.step import Step
 
 ENOUGH_CHOICES = 4
 MAX_LONGEST_SHARE = 0.35
-"""Share of a module's single-choice questions whose right choice may be the longest."""
+"""Largest share of single-choice questions with the right choice as the longest."""
 SIMULATED_STUDENTS = 200
 _MOST_NAMED = 5
 """Questions that a problem names."""
@@ -32,18 +32,18 @@ _ABOUT_OTHERS = re.compile(
 
 
 class ChoiceStatistics(NamedTuple):
-    """How well the single-choice questions of a module can be answered without reading them."""
+    """Shares and positions of a module's right choices, which show whether guessing pays."""
 
     module: str
     questions: int
     longest: tuple[str, ...]
-    """Questions whose right choice is at least as long as every other, as PAGE/QUESTION."""
+    """Questions with no choice longer than the right choice, as PAGE/QUESTION."""
     positions: tuple[float, ...]
-    """Share of simulated students and questions whose right choice is first, second, and so on."""
+    """Share of simulated students and questions with the right choice first, second, and so on."""
 
     @property
     def longest_share(self) -> float:
-        """Return the share of questions whose right choice is the longest, 0 to 1."""
+        """Return the share of questions with the right choice as the longest, 0 to 1."""
         return len(self.longest) / self.questions if self.questions else 0.0
 
 
@@ -63,7 +63,7 @@ def choice_statistics(module: Module) -> ChoiceStatistics:
 
 
 def module_choice_problem(module: Module) -> str:
-    """Return why the right choices of a module can be told by their length; empty if they cannot."""
+    """Return why length reveals the right choices of a module; empty if it does not."""
     asked = _single_choices(module)
     longest = list(_longest(asked))
     if len(longest) <= max(1, MAX_LONGEST_SHARE * len(asked)):

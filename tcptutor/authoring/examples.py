@@ -1,4 +1,4 @@
-"""Order of the worked examples: of each set a solved one, one with a gap, and a question to do alone."""
+"""Order of the worked examples: each set has a solved example, an example with a gap, and a question."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Use(NamedTuple):
 def example_problems(course: Course) -> Iterator[tuple[str, str, str, str]]:
     """Yield module, page, key and reason of each example or question that does not fade in course order.
 
-    Whoever follows the essential pages meets only those.
+    The essential path leaves the deeper pages out.
     """
     by_set: dict[ExampleSet, list[_Use]] = {}
     for name, use in _uses(course):

@@ -1,4 +1,4 @@
-"""Checks of the questions about what a run showed: on the recorded run, exactly one choice holds."""
+"""Checks of observation questions: on the recorded run, exactly one choice holds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def observation_problems(step: Step, module: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_page(condition: RunCondition, step: Step) -> Iterator[tuple[str, str]]:
-    """Yield what the page's run or sweep cannot decide."""
+    """Yield the questions that the page's run or sweep cannot decide."""
     if condition.quantity in KNOWN_SUBJECTS:
         yield "quantity", f"{condition.quantity} is known before the run: ask for a measured quantity"
     other = condition.ratio_to

@@ -1,4 +1,4 @@
-"""Questions about what a run showed, tried on new runs: with every seed exactly one choice has to hold."""
+"""Observation questions, tried on new runs: with every seed, exactly one choice has to hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KIND = re.compile(r'\s*kind\s*=\s*["\']observe["\']\s*(#.*)?')
 
 
 class PageObservation(NamedTuple):
-    """Question about what a page's run or sweep showed, judged like a claim."""
+    """Observation question of a page, judged like a claim."""
 
     module: str
     step: str

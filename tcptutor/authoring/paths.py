@@ -67,7 +67,7 @@ def _short_forms(term: Term) -> tuple[str, ...]:
 
 
 def _words_of_earlier(reference: re.Match[str]) -> str:
-    """Leave out the words of references to later pages, which may name what comes there."""
+    """Leave out the words of references to later pages, which may name later terms."""
     return " " if reference["scheme"] == "later" else reference["words"]
 
 

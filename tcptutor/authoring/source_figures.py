@@ -16,7 +16,7 @@ _SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z*(\"“])|(?<=;)\s+")
 _BARE = re.compile(r"(?<![\d,.])(?:\d{1,3}(?:,\d{3})+|\d+\.\d+|(?!(?:19|20)\d\d\b)\d{3,})(?![\d,.]*\d)")
 """Numbers without a unit that count as figures: 1,890, 0.83588 and 941, but no year."""
 _LABEL = re.compile(r"(?:sections?|figures?|tables?|equation|Linux|iperf3|version|RFC|and|to|C =|MTU)\s*\(?$")
-"""What stands in front of numbers that are no figures."""
+"""Words in front of numbers that are no figures."""
 _HAIR = 1e-6
 """Relative slack for binary rounding."""
 

@@ -1,4 +1,4 @@
-"""One unit system per page: sizes in kB and MB, or in KiB and MiB; both only side by side, as a conversion."""
+"""Check that a page keeps to kB and MB, or to KiB and MiB; both only next to each other, as a conversion."""
 
 from __future__ import annotations
 

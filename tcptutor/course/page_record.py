@@ -14,7 +14,7 @@ Given: TypeAlias = str | tuple[int, ...]
 
 
 Sureness: TypeAlias = Literal["guessing", "fairly", "sure"]
-"""How sure a student was of a response; never affects marks."""
+"""Sureness of a response; never affects marks."""
 
 
 def moment(text: str) -> datetime | None:

@@ -43,7 +43,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None = None
     """Value of a prediction, in its base unit."""
     sureness: Sureness | None = None
-    """How sure the student was; None if the student did not say."""
+    """Sureness of the answer; None if not stated."""
     drawn: bool = False
     """True for a question with the student's own numbers."""
 

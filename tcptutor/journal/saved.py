@@ -1,4 +1,4 @@
-"""What the student has entered or saved outside the journal: drafts of answers and benches, in files next to it."""
+"""Drafts of answers and saved benches, in files next to the journal."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class MarkedResponse:
     can_withdraw: bool = False
     """True if the response is locked and can still be withdrawn."""
     sureness: Sureness | None = None
-    """How sure the student was; None if the student did not say."""
+    """Sureness of the answer; None if not stated."""
     sure_error: str = ""
     """Explanation of an earlier wrong response given as sure, once the response is right."""
     read: str = ""

@@ -56,7 +56,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
         self.is_locked = False
         self.sureness: Sureness | None = None
-        """How sure the student is of the next response; None if the student did not say."""
+        """Sureness of the next response; None if not stated."""
         self.order = activity.shown_order("")
         """Lesson-file indexes of the listed entries, in the order shown; the screen sets the student's."""
         self.number = ""
