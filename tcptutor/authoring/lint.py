@@ -15,6 +15,7 @@ from tcptutor.authoring.choices import choice_problems, module_choice_problem
 from tcptutor.authoring.claim_problems import claim_problems, settings_of, unclaimed
 from tcptutor.authoring.claims import claim_run
 from tcptutor.authoring.examples import example_problems
+from tcptutor.authoring.figures import figure_problems
 from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.paths import misplaced_skips, pretest_problems, teaser_problems
@@ -275,6 +276,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
     yield from (say(reason, key) for key, reason in spoilers(step))
     yield from (say(reason, key) for key, reason in unit_problems(step))
     yield from (say(reason, key) for key, reason in choice_problems(step))
+    yield from (say(reason, key) for key, reason in figure_problems(step))
     yield from (say(reason, key) for key, reason in _of_sweep(step))
     yield from _claims(step, module, catalogue, say)
     yield from (say(reason, key) for key, reason in observation_problems(step, module))

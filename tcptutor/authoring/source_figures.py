@@ -24,7 +24,7 @@ _HAIR = 1e-6
 _NUMBER = re.compile(r"[\d,]+(?:\.(\d+))?")
 
 
-class Figure(NamedTuple):
+class QuotedFigure(NamedTuple):
     """Number in a text."""
 
     start: int
@@ -88,19 +88,19 @@ def _named(text: str) -> list[str]:
     return [document for document, names in document_names().items() if any(name in text for name in names)]
 
 
-def _figures(text: str) -> Iterator[Figure]:
+def _figures(text: str) -> Iterator[QuotedFigure]:
     found = quantities(text)
     for each in found:
         number = float(re.sub(r"[^\d.]", "", each.text.split()[0].rstrip("*")) or 0)
-        yield Figure(each.start, each.text, (each.value, number), each)
+        yield QuotedFigure(each.start, each.text, (each.value, number), each)
     spans = [range(each.start, each.end) for each in found]
     for match in _BARE.finditer(text):
         if not any(match.start() in span for span in spans) and not _LABEL.search(text[: match.start()]):
             number = float(match[0].replace(",", ""))
-            yield Figure(match.start(), match[0], tuple(number * scale for scale in (1, 1e3, 1e6, 1e9)))
+            yield QuotedFigure(match.start(), match[0], tuple(number * scale for scale in (1, 1e3, 1e6, 1e9)))
 
 
-def _has(document: str, figure: Figure) -> bool:
+def _has(document: str, figure: QuotedFigure) -> bool:
     return any(
         abs(number - value) <= (figure.rounding + _HAIR) * abs(value)
         for value in figure.values

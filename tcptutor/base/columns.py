@@ -58,9 +58,10 @@ def table(
     return lines
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Wrap `text` to lines of `width` characters; a number and its unit stay on the same line."""
-    lines = textwrap.wrap(_QUANTITY.sub("\N{NO-BREAK SPACE}", text), width)
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Wrap `text` to lines of `width` characters, `indent` included; a number and its unit stay on the same line."""
+    kept = _QUANTITY.sub("\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(kept, max(width, _MIN_FOLDED), initial_indent=indent, subsequent_indent=indent)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 

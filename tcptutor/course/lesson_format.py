@@ -20,6 +20,8 @@ everybody gets the first variant. The linter and the claims check every variant.
 A text refers to another page as `[](page:PAGE)`, or `[words](later:MODULE/PAGE)` for a page that comes later. Empty
 words become the page's title. The app shows links; exports and commands print the words (`course.page_references`).
 
+A line `![](figure:ID)` in a text places the `[[figure]]` with that id (`tcptutor.figures.kinds`).
+
 A page compared with another page's run has as many variants, and sets `same_variant_as = "PAGE"` before its tables: a
 student gets the same variant number on both.
 """
@@ -39,6 +41,8 @@ from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.paths import PagePath
+from tcptutor.figures.figure import Figure
+from tcptutor.figures.kinds import ANY_FIGURE
 
 _FENCE = "+++"
 
@@ -67,6 +71,7 @@ StepFile = msgspec.defstruct(
         ("after_run", str, ""),
         ("published", str, ""),
         ("claim", tuple[Claim, ...], ()),
+        ("figure", tuple[ANY_FIGURE, ...], ()),
         ("variants", dict[str, tuple[str, ...]], msgspec.field(default_factory=dict)),
         ("same_variant_as", str, ""),
         *front_matter(),
@@ -89,6 +94,7 @@ class StepText:
     after_run: str
     published: str
     claims: tuple[Claim, ...]
+    figures: tuple[Figure, ...]
     prose: str
     same_variant_as: str
     tables: tuple[tuple[str, ActivityTable], ...]
@@ -158,6 +164,7 @@ def _text(front: Any, prose: str) -> StepText:
         after_run=front.after_run.strip(),
         published=front.published.strip(),
         claims=front.claim,
+        figures=front.figure,
         prose=prose,
         same_variant_as=front.same_variant_as,
         tables=tuple(_tables(front)),

@@ -13,11 +13,13 @@ from tcptutor.course.activities.run import ExperimentTable, SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
 from tcptutor.course.experiments import Catalogue
+from tcptutor.course.figure_places import placed
 from tcptutor.course.lesson_file import LessonFile, numbered, qualified_name
 from tcptutor.course.lesson_format import StepText, read_step
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
+from tcptutor.figures.figure import Figure
 from tcptutor.spec import Experiment
 
 
@@ -45,7 +47,7 @@ class StepLoader:
         if text.path is None and id_ != PRETEST:
             raise file.problem('is missing: write "essential" or "deeper"', "path")
         activities = tuple(sorted(self._activities(module, file, text), key=lambda each: each.stage))
-        return Step(
+        step = Step(
             id=id_,
             title=text.title,
             subtitle=text.subtitle,
@@ -59,6 +61,7 @@ class StepLoader:
             setup=_setup(module, text),
             same_variant_as=text.same_variant_as,
         )
+        return msgspec.structs.replace(step, figures=tuple(self._figures(module, file, text, step)))
 
     def _activities(self, module: str, file: LessonFile, text: StepText) -> Iterator[Activity]:
         ids: set[str] = set()
@@ -82,6 +85,35 @@ class StepLoader:
             if wrong:
                 raise file.problem(wrong[1], f"{key}.{wrong[0]}")
             yield activity
+
+    def _figures(self, module: str, file: LessonFile, text: StepText, step: Step) -> Iterator[Figure]:
+        ids: set[str] = set()
+        for number, figure in enumerate(text.figures, start=1):
+            key = f"figure[{number}]" if len(text.figures) > 1 else "figure"
+
+            def find(name: str, key: str = key) -> Experiment:
+                if name:
+                    return self._experiment(module, file, key, name, {})[1]
+                if step.network is None:
+                    raise file.problem("is missing: the page has no network of its own", f"{key}.experiment")
+                return step.network
+
+            if figure.id in ids:
+                raise file.problem(
+                    f"{figure.id!r} is also the id of another figure on this page", f"{key}.id"
+                )
+            ids.add(figure.id)
+            if wrong := figure.contradiction():
+                raise file.problem(wrong[1], f"{key}.{wrong[0]}")
+            yield figure.resolve(find)
+        for key, words in (
+            ("prose", text.prose),
+            ("after_run", text.after_run),
+            ("published", text.published),
+        ):
+            for id_ in placed(words):
+                if id_ not in ids:
+                    raise file.problem(f"places the figure {id_!r}, which the page does not have", key)
 
     def _experiment(
         self, module: str, file: LessonFile, key: str, name: str, overrides: Mapping[str, Setting]

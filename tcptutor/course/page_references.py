@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import tomli
 
 from tcptutor.base.errors import ContentError
+from tcptutor.course.figure_places import without_figures
 from tcptutor.course.lesson_file import LessonFile, files_by_step, module_folders, qualified_name
 
 REFERENCE = re.compile(r"\[(?P<words>[^\[\]]*)\]\((?P<scheme>page|later):(?P<page>[^()\s]*)\)")
@@ -38,8 +39,8 @@ def references(text: str) -> Iterator[PageReference]:
 
 
 def without_links(text: str) -> str:
-    """Replace each page reference by its words, for exports and printed output."""
-    return REFERENCE.sub(lambda match: match["words"], text) if "](" in text else text
+    """Replace each page reference by its words, and remove the places of figures: for exports and checks of texts."""
+    return REFERENCE.sub(lambda match: match["words"], without_figures(text)) if "](" in text else text
 
 
 def page_of_link(href: str) -> str:

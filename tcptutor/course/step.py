@@ -15,6 +15,7 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.claim import Claim, PageSetup
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.paths import CoursePath, PagePath, is_on
+from tcptutor.figures.figure import Figure
 from tcptutor.spec import Experiment
 
 A = TypeVar("A", bound=Activity)
@@ -41,6 +42,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Markdown shown after the run."""
     published: str = ""
     """Markdown on what others measured, folded: after the run, or with the prose of a page without a run."""
+    figures: tuple[Figure, ...] = ()
+    """Figures that the texts place."""
     claims: tuple[Claim, ...] = ()
     """Checkable definitions of the measured numbers in the text."""
     setup: PageSetup | None = None
@@ -112,6 +115,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         if self.sweep is not None:
             return self.sweep.experiments
         return (self.experiment.experiment,) if self.experiment else ()
+
+    @property
+    def network(self) -> Experiment | None:
+        """Experiment whose network the page is about: that of its first run, challenge or shell; None without one."""
+        starts = [each.experiment for each in (self.challenge, self.shell) if each is not None]
+        return next(iter((*self.experiments, *starts)), None)
 
     def predicted_experiment(self, activity: Activity) -> Experiment | None:
         """Return the experiment a prediction is about.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-
 from tcptutor.base import units
 from tcptutor.course.page_record import Sureness
 from tcptutor.run import Environment
@@ -113,13 +110,6 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Wrap `text` at `width`, never between a number and its unit."""
-    kept = re.sub(r"(?<=\d) (?=%|\w*bit/s|[mµn]?s\b|[KMG]?i?B\b)", "\N{NO-BREAK SPACE}", text)
-    lines = textwrap.wrap(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def drawn_by_chance(experiment: Experiment) -> str:

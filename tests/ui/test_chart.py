@@ -8,9 +8,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from tcptutor.figures.lines import Line
 from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
 from tcptutor.ui.widgets.chart import axes, chart
-from tcptutor.ui.widgets.chart.lines import Line
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 
 from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, live_of, scene, screen, stored

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Markdown
 
 from tcptutor.base.errors import TutorError
 from tcptutor.journal import Journal
@@ -112,7 +111,7 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
         run = latest_run(journal, *STEP)
         assert (run.complete, run.note) == (False, "stopped by you")
         assert len(run.samples) == 160
-        assert not pilot.app.screen.query_one("#after", Markdown).display
+        assert not pilot.app.screen.query_one("#after").display
         lab.hold_at = None
         await pilot.press("r")
         assert (await ended(pilot, before=stopped)).run.complete

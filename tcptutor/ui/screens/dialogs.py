@@ -11,8 +11,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tcptutor.base.columns import wrapped
 from tcptutor.course.glossary import Term
-from tcptutor.ui import bindings, words
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
@@ -155,7 +156,7 @@ class HelpScreen(ModalScreen[None]):
         column = max(len(key) for key, _ in self._rows)
         lines = []
         for key, what in self._rows:
-            first, *others = words.wrapped(what, room - column - 2) or [""]
+            first, *others = wrapped(what, room - column - 2) or [""]
             lines.append(Content.assemble((f"{key:>{column}}", "bold $primary"), f"  {first}"))
             lines += [Content(" " * (column + 2) + other) for other in others]
         self.query_one(Static).update(Content("\n").join(lines))

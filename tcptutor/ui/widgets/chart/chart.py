@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 from math import isnan
 
-from tcptutor.ui.widgets.chart import axes, canvas
-from tcptutor.ui.widgets.chart.canvas import Layer, Pattern
+from tcptutor.figures import braille
+from tcptutor.figures.braille import Layer, Pattern
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.history import STEPS
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
 
 MIN_HEIGHT = 8
@@ -20,18 +21,18 @@ MIN_HEIGHT = 8
 AXIS, GRID, BAND = "axis", "grid", "band"
 
 FLOW_PATTERNS: tuple[Pattern, ...] = (
-    canvas.SOLID, canvas.DASHED, canvas.DOTTED, canvas.DASH_DOT,
-    canvas.thick(canvas.SOLID), canvas.thick(canvas.DASHED), canvas.thick(canvas.DOTTED), canvas.GAPPED,
+    braille.SOLID, braille.DASHED, braille.DOTTED, braille.DASH_DOT,
+    braille.thick(braille.SOLID), braille.thick(braille.DASHED), braille.thick(braille.DOTTED), braille.GAPPED,
 )  # fmt: skip
 """Line pattern of each flow; pattern and color identify the flow."""
 
 _PATTERNS: dict[Kind, Pattern] = {
-    "limit": canvas.RULE,
-    "trajectory": canvas.SCATTERED,
-    "forecast": canvas.SOLID,
-    "expected": canvas.DOUBLE,
-    "mean": canvas.SINGLE,
-    "you": canvas.HEAVY,
+    "limit": braille.RULE,
+    "trajectory": braille.SCATTERED,
+    "forecast": braille.SOLID,
+    "expected": braille.DOUBLE,
+    "mean": braille.SINGLE,
+    "you": braille.HEAVY,
 }
 """Pattern of each kind of reference line, from the lowest layer to the highest."""
 
@@ -74,7 +75,7 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     flows = [
         _curve_layer(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)
     ]
-    cells = canvas.compose(layers, flows, across, height)
+    cells = braille.compose(layers, flows, across, height)
     frame = axes.frame(
         across,
         height,
@@ -148,17 +149,17 @@ def title(scene: Scene, width: int) -> Line:
 
 def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
     """Return grid, warm-up line, reference lines and band, lowest layer first."""
-    width, dots = canvas.ACROSS * across, canvas.DOWN * height
-    grid = Layer(GRID, width, dots, canvas.SPARSE)
+    width, dots = braille.ACROSS * across, braille.DOWN * height
+    grid = Layer(GRID, width, dots, braille.SPARSE)
     for row, _ in _ticks(scene, height):
         if row:
-            grid.span(0, row * canvas.DOWN, row * canvas.DOWN)
+            grid.span(0, row * braille.DOWN, row * braille.DOWN)
             for column in range(0, width, 4):
-                grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
+                grid.span(column, row * braille.DOWN + 1, row * braille.DOWN + 1)
     layers = [grid]
     if 0 < scene.share(scene.warmup) < 1 and scene.warmup:
         # Start of the measured time.
-        start = Layer(GRID, width, dots, canvas.DOTTED)
+        start = Layer(GRID, width, dots, braille.DOTTED)
         start.span(round(scene.share(scene.warmup) * (width - 1)), 0, dots - 1)
         layers.append(start)
     for kind, pattern in _PATTERNS.items():
@@ -179,13 +180,13 @@ def _to_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[
     if reference.kind not in _EDGE_KINDS:
         return points
     height = points[-1][1]
-    return [(max(0.0, width - _EDGE_CELLS * canvas.ACROSS), height), (width - 1, height)]
+    return [(max(0.0, width - _EDGE_CELLS * braille.ACROSS), height), (width - 1, height)]
 
 
 def _curve_layer(
     curve: FlowCurve, number: int, top: float, across: int, height: int, style: str = ""
 ) -> Layer:
-    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    width, dots = braille.ACROSS * across, braille.DOWN * height
     layer = Layer(
         style or _curve_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)]
     )
@@ -205,7 +206,7 @@ def _curve_layer(
 
 
 def _band_layer(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
-    layer = Layer(BAND, width, dots, canvas.DOTTED)
+    layer = Layer(BAND, width, dots, braille.DOTTED)
     for column, low, high in _spans(band, top, width, dots):
         layer.span(column, low, high)
     return layer
@@ -224,8 +225,8 @@ def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tupl
 
 
 def _row_from_bottom(value: float, scene: Scene, height: int) -> int:
-    dots = canvas.DOWN * height
-    return min(height - 1, round(value * ((dots - 1) / scene.top)) // canvas.DOWN)
+    dots = braille.DOWN * height
+    return min(height - 1, round(value * ((dots - 1) / scene.top)) // braille.DOWN)
 
 
 def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
@@ -248,12 +249,12 @@ def _left_labels(scene: Scene, height: int) -> axes.Ticks:
     return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
 
 
-def _name_warmup(cells: list[list[canvas.Cell | None]], scene: Scene, across: int) -> None:
+def _name_warmup(cells: list[list[braille.Cell | None]], scene: Scene, across: int) -> None:
     """Write "warm-up" left or right of the end of the warm-up, in a row without curves."""
     share = scene.share(scene.warmup)
     if not (scene.warmup and 0 < share < 1):
         return
-    column = round(share * (canvas.ACROSS * across - 1)) // canvas.ACROSS
+    column = round(share * (braille.ACROSS * across - 1)) // braille.ACROSS
     for start, name in ((column - len(_WARMUP), _WARMUP), (column + 1, f"◂{_WARMUP}")):
         if start < 0 or start + len(name) > across:
             continue
@@ -318,10 +319,10 @@ def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:
 
 def sample(number: int) -> str:
     """Return a piece of a flow's line for legends."""
-    layer = Layer("", 3 * canvas.ACROSS, canvas.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
+    layer = Layer("", 3 * braille.ACROSS, braille.DOWN, FLOW_PATTERNS[number % len(FLOW_PATTERNS)])
     for column in range(layer.width):
         layer.span(column, 1, 1)
-    (cells,) = canvas.compose([], [layer], 3, 1)
+    (cells,) = braille.compose([], [layer], 3, 1)
     return "".join(cell[0] if cell else " " for cell in cells)
 
 

@@ -13,12 +13,12 @@ from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import differing, short_name
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.chart.chart import FLOW_PATTERNS, flow_style, sample
 from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.scene import FlowCurve
 
 LETTERS = "ABCDE"

@@ -19,8 +19,8 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tcptutor.figures.lines import Line
 from tcptutor.ui.widgets.chart import axes, chart
-from tcptutor.ui.widgets.chart.lines import Line
 
 DRAW_INTERVAL_S = 0.5
 """Minimum seconds between two drawings of a live run."""

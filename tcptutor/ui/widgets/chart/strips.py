@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 
-from tcptutor.ui.widgets.chart import axes, canvas
-from tcptutor.ui.widgets.chart.lines import STRONG, TEXT, Line, Piece
+from tcptutor.figures import braille
+from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -131,11 +132,11 @@ def deduplicate_drops(shown: dict[str, Series]) -> dict[str, Series]:
 
 def _with_earlier_runs(scene: Scene, series: Series, across: int, height: int) -> list[list[Piece]]:
     """Draw the run's line over the faint lines of earlier runs."""
-    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    width, dots = braille.ACROSS * across, braille.DOWN * height
     scale = (dots - 1) / series.upper
 
-    def layer(style: str, points: Sequence[tuple[float, float]]) -> canvas.Layer:
-        drawn = canvas.Layer(style, width, dots)
+    def layer(style: str, points: Sequence[tuple[float, float]]) -> braille.Layer:
+        drawn = braille.Layer(style, width, dots)
         drawn.line([(scene.share(t) * (width - 1), min(dots - 1.0, value * scale)) for t, value in points])
         return drawn
 
@@ -145,7 +146,7 @@ def _with_earlier_runs(scene: Scene, series: Series, across: int, height: int) -
         for column, value in enumerate(values)
         if not isnan(value)
     ]
-    cells = canvas.compose(
+    cells = braille.compose(
         [layer(EARLIER, run) for run in series.earlier], [layer(BLOCK, now)], across, height
     )
     return [[cell or (" ", BLOCK) for cell in row] for row in cells]

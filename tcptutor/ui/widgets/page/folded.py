@@ -15,22 +15,26 @@ CLOSED, OPEN = "▸", "▾"
 class FoldedText(Vertical):
     """A title line, and below it the text while it is open."""
 
-    def __init__(self, title: str, key: str, text: Widget) -> None:
+    def __init__(self, title: str, key: str, *parts: Widget) -> None:
         super().__init__(classes="folded")
-        self._title, self._key, self._text = title, key, text
-        self._text.display = False
+        self._title, self._key, self._parts = title, key, parts
+        self._is_open = False
         self._line = FoldTitle(markup=False)
 
     def compose(self) -> ComposeResult:
         self._show_line()
         yield self._line
-        yield self._text
+        for part in self._parts:
+            part.display = self._is_open
+            yield part
 
     def toggle(self) -> None:
         """Open the text and scroll to it, or close it."""
-        self._text.display = not self._text.display
+        self._is_open = not self._is_open
+        for part in self._parts:
+            part.display = self._is_open
         self._show_line()
-        if self._text.display:
+        if self._is_open:
             self.call_after_refresh(self.scroll_visible, animate=False, top=True)
 
     def on_fold_title_clicked(self, message: FoldTitle.Clicked) -> None:
@@ -38,7 +42,7 @@ class FoldedText(Vertical):
         self.toggle()
 
     def _show_line(self) -> None:
-        sign, does = (OPEN, "closes") if self._text.display else (CLOSED, "opens")
+        sign, does = (OPEN, "closes") if self._is_open else (CLOSED, "opens")
         self._line.update(
             Content.assemble((f"{sign} {self._title}", "bold"), (f"   {self._key} {does} it", "$text-muted"))
         )

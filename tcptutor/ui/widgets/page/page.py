@@ -10,16 +10,15 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Input, Markdown, Static
-from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+from textual.widgets import Input, Static
 
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.outline import Module
-from tcptutor.course.page_references import page_of_link, references
+from tcptutor.course.page_references import references
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
@@ -27,6 +26,8 @@ from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
 from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.text import linked_pages
+from tcptutor.ui.widgets.prose.illustrated import illustrated
+from tcptutor.ui.widgets.prose.markdown import Prose
 
 OTHERS_KEY = "O"
 """Key that opens what others measured."""
@@ -51,15 +52,20 @@ class Page(VerticalScroll, inherit_bindings=False):
         self.onward = OnwardLines(module)
         self.boxes = tuple(boxes)
         """In order of the page."""
-        self._after, self._runs = TextAfterRun(step.after_run), RunsTable()
-        self._others = FoldedText(OTHERS, OTHERS_KEY, Prose(step.published)) if step.published else None
+        self._after, self._runs = TextAfterRun(step), RunsTable()
+        self._others = (
+            FoldedText(OTHERS, OTHERS_KEY, *illustrated(step.published, step.figures))
+            if step.published
+            else None
+        )
         if self._others and step.experiments:
             self._others.display = False  # until the run
 
     def compose(self) -> ComposeResult:
         """Compose title and text only, which are read first; `complete` mounts the rest."""
         subtitle = f"*{self._step.subtitle}*\n\n" if self._step.subtitle else ""
-        yield Prose(f"# {self._step.title}\n\n{subtitle}{self._step.prose}")
+        head = f"# {self._step.title}\n\n{subtitle}"
+        yield from illustrated(self._step.prose, self._step.figures, head)
 
     async def complete(self) -> None:
         """Mount the boxes, the text after the run, and the lines that lead on."""
@@ -183,42 +189,18 @@ def widest_line(text: str) -> int:
     return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
-class PlainFence(MarkdownFence):
-    """Drawing, formula or command, without syntax colors.
-
-    Textual guesses the language of a block without a language. That imports every lexer it knows, 0.6 s of a
-    processor.
-    """
-
-    @classmethod
-    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:  # noqa: ARG003
-        return Content("\n".join(code.splitlines()))
-
-
-class Prose(Markdown):
-    """Markdown with plain code blocks, and with links to pages."""
-
-    def __init__(self, text: str, id: str | None = None) -> None:
-        super().__init__(text, id=id, open_links=False)
-
-    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
-        event.stop()
-        if page := page_of_link(event.href):
-            self.app.call_later(self.app.run_action, f"app.open_page({page!r})")
-        else:
-            self.app.open_url(event.href)
-
-    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
-        return PlainFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
-
-
-class TextAfterRun(Prose):
+class TextAfterRun(Vertical):
     """Text after the run, hidden until then."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, id="after")
+    def __init__(self, step: Step) -> None:
+        super().__init__(id="after")
+        self._step = step
         self.display = False
         self._scroll_pending = False
+
+    def compose(self) -> ComposeResult:
+        if self._step.after_run:
+            yield from illustrated(self._step.after_run, self._step.figures)
 
     def appear(self, scroll: bool) -> None:
         if not self.display:

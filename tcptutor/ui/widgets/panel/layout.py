@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tcptutor.base.columns import wrapped
+from tcptutor.figures.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, strips
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.history import History
-from tcptutor.ui.widgets.chart.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 from tcptutor.ui.widgets.panel import network, result, ruler, tables
 from tcptutor.ui.widgets.readout import causes
@@ -186,4 +187,4 @@ def _explain_marks(live: Live, scene: Scene, space: _Space, width: int) -> list[
     marks = causes.key(live, width, full="phases" in space.parts)
     scales = strips.key([each for name, each in scene.series.items() if name in space.parts])
     texts = [text for text in (marks, scales) if text]
-    return [Line.of((line, MUTED)) for text in texts for line in words.wrapped(text, width)]
+    return [Line.of((line, MUTED)) for text in texts for line in wrapped(text, width)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.base import units
+from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.spec import Experiment, Path
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.history import History
-from tcptutor.ui.widgets.chart.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart.strips import DROPPED
 
 LINK_COLUMNS = 18

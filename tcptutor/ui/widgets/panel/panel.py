@@ -12,6 +12,7 @@ from pathlib import Path
 
 from textual import events
 
+from tcptutor.figures.lines import TEXT, Line, paragraph
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
@@ -19,7 +20,6 @@ from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
-from tcptutor.ui.widgets.chart.lines import TEXT, Line, paragraph
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel import layout, network
 from tcptutor.ui.widgets.readout import cursor_view

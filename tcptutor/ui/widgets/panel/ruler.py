@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from tcptutor.analysis import ModelComparison, Report
 from tcptutor.base import units
+from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui import words
 from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.chart.axes import rate_unit
-from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 
 MIN_LINES = 3

@@ -8,6 +8,8 @@ from math import isnan
 
 from tcptutor.analysis import FlowFigures, Judgement, ModelComparison, Report
 from tcptutor.base import units
+from tcptutor.base.columns import wrapped
+from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -15,7 +17,6 @@ from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up
 from tcptutor.ui.widgets.chart.build import flow_names
 from tcptutor.ui.widgets.chart.chart import flow_style
 from tcptutor.ui.widgets.chart.history import History, interpolate
-from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.chart.strips import BLOCKS
 from tcptutor.ui.widgets.panel.ruler import BEYOND, WITHIN, figure, order_models, uncapped_sum
@@ -102,7 +103,7 @@ def capped_text(each: ModelComparison, experiment: Experiment) -> str:
 
 
 def _wrap_muted(text: str, width: int) -> Iterator[Line]:
-    for line in words.wrapped(text, width, _INDENT):
+    for line in wrapped(text, width, _INDENT):
         yield Line.of((line, MUTED))
 
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
-from tcptutor.ui.widgets.chart.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.readout.cursor import TimeSpan
 
 if TYPE_CHECKING:

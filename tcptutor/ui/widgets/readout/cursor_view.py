@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, strips
 from tcptutor.ui.widgets.chart.build import flow_names, scene_of
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
 from tcptutor.ui.widgets.readout import causes, sequence
 from tcptutor.ui.widgets.readout.cursor import Cursor

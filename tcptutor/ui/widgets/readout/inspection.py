@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from tcptutor.base.errors import TutorError
+from tcptutor.figures.lines import Line
 from tcptutor.run import Run
 from tcptutor.runs import packets
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.history import History
-from tcptutor.ui.widgets.chart.lines import Line
 from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tcptutor.base import units
-from tcptutor.ui import words
+from tcptutor.base.columns import wrapped
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.build import MAX_CURVES
 from tcptutor.ui.widgets.chart.chart import flow_style
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.readout.causes import CAUSES, PHASES
 from tcptutor.ui.widgets.readout.cursor import Cursor
 
@@ -107,7 +107,7 @@ def _sentences(facts: InstantFacts) -> list[Sentence]:
 def _fit_sentence(sentence: Sentence, width: int, budget: int) -> list[Line]:
     """Fit a sentence into exactly `budget` lines, dropping its last parts or ending with "…"."""
     subject, style, text = sentence
-    while len(lines := words.wrapped(f"{subject}{text}", width) or [""]) > budget and "; " in text:
+    while len(lines := wrapped(f"{subject}{text}", width) or [""]) > budget and "; " in text:
         text = text.rpartition("; ")[0]
     if len(lines) > budget:
         lines = [*lines[: budget - 1], f"{lines[budget - 1][: width - 1]}…"]

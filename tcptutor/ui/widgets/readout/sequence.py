@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from tcptutor.base import units
-from tcptutor.ui.widgets.chart import axes, canvas
-from tcptutor.ui.widgets.chart.canvas import Cell, Layer
+from tcptutor.figures import braille
+from tcptutor.figures.braille import Cell, Layer
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.chart import AXIS, flow_style
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.readout.cursor import TimeSpan
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _ticks(low: float, high: float, height: int) -> axes.Ticks:
 def _cells(
     graph: SequenceGraph, span: TimeSpan, across: int, height: int, low: float, high: float
 ) -> list[list[Cell | None]]:
-    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    width, dots = braille.ACROSS * across, braille.DOWN * height
 
     def column(t: float) -> int:
         return span.column(t, width)
@@ -103,14 +104,14 @@ def _cells(
     sent = Layer(_SENT, width, dots)
     for each in graph.sent:
         sent.span(column(each.t), row(each.first), row(each.last))
-    allowed = steps(Layer(_ALLOWED, width, dots, canvas.DOTTED), graph.window_end)
+    allowed = steps(Layer(_ALLOWED, width, dots, braille.DOTTED), graph.window_end)
     acked = steps(Layer(_ACKED, width, dots), graph.acked)
-    rows = canvas.compose([allowed], [acked, sent], across, height)
+    rows = braille.compose([allowed], [acked, sent], across, height)
     for letter, style, spans in (
         (SACKED, _SACKED, graph.sacked),
         (RETRANSMITTED, _RETRANSMITTED, graph.retransmitted),
     ):
         for each in spans:
             middle = min(dots - 1, max(0, row((each.first + each.last) / 2)))
-            rows[height - 1 - middle // canvas.DOWN][column(each.t) // canvas.ACROSS] = (letter, style)
+            rows[height - 1 - middle // braille.DOWN][column(each.t) // braille.ACROSS] = (letter, style)
     return rows

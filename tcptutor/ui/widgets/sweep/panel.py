@@ -15,11 +15,11 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.page_sweep import summaries
+from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.run import mean_of_known
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
-from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.ui.widgets.panel import network
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, format_figure, scene_of

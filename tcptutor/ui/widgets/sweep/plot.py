@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tcptutor.base.chart import ratio_ticks
-from tcptutor.ui.widgets.chart import axes, canvas
-from tcptutor.ui.widgets.chart.canvas import Layer, Pattern
-from tcptutor.ui.widgets.chart.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.figures import braille
+from tcptutor.figures.braille import Layer, Pattern
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 MIN_HEIGHT = 6
@@ -17,9 +18,9 @@ MIN_HEIGHT = 6
 POINT, SUSPECT, SPREAD, PUBLISHED, WORKING, OWN_LINE = "●", "○", "┃", "◇", "…", "╏"
 KNEE, EXPECTED_KNEE = "▲", "△"
 _PATTERNS: dict[str, tuple[Pattern, str, str]] = {
-    "link": (canvas.RULE, "limit", "┈┈"),
-    "models": (canvas.DOTTED, "trajectory", "⠢⠢"),
-    "formula": (canvas.SOLID, "expected", "⠒⠒"),
+    "link": (braille.RULE, "limit", "┈┈"),
+    "models": (braille.DOTTED, "trajectory", "⠢⠢"),
+    "formula": (braille.SOLID, "expected", "⠒⠒"),
 }
 """Pattern, style and sample of each kind of line, lowest layer first."""
 
@@ -103,7 +104,7 @@ def title(scene: CurveScene, width: int, lines: int = 1) -> list[Line]:
 
 
 def _cells(scene: CurveScene, across: int, height: int) -> Cells:
-    width, dots = canvas.ACROSS * across, canvas.DOWN * height
+    width, dots = braille.ACROSS * across, braille.DOWN * height
     layers = [_grid(scene, width, dots, height)]
     for kind, (pattern, style, _) in _PATTERNS.items():
         for line in scene.lines:
@@ -112,7 +113,7 @@ def _cells(scene: CurveScene, across: int, height: int) -> Cells:
                 trajectory = scene.trajectory(line, 2 * across)
                 layer.line([(at * (width - 1), scene.height(value) * (dots - 1)) for at, value in trajectory])
                 layers.append(layer)
-    cells = canvas.compose(layers, [], across, height)
+    cells = braille.compose(layers, [], across, height)
     if scene.own is not None:
         _draw_own(cells, scene, across, height)
     for at, value in scene.published:
@@ -168,12 +169,12 @@ def _name_own(cells: Cells, scene: CurveScene, across: int) -> None:
 
 
 def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
-    grid = Layer("grid", width, dots, canvas.SPARSE)
+    grid = Layer("grid", width, dots, braille.SPARSE)
     for row, _ in _vertical_ticks(scene, height):
         if row:
-            grid.span(0, row * canvas.DOWN, row * canvas.DOWN)
+            grid.span(0, row * braille.DOWN, row * braille.DOWN)
             for column in range(0, width, 4):
-                grid.span(column, row * canvas.DOWN + 1, row * canvas.DOWN + 1)
+                grid.span(column, row * braille.DOWN + 1, row * braille.DOWN + 1)
     return grid
 
 
@@ -254,12 +255,12 @@ def _vertical_ticks(scene: CurveScene, height: int) -> axes.Ticks:
 
 
 def _column(at: float, across: int) -> int:
-    return min(across - 1, max(0, round(at * (canvas.ACROSS * across - 1)) // canvas.ACROSS))
+    return min(across - 1, max(0, round(at * (braille.ACROSS * across - 1)) // braille.ACROSS))
 
 
 def _row_from_bottom(value: float, scene: CurveScene, height: int) -> int:
-    dots = canvas.DOWN * height
-    return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // canvas.DOWN))
+    dots = braille.DOWN * height
+    return min(height - 1, max(0, round(scene.height(value) * (dots - 1)) // braille.DOWN))
 
 
 MAX_OVERHANG = 3

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from textual import events
 
+from tcptutor.base.columns import wrapped
+from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line, Piece, paragraph
 from tcptutor.spec import PARAMETERS
-from tcptutor.ui import words
 from tcptutor.ui.background import Forecast
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn
 from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
-from tcptutor.ui.widgets.chart.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line, Piece, paragraph
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.workbench.picture import render
@@ -199,14 +199,12 @@ def _help_lines(bench: Workbench, width: int) -> list[Line]:
     knob = bench.selected
     description, bounds = describe(knob)
     lines = paragraph(f"{knob}: ", STRONG, description, width)
-    lines += [Line.of((line, MUTED)) for line in words.wrapped(bounds, width)]
+    lines += [Line.of((line, MUTED)) for line in wrapped(bounds, width)]
     if bench.problem is not None:
         lines += paragraph("✗ ", BAD, bench.problem.reason, width)
     if bench.is_changed(knob):
         original = bench.original_text(knob)
-        lines += [
-            Line.of((line, MUTED)) for line in words.wrapped(f"own value: {original} (d resets it)", width)
-        ]
+        lines += [Line.of((line, MUTED)) for line in wrapped(f"own value: {original} (d resets it)", width)]
     known = PARAMETERS.get(knob)
     if known is not None and not can_turn(known):
         lines.append(Line.of(("Enter types it", MUTED)))

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
+from tcptutor.base.columns import wrapped
+from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
 from tcptutor.run import Environment, Run
 from tcptutor.ui import words
 from tcptutor.ui.background import Forecast
@@ -19,7 +21,6 @@ from tcptutor.ui.widgets.chart import chart
 from tcptutor.ui.widgets.chart.build import axis_top, references
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, comparison_lines
 from tcptutor.ui.widgets.chart.history import STEPS
-from tcptutor.ui.widgets.chart.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
@@ -134,7 +135,7 @@ def _binding(forecast: Forecast, width: int) -> Iterator[Line]:
         (", limited by ", TEXT),
         (CAUSE_NAMES[prediction.limited_by], STRONG),
     )
-    for line in words.wrapped(f"{prediction.label}: {prediction.formula}", width, "  "):
+    for line in wrapped(f"{prediction.label}: {prediction.formula}", width, "  "):
         yield Line.of((line, MUTED))
     if not expectation.trajectory:
         yield Line.of(("  no model here predicts the trajectory of cwnd", MUTED))

@@ -7,18 +7,19 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptutor.ui.widgets.chart import canvas, chart
-from tcptutor.ui.widgets.chart.canvas import Layer, compose
+from tcptutor.figures import braille
+from tcptutor.figures.braille import Layer, compose
+from tcptutor.ui.widgets.chart import chart
 
 WIDTH, HEIGHT = 12, 4
-DOTS = canvas.ACROSS * WIDTH, canvas.DOWN * HEIGHT
+DOTS = braille.ACROSS * WIDTH, braille.DOWN * HEIGHT
 
 points = st.lists(
     st.tuples(st.floats(0, DOTS[0] - 1), st.floats(0, DOTS[1] - 1)), min_size=2, max_size=8
 ).map(sorted)
 
 
-def layer(style: str, through: list[tuple[float, float]], pattern: canvas.Pattern = canvas.SOLID) -> Layer:
+def layer(style: str, through: list[tuple[float, float]], pattern: braille.Pattern = braille.SOLID) -> Layer:
     made = Layer(style, *DOTS, pattern)
     made.line(through)
     return made

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from tcptutor.ui import words
+from tcptutor.base.columns import wrapped
 
 Piece = tuple[str, str]
 """Text and name of its style."""
 
 TEXT, STRONG, MUTED, GOOD, BAD, WARN = "text", "strong", "muted", "good", "bad", "warn"
+DATA, OTHER, ACK, QUEUE, RTT = "data", "other", "ack", "queue", "rtt"
+"""Segments and throughput, those of another flow, ACKs, the queue, and the RTT: each keeps its hue everywhere."""
+LIMIT, FRAME = "limit", "frame"
+"""A limit that acts, and the outline of what is drawn."""
+STYLES = (TEXT, STRONG, MUTED, GOOD, BAD, WARN, DATA, OTHER, ACK, QUEUE, RTT, LIMIT, FRAME)
+"""Styles of figures."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,9 @@ def spread(left: Line, right: Line, width: int) -> Line:
 
 def paragraph(lead: str, style: str, text: str, width: int, indent: str = "") -> list[Line]:
     """Wrap `text` after `lead`, which has a style of its own."""
-    wrapped = words.wrapped(lead + text, width, indent)
+    lines = wrapped(lead + text, width, indent)
     head = len(indent) + len(lead)
     return [
         Line.of((line[:head], style), (line[head:], TEXT)) if number == 0 else Line.of((line, TEXT))
-        for number, line in enumerate(wrapped)
+        for number, line in enumerate(lines)
     ]

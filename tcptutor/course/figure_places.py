@@ -1,0 +1,44 @@
+"""Places of figures in texts: lines such as `![](figure:ID)`, where the page has a `[[figure]]` with that id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tcptutor.figures.figure import Figure
+
+_PLACE = re.compile(r"^[ \t]*!\[[^\]\n]*\]\(figure:(?P<id>[^()\s]*)\)[ \t]*$", re.MULTILINE)
+
+
+def placed(text: str) -> list[str]:
+    """Return the ids of the figures placed in `text`, in order."""
+    return [match["id"] for match in _PLACE.finditer(text)]
+
+
+def without_figures(text: str) -> str:
+    """Return `text` without the lines that place figures."""
+    return _PLACE.sub("", text) if "](figure:" in text else text
+
+
+def split(text: str, figures: Sequence[Figure]) -> Iterator[str | Figure]:
+    """Yield the texts between the figures that `text` places, and these figures, in order.
+
+    A place without a figure in `figures` yields nothing.
+    """
+    by_id = {figure.id: figure for figure in figures}
+    end = 0
+    for match in _PLACE.finditer(text):
+        yield from filter(None, [text[end : match.start()].strip()])
+        yield from filter(None, [by_id.get(match["id"])])
+        end = match.end()
+    yield from filter(None, [text[end:].strip()])
+
+
+def in_words(text: str, figures: Sequence[Figure]) -> str:
+    """Return `text` with each figure described in words, for places where it cannot be drawn."""
+    if "](figure:" not in text:
+        return text
+    parts = [
+        part if isinstance(part, str) else f"*Figure: {part.describe()}*" for part in split(text, figures)
+    ]
+    return "\n\n".join(parts)

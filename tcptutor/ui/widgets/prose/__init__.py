@@ -1,0 +1,1 @@
+"""Texts of a page with their figures."""

@@ -1,0 +1,54 @@
+"""Every kind of figure: drawn at any width from the narrowest, of one height, and described in words."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tcptutor.figures.figure import MIN_WIDTH, Figure
+from tcptutor.figures.kinds import ANY_FIGURE, KINDS
+
+EXAMPLES: dict[str, dict[str, object]] = {
+    "stack": {
+        "layer": [
+            {"name": "program", "note": "writes 10 Mbit/s"},
+            {"name": "send buffer", "parts": [{"text": "in flight", "share": "60 %"}, {"text": "room"}]},
+            {"name": "fq", "limit": "maxrate 10mbit"},
+        ]
+    },
+}
+"""A figure of each kind, by its tag."""
+
+
+def example(kind: str) -> Figure:
+    figure: Figure = msgspec.convert({"id": "example", "kind": kind, **EXAMPLES[kind]}, ANY_FIGURE)
+    assert figure.contradiction() is None
+    return figure
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {kind.__struct_config__.tag for kind in KINDS} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("width", [MIN_WIDTH, 57, 78, 120])
+def test_a_figure_fits_its_width_and_keeps_its_height(kind: str, width: int) -> None:
+    figure = example(kind)
+    motion = figure.motion
+    instants = [0.0, *(motion.stops if motion else ()), motion.seconds if motion else 0.0]
+    drawings = [figure.draw(width, t) for t in instants]
+    assert max(line.width for lines in drawings for line in lines) <= width
+    assert len({len(lines) for lines in drawings}) == 1
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_a_description_is_made_of_sentences(kind: str) -> None:
+    words = example(kind).describe()
+    assert words[0].isupper() or words[0].isdigit()
+    assert words.endswith(".")
+
+
+def test_a_description_names_limits_and_shares() -> None:
+    words = example("stack").describe()
+    assert "maxrate 10mbit" in words
+    assert "60 %" in words
