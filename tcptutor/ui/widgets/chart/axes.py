@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
+
+from tcptutor.figures.axes import Ticks, round_ticks
 
 GUTTER = 11
 """Columns left of every time axis for scales and labels; the last column is the axis itself, or blank."""
 
 MARGIN = 14
 """Columns right of every time axis for labels and figures."""
-
-Ticks = tuple[tuple[int, str], ...]
-"""Positions in cells, with labels."""
 
 
 def columns(width: int) -> int:
@@ -48,16 +46,9 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
     return (*lines, f"{'':{GUTTER}}{''.join(labels)[:width]}")
 
 
-def ticks(upper: float, number: int) -> list[float]:
-    """Return round positions from 0 to about `upper`, in at most `number` steps."""
-    candidates = [mantissa * 10**power for power in range(-4, 24) for mantissa in (1, 2, 2.5, 5)]
-    step = next(step for step in candidates if upper / step <= max(number, 1))
-    return [step * index for index in range(int(upper / step + 1e-9) + 1)]
-
-
 def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:
     """Return the ticks of a time axis of `width` columns, `seconds` long from `start`; the last has the unit."""
-    values = ticks(seconds, max(width // 8, 2))
+    values = round_ticks(seconds, max(width // 8, 2))
     if start and len(values) > 1:
         step = values[1]
         first = math.ceil(start / step - 1e-9)
@@ -67,30 +58,6 @@ def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:
     return tuple(
         (round((t - start) / seconds * (width - 1)), name) for t, name in zip(values, names, strict=True)
     )
-
-
-def free_rows(labels: Sequence[tuple[int, str]], height: int) -> Ticks:
-    """Return labels at their rows, or in the nearest free neighboring row; others are dropped."""
-    taken: dict[int, str] = {}
-    for row, name in labels:
-        near = sorted(range(height), key=lambda at, row=row: (abs(at - row), at < row))  # type: ignore[misc]
-        free = next((at for at in near if at not in taken and abs(at - row) <= 1), None)
-        if free is not None:
-            taken[free] = name
-    return tuple(sorted(taken.items()))
-
-
-def rounded_up(value: float) -> float:
-    """Return the smallest round number that is not below `value`."""
-    power = 10.0 ** math.floor(math.log10(value))
-    steps = (mantissa * power for mantissa in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10))
-    return next(step for step in steps if step >= value * (1 - 1e-9))
-
-
-def rounded_down(value: float) -> float:
-    """Return the greatest of 1, 2 and 5 times a power of ten that is not above `value`."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return max(mantissa * power for mantissa in (1, 2, 5) if mantissa * power <= value * (1 + 1e-9))
 
 
 def rate_unit(bps: float) -> tuple[float, str]:

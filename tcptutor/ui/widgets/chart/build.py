@@ -9,11 +9,12 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
+from tcptutor.figures.axes import rounded_up
 from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up
+from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.chart.history import STEPS, History
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Points, Scene

@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import isnan
 
 from tcptutor.figures import braille
+from tcptutor.figures.axes import Ticks, free_rows, round_ticks
 from tcptutor.figures.braille import Layer, Pattern
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart import axes
@@ -230,11 +231,11 @@ def _row_from_bottom(value: float, scene: Scene, height: int) -> int:
 
 
 def _ticks(scene: Scene, height: int) -> list[tuple[int, str]]:
-    values = axes.ticks(scene.top, max(2, height // 3))
+    values = round_ticks(scene.top, max(2, height // 3))
     return [(_row_from_bottom(value, scene, height), f"{value:g}") for value in values]
 
 
-def _left_labels(scene: Scene, height: int) -> axes.Ticks:
+def _left_labels(scene: Scene, height: int) -> Ticks:
     """Return labels of limits at their lines, and numbers where lines are free."""
     limits = [
         (
@@ -244,7 +245,7 @@ def _left_labels(scene: Scene, height: int) -> axes.Ticks:
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
     ]
-    named = axes.free_rows(sorted(limits), height)
+    named = free_rows(sorted(limits), height)
     taken = {row for row, _ in named}
     return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from tcptutor.base import units
+from tcptutor.figures.axes import rounded_up
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up, size_unit
+from tcptutor.ui.widgets.chart.axes import rate_unit, size_unit
 from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
 from tcptutor.ui.widgets.chart.scene import Points, Series
 

@@ -9,11 +9,12 @@ from math import isnan
 from tcptutor.analysis import FlowFigures, Judgement, ModelComparison, Report
 from tcptutor.base import units
 from tcptutor.base.columns import wrapped
+from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_up
+from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.build import flow_names
 from tcptutor.ui.widgets.chart.chart import flow_style
 from tcptutor.ui.widgets.chart.history import History, interpolate

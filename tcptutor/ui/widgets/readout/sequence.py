@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.base import units
 from tcptutor.figures import braille
+from tcptutor.figures.axes import Ticks, round_ticks
 from tcptutor.figures.braille import Cell, Layer
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart import axes
@@ -72,8 +73,8 @@ def _byte_range(graph: SequenceGraph) -> tuple[float, float]:
     return float(low), float(max(high, low + 1))
 
 
-def _ticks(low: float, high: float, height: int) -> axes.Ticks:
-    step = next(iter(axes.ticks(high - low, max(2, height // 3))[1:]), high - low)
+def _ticks(low: float, high: float, height: int) -> Ticks:
+    step = next(iter(round_ticks(high - low, max(2, height // 3))[1:]), high - low)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     values = [step * at for at in range(first, last + 1)]
     return tuple((round((value - low) / (high - low) * (height - 1)), f"{value:.6g}") for value in values)

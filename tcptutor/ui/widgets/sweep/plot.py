@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from tcptutor.base.chart import ratio_ticks
 from tcptutor.figures import braille
+from tcptutor.figures.axes import Ticks, free_ticks, round_ticks
 from tcptutor.figures.braille import Layer, Pattern
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart import axes
@@ -32,7 +32,9 @@ def render(scene: CurveScene, width: int, height: int) -> list[Line]:
     across = axes.columns(width)
     cells = _cells(scene, across, height)
     ticks = free_ticks(
-        [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)], across
+        [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)],
+        across,
+        axes.GUTTER - 1,
     )
     frame = axes.frame(
         across,
@@ -248,9 +250,9 @@ def _limits_line(scene: CurveScene, across: int) -> Iterable[Line]:
     yield Line.of((f"{'limit':{axes.GUTTER - 1}}", MUTED), (line[axes.GUTTER - 1 :], TEXT))
 
 
-def _vertical_ticks(scene: CurveScene, height: int) -> axes.Ticks:
+def _vertical_ticks(scene: CurveScene, height: int) -> Ticks:
     number = max(2, height // 3)
-    values = ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else axes.ticks(scene.top, number)
+    values = ratio_ticks(scene.bottom, scene.top, number) if scene.bottom else round_ticks(scene.top, number)
     return tuple((_row_from_bottom(value, scene, height), f"{value:g}") for value in values)
 
 
@@ -291,32 +293,3 @@ def fits_right(name: str, row: Sequence[tuple[str, str] | None]) -> bool:
         inside <= min(MAX_OVERHANG, len(row))
         and all(cell is None or cell[1] in ("grid", "you") for cell in row[-inside:])
     )
-
-
-class Tick(NamedTuple):
-    """Tick of the horizontal axis, in columns of the chart."""
-
-    at: int
-    name: str
-    start: int
-
-    @property
-    def centered_label(self) -> str:
-        """Label to center below the tick; blank if the label is moved."""
-        return self.name if self.start == self.at - len(self.name) // 2 else " "
-
-
-def free_ticks(labels: Sequence[tuple[int, str]], across: int) -> list[Tick]:
-    """Return ticks without overlapping labels; the last tick has priority, then from the left.
-
-    A label beyond an end of the axis moves inward while it stays below its tick.
-    """
-    accepted: list[Tick] = []
-    for column, name in [*labels[-1:], *labels[:-1]]:
-        start = max(min(column - len(name) // 2, across - len(name)), 1 - axes.GUTTER)
-        if start <= column < start + len(name) and all(
-            start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
-            for other in accepted
-        ):
-            accepted.append(Tick(column, name, start))
-    return sorted(accepted)

@@ -12,8 +12,9 @@ from tcptutor.base.confidence import Summary
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.measures import MEASURES, expected_knee, knee
 from tcptutor.course.page_sweep import CurveLine, summaries
+from tcptutor.figures.axes import rounded_down, rounded_up
 from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.ui.widgets.chart.axes import rate_unit, rounded_down, rounded_up
+from tcptutor.ui.widgets.chart.axes import rate_unit
 
 _ORIGIN_SHARE = 0.35
 """Share of the last value below which the first lets a linear axis start at 0, to show proportionality."""
