@@ -27,6 +27,10 @@ def figure_problems(step: Step) -> Iterator[Problem]:
             where = "is not placed" if figure.id not in places else "is placed more than once"
             yield key, f"{where}: write ![](figure:{figure.id}) on a line of its own, once"
         yield from ((f"{key}: {name}".rstrip(": "), reason) for name, reason in figure.problems())
+        claimed = {claim.value or claim.text.strip("*") for claim in step.claims}
+        for value in figure.measured():
+            if value not in claimed:
+                yield key, f"shows {value} as measured: claim it on the page, with the same value"
         yield from ((key, reason) for reason in _drawing_problems(figure))
         if not figure.describe().strip().endswith("."):
             yield key, "its description is not a sentence"

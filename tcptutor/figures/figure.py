@@ -60,6 +60,10 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Yield the mistakes that an author should correct."""
         yield from ()
 
+    def measured(self) -> Iterator[str]:
+        """Yield the measured values that it shows, each of which the page has to claim."""
+        yield from ()
+
     @property
     def motion(self) -> Motion | None:
         """Its time if it moves; None for a still figure."""

@@ -9,6 +9,10 @@ from tcptutor.figures.figure import MIN_WIDTH, Figure
 from tcptutor.figures.kinds import ANY_FIGURE, KINDS
 
 EXAMPLES: dict[str, dict[str, object]] = {
+    "curve": {
+        "x": {"of": "time", "to": "16 s"},
+        "line": [{"law": "sawtooth", "set": {"rate": "20 Mbit/s", "rtt": "50 ms", "queue": "1 BDP"}}],
+    },
     "stack": {
         "layer": [
             {"name": "program", "note": "writes 10 Mbit/s"},
