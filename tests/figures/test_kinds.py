@@ -13,6 +13,10 @@ EXAMPLES: dict[str, dict[str, object]] = {
         "x": {"of": "time", "to": "16 s"},
         "line": [{"law": "sawtooth", "set": {"rate": "20 Mbit/s", "rtt": "50 ms", "queue": "1 BDP"}}],
     },
+    "pipe": {
+        "simulate": {"duration": "200 ms", "rtt": "40 ms", "rate": "20 Mbit/s", "queue": 20},
+        "row": [{"label": "bursts"}, {"label": "paced", "set": {"pacing": "linux"}}],
+    },
     "stack": {
         "layer": [
             {"name": "program", "note": "writes 10 Mbit/s"},

@@ -1,0 +1,276 @@
+"""Path as a pipe, seen from the side: a queue, the link with segments in flight, and ACKs that come back below.
+
+[[figure]]
+id = "more-than-fits"
+kind = "pipe"
+watch = "12 s"                     # optional: time to watch it
+rest = "200 ms"                    # optional: instant at which it stands still; by default the end
+
+[figure.simulate]                  # see tcptutor/figures/simulated.py
+duration = "200 ms"
+rtt = "40 ms"
+rate = "20 Mbit/s"
+
+[[figure.row]]                     # optional: several paths, one above the other, each with the keys that differ
+label = "4 BDP"
+set = { window = "4 BDP" }
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import lru_cache, reduce
+
+import msgspec
+
+from tcptutor.base import units
+from tcptutor.base.errors import UnitError
+from tcptutor.figures.figure import Figure, Motion, Problem
+from tcptutor.figures.lines import DATA, LIMIT, MUTED, QUEUE, Line, Piece
+from tcptutor.figures.pipe_drawing import FLOW_STYLES, PacketKind, PipePacket, PipeState, draw_pipe, scale_of
+from tcptutor.figures.simulated import MOST_PACKETS, SimulationTable
+from tcptutor.theory.packet_simulation import PacketEvent, PacketTrace
+
+_MOST_STOPS = 60
+_WATCH = 12.0
+_SHOWN = 1 / 40
+"""Share of the motion for which a drop stays visible where it happened."""
+
+
+class PipeRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Path of a figure with several: `[[figure.row]]`, from the top."""
+
+    label: str = ""
+    set: SimulationTable | None = None
+    """Keys in place of those of `[figure.simulate]`."""
+
+
+class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"):
+    """Simulated packets on one path or several, all at the same instant."""
+
+    simulate: SimulationTable
+    rows: tuple[PipeRow, ...] = msgspec.field(name="row", default=(PipeRow(),))
+    senders: tuple[str, ...] = ("h1",)
+    """Names, one per queue."""
+    receiver: str = "h2"
+    rest: str = ""
+    watch: str = ""
+
+    def contradiction(self) -> Problem | None:
+        for number, row in enumerate(self.rows, start=1):
+            if problem := self.simulate.override(row.set).problem():
+                key, reason = problem
+                place = f"row[{number}].set" if row.set else "simulate"
+                return f"{place}.{key}".rstrip("."), reason
+        tables = [self.simulate.override(row.set) for row in self.rows]
+        if len({table.duration for table in tables}) > 1:
+            return "row", "all rows need the same duration"
+        queues = {len(table.flows or ("",)) if table.schedule == "round-robin" else 1 for table in tables}
+        if queues != {len(self.senders)}:
+            return "senders", "give a name for each queue"
+        try:
+            rest = units.parse(self.rest, "time") if self.rest else 0.0
+            units.parse(self.watch, "time") if self.watch else 0.0
+        except UnitError as error:
+            return "rest", str(error)
+        return ("rest", "is after the end") if rest > tables[0].seconds() else None
+
+    def problems(self) -> Iterator[Problem]:
+        if max(len(trace.packets) for trace in self.traces) > MOST_PACKETS:
+            yield (
+                "simulate.duration",
+                f"more than {MOST_PACKETS} packets: take a shorter time or a slower path",
+            )
+
+    @property
+    def motion(self) -> Motion:
+        seconds = self.simulate.override(self.rows[0].set).seconds()
+        rest = units.parse(self.rest, "time") if self.rest else seconds
+        return Motion(
+            seconds, _stops(self.traces), rest, units.parse(self.watch, "time") if self.watch else _WATCH
+        )
+
+    @property
+    def traces(self) -> tuple[PacketTrace, ...]:
+        return tuple(self.simulate.override(row.set).trace() for row in self.rows)
+
+    def draw(self, width: int, t: float = 0.0) -> list[Line]:
+        states = [view.state(t) for view in _views(self)]
+        lines: list[Line] = []
+        for state in states:
+            if lines and not state.shows_drops:
+                lines.append(Line())
+            lines += draw_pipe(state, width)
+        packets = scale_of(states[0], width).packets_per_cell
+        scale = f"   ■ = {packets} segments" if packets > 1 else ""
+        return [*lines, Line.of((f"{units.seconds(t)}{scale}", MUTED))]
+
+    def describe(self) -> str:
+        return " ".join(_in_words(view, self.motion.rest) for view in _views(self))
+
+
+KIND = PipeFigure
+
+
+class _View:
+    """A row of the figure: its simulation, and what all its drawings have in common."""
+
+    def __init__(
+        self, figure: PipeFigure, label: str, trace: PacketTrace, longest: float, drops: bool
+    ) -> None:
+        self.label, self.trace = label, trace
+        self._figure, self._longest, self._shows_drops = figure, longest, drops
+        unit = reduce(math.gcd, [round(flow.size) for flow in trace.flows])
+        self._lengths = [flow.size / unit for flow in trace.flows]
+        service = trace.path.service(unit)
+        self._capacity = trace.path.delay / service if service else math.inf
+        self._visible = _SHOWN * trace.seconds
+        self._sent = [packet.sent for packet in trace.packets]
+        self._longest_life = max(
+            packet.end - packet.sent for packet in trace.packets if packet.end < math.inf
+        )
+        self._deaths = sorted(packet.dropped for packet in trace.packets if packet.dropped is not None)
+
+    def state(self, t: float) -> PipeState:
+        link: list[PipePacket] = []
+        acks: list[PipePacket] = []
+        waiting: list[PacketEvent] = []
+        is_dropping = False
+        for packet in self._alive(t):
+            died = packet.dropped is not None and packet.dropped <= t
+            if packet.left is None and died:
+                is_dropping = True
+            elif packet.left is None or packet.left > t:
+                waiting.append(packet)
+            else:
+                (acks if packet.kind == "ack" else link).append(self._placed(packet, t, died))
+        queues = self._queues(waiting)
+        return PipeState(
+            segments=tuple(link),
+            queues=queues,
+            acks=tuple(acks),
+            capacity=self._capacity,
+            longest=self._longest,
+            room=self.trace.path.queue,
+            dropped=bisect_right(self._deaths, t),
+            is_dropping=is_dropping,
+            shows_drops=self._shows_drops,
+            label=self.label,
+            numbers=self._numbers(t, len(waiting)),
+            senders=self._figure.senders,
+            receiver=self._figure.receiver,
+        )
+
+    def _alive(self, t: float) -> Iterator[PacketEvent]:
+        """Yield the packets under way at `t`, and those that died shortly before."""
+        start = bisect_left(self._sent, t - self._longest_life - self._visible)
+        for packet in self.trace.packets[start : bisect_right(self._sent, t)]:
+            if packet.end > t or (packet.dropped is not None and packet.dropped + self._visible > t):
+                yield packet
+
+    def _placed(self, packet: PacketEvent, t: float, died: bool) -> PipePacket:
+        assert packet.left is not None
+        kind: PacketKind
+        if packet.kind == "ack":
+            kind = "lost" if died else "duplicate" if packet.duplicate else "ack"
+        else:
+            kind = "lost" if died else "retransmission" if packet.transmission > 1 else "segment"
+        # Its front arrives before its last bit; a late segment is slow.
+        travel = (
+            self.trace.path.delay if packet.arrived is None else packet.arrived - packet.left - packet.service
+        )
+        way = (packet.end if died else t) - packet.left
+        return PipePacket(kind, way / travel, self._lengths[packet.flow], packet.flow)
+
+    def _queues(self, waiting: list[PacketEvent]) -> tuple[tuple[PipePacket, ...], ...]:
+        order = sorted(waiting, key=lambda packet: (packet.left or math.inf, packet.sent))
+        queues: list[list[PipePacket]] = [[] for _ in self._figure.senders]
+        for packet in order:
+            kind: PacketKind = "retransmission" if packet.transmission > 1 else "segment"
+            queues[packet.flow if len(queues) > 1 else 0].append(
+                PipePacket(kind, 0.0, self._lengths[packet.flow], packet.flow)
+            )
+        return tuple(tuple(queue) for queue in queues)
+
+    def _numbers(self, t: float, waiting: int) -> tuple[Piece, ...]:
+        trace = self.trace
+        if len(trace.flows) > 1:
+            sent = [0.0] * len(trace.flows)
+            for packet in trace.packets:
+                if packet.kind == "segment" and packet.left is not None and packet.left <= t:
+                    sent[packet.flow] += trace.flows[packet.flow].size
+            names = (
+                self._figure.senders if len(self._figure.senders) == len(sent) else range(1, len(sent) + 1)
+            )
+            return tuple(
+                (f"{name} {units.size(amount)}", FLOW_STYLES[number % len(FLOW_STYLES)])
+                for number, (name, amount) in enumerate(zip(names, sent, strict=True))
+            )
+        sender = trace.senders[0]
+        pieces: list[Piece] = []
+        if self._longest:
+            room = trace.path.queue
+            pieces.append((f"queue {waiting}" + (f" of {room:.0f}" if room < math.inf else ""), QUEUE))
+        if trace.flows[0].algorithm == "reno":
+            pieces.append((f"cwnd {sender.cwnd_at(t):.0f}", LIMIT))
+        return *pieces, (f"in flight {sender.in_flight_at(t)}", DATA)
+
+
+@lru_cache(maxsize=32)
+def _views(figure: PipeFigure) -> tuple[_View, ...]:
+    traces = figure.traces
+    longest = max(_longest(trace) for trace in traces)
+    drops = any(packet.dropped is not None for trace in traces for packet in trace.packets)
+    return tuple(
+        _View(figure, row.label, trace, longest, drops)
+        for row, trace in zip(figure.rows, traces, strict=True)
+    )
+
+
+def _longest(trace: PacketTrace) -> float:
+    """Return the places to draw in front of the link: all of a short queue, or as many as are ever used."""
+    used = max(trace.queue)
+    separate = trace.path.schedule == "round-robin"
+    if separate:
+        used = math.ceil(used / len(trace.flows))
+    return trace.path.queue if trace.path.queue <= 2 * used else used
+
+
+def _stops(traces: tuple[PacketTrace, ...]) -> tuple[float, ...]:
+    """Return the departures and arrivals, or if there are too many, the round trips, first drops and timeouts."""
+    seconds = traces[0].seconds
+    packets = [packet for trace in traces for packet in trace.packets]
+    instants = {t for packet in packets for t in (packet.sent, packet.end)}
+    if len(instants) > _MOST_STOPS:
+        rtt = 2 * traces[0].path.delay
+        instants = {number * rtt for number in range(int(seconds / rtt) + 1)}
+        for trace in traces:
+            instants.update(t for t, _ in trace.timeouts)
+            instants.update([packet.end for packet in trace.packets if packet.dropped is not None][:1])
+            instants.update([packet.sent for packet in trace.packets if packet.transmission > 1][:1])
+    return tuple(sorted({round(t, 9) for t in instants if t <= seconds}))
+
+
+def _in_words(view: _View, t: float) -> str:
+    state = view.state(t)
+    waiting = sum(len(queue) for queue in state.queues)
+    places = [
+        f"{_count(len(state.segments), 'segment')} on the link",
+        f"{waiting or 'none'} in the queue" + (f" of {state.room:.0f}" if state.room < math.inf else ""),
+        f"{_count(len(state.acks), 'ACK')} on the way back",
+    ]
+    words = f"{view.label}, at {units.seconds(t)}" if view.label else f"At {units.seconds(t)}"
+    words += f": {places[0]}, {places[1]}, {places[2]}."
+    packets = view.trace.packets
+    if drops := [packet for packet in packets if packet.dropped is not None]:
+        verb = "dies" if len(drops) == 1 else "die"
+        words += f" {_count(len(drops), 'packet')} {verb}, the first at {units.seconds(drops[0].end)}"
+        again = [packet.sent for packet in packets if packet.transmission > 1]
+        words += f"; the first retransmission leaves at {units.seconds(again[0])}." if again else "."
+    return words[0].upper() + words[1:]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

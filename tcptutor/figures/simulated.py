@@ -1,0 +1,166 @@
+"""Table of a figure that simulates its packets, `[figure.simulate]`; with its units, keys and defaults.
+
+[figure.simulate]
+duration = "300 ms"
+rtt = "40 ms"                  # of the empty path
+rate = "20 Mbit/s"             # optional: without it the link takes no time
+queue = 13                     # optional: packets, or "1 BDP"; unlimited by default
+schedule = "round-robin"       # optional: a queue for each flow; "quantum" is its bytes per turn
+cut = ["450 ms", "2.5 s"]      # optional: whatever is sent meanwhile dies
+window = "4 BDP"               # optional: or segments, or bytes
+lost = [2, 4, 4]               # optional: numbers of segments that die; twice: so does the retransmission
+late = [{ segment = 1, by = "30 ms" }]
+
+[[figure.simulate.flow]]       # optional: several flows, each with the keys that differ
+algorithm = "bbr"
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+import msgspec
+
+from tcptutor.base import units
+from tcptutor.base.errors import ParameterError, UnitError
+from tcptutor.figures.figure import Problem
+from tcptutor.theory.packet_link import PacketPath
+from tcptutor.theory.packet_sender import LINUX_PACING, PacketFlow
+from tcptutor.theory.packet_simulation import PacketTrace, simulate
+
+MSS = 1448
+MOST_PACKETS = 5000
+"""Packets of a simulation that is quick enough for a page."""
+
+TableT = TypeVar("TableT", bound="FlowTable")
+
+
+class LateSegment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Segment whose first transmission takes longer than the others."""
+
+    segment: int
+    by: str
+    """Time."""
+
+
+class FlowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Keys of a flow; None where another table or the default counts."""
+
+    algorithm: Literal["fixed", "reno", "bbr"] | None = None
+    """By default fixed if there is a window, else reno."""
+    start: str | None = None
+    segments: int | None = None
+    """Segments to send; endless by default."""
+    size: str | None = None
+    """Bytes of a segment on the link."""
+    window: int | str | None = None
+    initial_window: int | None = None
+    ssthresh: int | str | None = None
+    sack: bool | None = None
+    pacing: Literal["off", "even", "linux"] | None = None
+    """even spreads the window over the RTT; linux uses the kernel's factors."""
+    delayed_acks: bool | None = None
+    min_rto: str | None = None
+    lost: tuple[int, ...] | None = None
+    late: tuple[LateSegment, ...] | None = None
+
+
+class SimulationTable(FlowTable, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Keys of a path, and of the flows unless a flow has its own."""
+
+    duration: str | None = None
+    rtt: str | None = None
+    rate: str | None = None
+    queue: int | str | None = None
+    schedule: Literal["fifo", "round-robin"] | None = None
+    quantum: str | None = None
+    cut: tuple[str, str] | None = None
+    flows: tuple[FlowTable, ...] | None = msgspec.field(name="flow", default=None)
+
+    def override(self, other: SimulationTable | None) -> SimulationTable:
+        """Return this table with the keys that `other` has."""
+        return self if other is None else _overridden(self, other)
+
+    def problem(self) -> Problem | None:
+        """Return key and reason if it cannot be simulated."""
+        for key in ("rtt", "duration"):
+            if not getattr(self, key):
+                return key, "a simulation needs it, like '40 ms'"
+        try:
+            self.path()
+            self.packet_flows()
+            self.seconds()
+        except (UnitError, ParameterError) as error:
+            return "", str(error)
+        return None
+
+    def seconds(self) -> float:
+        return units.parse(self.duration or "", "time")
+
+    def trace(self) -> PacketTrace:
+        """Return the simulated packets; a page draws them often and simulates them once."""
+        return _trace(self)
+
+    def path(self) -> PacketPath:
+        rtt = units.parse(self.rtt or "", "time")
+        return PacketPath(
+            delay=rtt / 2,
+            rate=units.parse(self.rate, "rate") if self.rate else None,
+            queue=math.inf if self.queue is None else _in_segments(self.queue, self),
+            schedule=self.schedule or "fifo",
+            quantum=units.parse(self.quantum, "size") if self.quantum else 1500,
+            cuts=((units.parse(self.cut[0], "time"), units.parse(self.cut[1], "time")),) if self.cut else (),
+        )
+
+    def packet_flows(self) -> tuple[PacketFlow, ...]:
+        own = msgspec.structs.replace(self, flows=None)
+        return tuple(_packet_flow(_overridden(own, flow)) for flow in self.flows or (FlowTable(),))
+
+
+def _overridden(table: SimulationTable, other: FlowTable) -> SimulationTable:
+    return msgspec.structs.replace(
+        table, **{key: value for key, value in msgspec.structs.asdict(other).items() if value is not None}
+    )
+
+
+@lru_cache(maxsize=64)
+def _trace(table: SimulationTable) -> PacketTrace:
+    return simulate(table.path(), table.packet_flows(), table.seconds())
+
+
+def _packet_flow(table: SimulationTable) -> PacketFlow:
+    transmissions = Counter(table.lost or ())
+    window = math.inf if table.window is None else _in_segments(table.window, table)
+    return PacketFlow(
+        algorithm=table.algorithm or ("reno" if table.window is None else "fixed"),
+        start=units.parse(table.start, "time") if table.start else 0.0,
+        segments=table.segments or math.inf,
+        size=_size(table),
+        window=window,
+        initial=table.initial_window or min(10, window),
+        ssthresh=math.inf if table.ssthresh is None else _in_segments(table.ssthresh, table),
+        sack=table.sack is not False,
+        pacing={"even": (1.0, 1.0), "linux": LINUX_PACING}.get(table.pacing or "off"),
+        ack_every=2 if table.delayed_acks else 1,
+        min_rto=units.parse(table.min_rto, "time") if table.min_rto else 0.2,
+        losses=tuple((number, n) for number, most in transmissions.items() for n in range(1, most + 1)),
+        late=tuple((late.segment, units.parse(late.by, "time")) for late in table.late or ()),
+    )
+
+
+def _size(table: SimulationTable) -> float:
+    return units.parse(table.size, "size") if table.size else MSS
+
+
+def _in_segments(amount: int | str, table: SimulationTable) -> int:
+    """Return segments from a number, from bytes, or from BDPs of the table's path."""
+    if isinstance(amount, int) or amount.strip().isdigit():
+        return int(amount)
+    bdp = None
+    if table.rate and table.rtt:
+        bdp = units.parse(table.rate, "rate") * units.parse(table.rtt, "time") / 8
+    segments = units.parse_size(amount, bdp) / _size(table)
+    return round(segments) if amount.strip().lower().endswith("bdp") else int(segments)
