@@ -13,6 +13,11 @@ EXAMPLES: dict[str, dict[str, object]] = {
         "x": {"of": "time", "to": "16 s"},
         "line": [{"law": "sawtooth", "set": {"rate": "20 Mbit/s", "rtt": "50 ms", "queue": "1 BDP"}}],
     },
+    "ladder": {
+        "simulate": {"duration": "500 ms", "rtt": "100 ms", "rate": "1 Mbit/s", "window": 8, "lost": [3]},
+        "panel": [{"label": "with SACK"}, {"label": "without", "set": {"sack": False}}],
+        "wait": [{"host": "h1", "since": "0 ms", "until": "100 ms", "text": "RTT"}],
+    },
     "pipe": {
         "simulate": {"duration": "200 ms", "rtt": "40 ms", "rate": "20 Mbit/s", "queue": 20},
         "row": [{"label": "bursts"}, {"label": "paced", "set": {"pacing": "linux"}}],
