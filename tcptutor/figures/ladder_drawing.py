@@ -120,7 +120,8 @@ class _Axis:
 
 def _write_times(grid: Grid, panels: Sequence[LadderPanel], axis: _Axis, head: int) -> int:
     """Write times at the left; return the first column behind them."""
-    instants = {t for panel in panels for arrow in panel.arrows for t in (arrow.begin, arrow.end)}
+    arrows = [arrow for panel in panels for arrow in panel.arrows]
+    instants = {arrow.begin for arrow in arrows} | {arrow.end for arrow in arrows if not arrow.is_lost}
     shown = sorted(t for t in instants if axis.begin <= t <= axis.end)
     if len({axis.row(t) for t in shown}) > _MOST_LABELS:
         shown = [axis.begin + t for t in round_ticks(axis.end - axis.begin, _MOST_LABELS)]
