@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 
-from tcptutor import theory
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError, unknown
-from tcptutor.figures.curve.laws import ROUND_TRIPS, TIME, Law, Points, Traced, law
+from tcptutor.figures.curve.laws import MSS, ROUND_TRIPS, TIME, Law, Points, Traced, goodput, law
 from tcptutor.figures.curve.scale import Scale, parsed, scale_of
 from tcptutor.figures.curve.scene import AlignedPanels, LabeledCurve, LabeledPoint, Level, Panel, Region
 from tcptutor.figures.curve.tables import AxisTable, LineTable, MarkTable, PanelTable, RegionTable
@@ -16,7 +17,7 @@ from tcptutor.figures.lines import ACK, BAD, DATA, OTHER, QUEUE, RTT
 
 _PLACES = 145
 """Places at which a law is computed."""
-_ROWS = {1: 9, 2: 5, 3: 3}
+_ROWS = {1: 9, 2: 5, 3: 4}
 """Rows of each panel, by their number."""
 _STYLES = {"queue": QUEUE, "rtt": RTT, "loss": BAD}
 _FURTHER = (OTHER, ACK)
@@ -154,9 +155,8 @@ class _Builder:
             return curve
         if kind != "rate":
             raise UsageError("only a throughput has a link")
-        mss = units.parse(line.set["mss"], "size") if "mss" in line.set else 1448.0
-        cap = theory.link_limited(units.parse(line.link, "rate"), mss + 52)
-        return _capped(curve, cap)
+        mss = units.parse(line.set["mss"], "size", "bytes") if "mss" in line.set else MSS
+        return _capped(curve, goodput(units.parse(line.link, "rate"), mss))
 
     def _panel(
         self,
@@ -180,7 +180,7 @@ class _Builder:
             name=table.name or _NAMES.get(quantity, quantity),
             scale=scale,
             rows=table.lines or _ROWS.get(len(self.panels), 3),
-            curves=tuple(curves),
+            curves=tuple(_with_one_cap(curves)),
             levels=tuple(levels),
             marks=tuple(mark for at, mark in marks if at == number),
             regions=tuple(region for at, region in regions if at == number),
@@ -210,9 +210,9 @@ class _Builder:
         found = []
         for number, region in enumerate(regions, start=1):
             with _at(f"region[{number}]"):
+                start = parsed(region.start, self.x.kind) if region.start else self.x.low
+                end = parsed(region.to, self.x.kind) if region.to else self.x.high
                 if not region.line:
-                    start = parsed(region.start, self.x.kind) if region.start else self.x.low
-                    end = parsed(region.to, self.x.kind) if region.to else self.x.high
                     found.append((region.panel, Region(region.text, start, end)))
                     continue
                 if region.line not in self.curves or bool(region.below) == bool(region.above):
@@ -223,7 +223,7 @@ class _Builder:
                 found.append(
                     (
                         panel,
-                        Region(region.text, curve=curve, level=level, is_below=bool(region.below)),
+                        Region(region.text, start, end, curve, level, bool(region.below)),
                     )
                 )
         return found
@@ -252,29 +252,27 @@ def _capped(curve: LabeledCurve, cap: float) -> LabeledCurve:
     )
 
 
+def _with_one_cap(curves: Sequence[LabeledCurve]) -> Iterator[LabeledCurve]:
+    """Yield the curves; of several with a cap, none is drawn beyond it, and the first names it."""
+    capped = [curve for curve in curves if curve.cap is not None]
+    for curve in curves:
+        if curve.cap is None or len(capped) == 1:
+            yield curve
+        else:
+            label = curve.cap_label if curve is capped[0] else ""
+            yield replace(curve, uncapped=(), cap_label=label, is_alone=False)
+
+
 def _above(points: Points, cap: float) -> Points:
     return tuple(point for point in points if point[1] >= cap)
 
 
-class _at:  # reads as a statement
-    """Context that adds the key of a table to an error."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, TutorError) and not isinstance(error, Contradiction):
-            raise Contradiction(self._key, str(error)) from None
-
-
-def texts_of(scene: AlignedPanels) -> Iterator[str]:
-    """Yield the labels that stand in the figure."""
-    for panel in scene.panels:
-        yield from (curve.label or curve.law_label for curve in panel.curves)
-        yield from (level.label for level in panel.levels)
-        yield from (mark.text for mark in panel.marks)
-        yield from (region.text for region in panel.regions)
-    yield from (guide.text for guide in scene.guides)
+@contextmanager
+def _at(key: str) -> Iterator[None]:
+    """Add the key of a table to an error."""
+    try:
+        yield
+    except Contradiction:
+        raise
+    except TutorError as error:
+        raise Contradiction(key, str(error)) from None

@@ -59,7 +59,8 @@ class Canvas(Grid):
         """Return column and row of `text` in an area: the first free place near `middle`, before column `last`."""
         end = last - len(text)
         places = [(min(max(middle + shift, self.left), end), row) for row in rows for shift in _SHIFTS]
-        free = next((place for place in places if self._is_free(place, len(text), gap=0)), None)
+        fitting = (place for gap in (1, 0) for place in places if self._is_free(place, len(text), gap))
+        free = next(fitting, None)
         if free is None:
             self.crowded.append(text)
         return free or places[0]
@@ -76,6 +77,6 @@ class Canvas(Grid):
     def _is_free(self, place: tuple[int, int], columns: int, gap: int = 1) -> bool:
         """Return whether a text fits into a row, with `gap` free cells at both ends."""
         column, row = place
-        if not (1 <= row <= self.bottom and self.left <= column and column + columns <= self.width):
+        if not (0 <= row <= self.bottom and self.left <= column and column + columns <= self.width):
             return False
         return not any((at, row) in self.taken for at in range(column - gap, column + columns + gap))

@@ -23,6 +23,9 @@ Values = Mapping[str, Any]
 TIME, ROUND_TRIPS = "time", "round_trips"
 """Horizontal axes along which a curve is drawn as time passes."""
 
+MSS = 1448.0
+"""Bytes of a segment unless a figure says otherwise."""
+
 REQUIRED = object()
 """Default of a parameter that a figure has to give."""
 
@@ -138,8 +141,12 @@ def _model_trace(function: Callable[..., float]) -> Callable[[str, str, Values, 
 
 
 def _window(_: str, __: str, values: Values, places: Sequence[float]) -> Traced:
-    doublings = [min(values["most"], values["initial"] * 2 ** (t / values["rtt"])) for t in places]
-    return Traced(tuple(zip(places, doublings, strict=True)))
+    """Trace slow start up to ssthresh, and a segment per round trip from there on."""
+    rtt, initial, ssthresh = values["rtt"], values["initial"], values["ssthresh"]
+    end = theory.slow_start_duration(ssthresh, rtt, initial)
+    points = [(t, initial * 2 ** (t / rtt) if t < end else ssthresh + (t - end) / rtt) for t in places]
+    events = (end,) if places[0] < end < places[-1] else ()
+    return Traced(tuple(sorted([*points, *((each, ssthresh) for each in events)])), events)
 
 
 _SETTLED = 2
@@ -149,13 +156,13 @@ _SETTLED = 2
 def _trajectory(skips_start: bool) -> Callable[[str, str, Values, Sequence[float]], Traced]:
     def trace(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
         rate, rtt, mss = values["rate"], values["rtt"], values["mss"]
-        goodput = _goodput(rate, mss)
-        queue = values["queue"] * goodput / rate
+        payload_rate = goodput(rate, mss)
+        queue = values["queue"] * payload_rate / rate
         end = places[-1]
         lead = 0.0
         if skips_start:
-            lead = 4 * theory.sawtooth_period(goodput, rtt, mss, queue) + 60 * rtt
-        path = theory.Bottleneck(rate=goodput, rtt=rtt, queue=queue, mss=mss)
+            lead = 4 * theory.sawtooth_period(payload_rate, rtt, mss, queue) + 60 * rtt
+        path = theory.Bottleneck(rate=payload_rate, rtt=rtt, queue=queue, mss=mss)
         [flow] = theory.trajectories(path, [theory.Source(algorithm=values["algorithm"])], end + lead)
         start = flow.losses[_SETTLED] if skips_start and len(flow.losses) > _SETTLED else 0.0
         column = {
@@ -174,7 +181,8 @@ def _trajectory(skips_start: bool) -> Callable[[str, str, Values, Sequence[float
     return trace
 
 
-def _goodput(rate: float, mss: float) -> float:
+def goodput(rate: float, mss: float) -> float:
+    """Return the payload rate of a link, bit/s."""
     return theory.link_limited(rate, mss + HEADERS + TIMESTAMP_OPTION)
 
 
@@ -187,10 +195,11 @@ def _teeth(_: str, result: str, values: Values, places: Sequence[float]) -> Trac
     peak = math.sqrt(8 / (3 * values["loss"]))
     if result == "mean":
         return Traced(tuple((place, 3 / 4 * peak) for place in places))
+    scale = values["mss"] if result == "flight" else 1.0
     half, points, events, start = peak / 2, [], [], 0.0
     while start < places[-1]:
         end = min(start + half, places[-1])
-        points += [(start, half), (end, half + end - start)]
+        points += [(start, scale * half), (end, scale * (half + end - start))]
         if start:
             events.append(start)
         start += half
@@ -242,7 +251,7 @@ def _gain(_: str, __: str, ___: Values, places: Sequence[float]) -> Traced:
     return Traced(tuple(points), tuple(changes))
 
 
-_MSS = ("size", 1448.0)
+_MSS = ("size", MSS)
 _PATH = {"rate": ("rate", REQUIRED), "rtt": ("time", REQUIRED), "queue": ("queue", REQUIRED), "mss": _MSS}
 _FLOW = {"cwnd": "segments", "queue": "size", "rtt": "time", "throughput": "rate"}
 
@@ -259,14 +268,14 @@ LAWS: dict[str, Law] = {
         {
             "rtt": ("time", REQUIRED),
             "initial": ("number", theory.INITIAL_WINDOW),
-            "most": ("number", math.inf),
+            "ssthresh": ("number", math.inf),
         },
         _window,
     ),
     "tooth": Law(
         {ROUND_TRIPS: "number"},
-        {"cwnd": "segments", "mean": "segments"},
-        {"loss": ("ratio", REQUIRED)},
+        {"cwnd": "segments", "mean": "segments", "flight": "size"},
+        {"loss": ("ratio", REQUIRED), "mss": _MSS},
         _teeth,
     ),
     "in-flight": Law({"in_flight": "bdp"}, {"throughput": "rate", "rtt": "time"}, _PATH, _in_flight),

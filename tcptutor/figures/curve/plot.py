@@ -129,7 +129,9 @@ class _Frame:
         self.grid.put(1, top - 1, panel.name, STRONG)
         if unit and unit not in panel.name:
             self.grid.put(1 + len(panel.name), top - 1, f", {unit}", MUTED)
-        self.grid.taken.update((column, top - 1) for column in range(self.grid.width))
+        # Guides have their texts next to the first panel's name.
+        named = 1 + len(panel.name) + len(unit) + 2 if top == 1 else self.grid.width
+        self.grid.taken.update((column, top - 1) for column in range(named))
         for row in range(top, top + panel.rows):
             self.grid.put_right(self.left - 1, row, plot.names.get(row, ""), MUTED)
             self.grid.put(self.left - 1, row, "┤" if row in plot.names else "│", FRAME)
@@ -140,6 +142,11 @@ class _Frame:
         self._dots(plot)
         self._marks(plot)
         self._labels(plot)
+        for guide in self.scene.guides if top == 1 else ():
+            if guide.x <= self.end:
+                self.grid.place(
+                    self.left + self._column(guide.x) - 1, 0, guide.text, TEXT, range(panel.rows + 1)
+                )
         for region, spans in zip(panel.regions, plot.spans, strict=True):
             self._region_text(plot, region, spans)
 
@@ -160,8 +167,6 @@ class _Frame:
                 continue
             column = self.left + self._column(guide.x)
             self._rule(column, plot)
-            if plot is self.plot.panels[0]:
-                self.grid.place(column, plot.top, guide.text, TEXT, offsets=(0, 1))
 
     def _dots(self, plot: _PanelPlot) -> None:
         columns = self.last_column + 1
@@ -209,9 +214,11 @@ class _Frame:
                 self.grid.place(self.left + self._column(last), plot.row(height), curve.label, curve.style)
 
     def _law_place(self, curve: LabeledCurve) -> tuple[float, float] | None:
-        """Return the middle of the part that the cap leaves of the law."""
+        """Return the middle of the part that the cap leaves of the law; its end if others are next to it."""
         below = [point for point in curve.points if curve.cap is None or point[1] < curve.cap * (1 - 1e-9)]
-        return below[len(below) // 2] if below and curve.law_label else None
+        if not (below and curve.law_label):
+            return None
+        return below[len(below) // 2] if curve.is_alone else below[-1]
 
     def _region_text(self, plot: _PanelPlot, region: Region, spans: Sequence[tuple[float, float]]) -> None:
         spans = [span for span in spans if span[1] <= self.end * (1 + 1e-9)]

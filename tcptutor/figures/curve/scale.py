@@ -71,7 +71,7 @@ def written(value: float, kind: str) -> str:
         case "bdp":
             return f"{units.number(value)} BDP"
         case "segments":
-            return f"{value:.0f} segments"
+            return f"{value:.0f} segment{'' if round(value) == 1 else 's'}"
         case _:
             return units.rounded(value, kind)
 

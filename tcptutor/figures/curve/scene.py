@@ -28,6 +28,8 @@ class LabeledCurve:
     """What the law alone would give, if a cap cuts it."""
     cap: float | None = None
     cap_label: str = ""
+    is_alone: bool = True
+    """Whether no other curve of its panel has a cap."""
     law_label: str = ""
     """Label of the part that the cap leaves, if the curve does not end there."""
 
@@ -67,8 +69,8 @@ class Region:
     """A shaded area between a curve and a level, or a stretch of the horizontal axis."""
 
     text: str
-    start: float = 0.0
-    end: float = 0.0
+    start: float
+    end: float
     curve: LabeledCurve | None = None
     level: float = 0.0
     is_below: bool = True
@@ -86,6 +88,9 @@ class Region:
                 continue
             crossing = x0 + (self.level - y0) / (y1 - y0) * (x1 - x0) if inside[0] != inside[1] else 0.0
             start, end = (x0 if inside[0] else crossing), (x1 if inside[1] else crossing)
+            start, end = max(start, self.start), min(end, self.end)
+            if end <= start:
+                continue
             if found and abs(found[-1][1] - start) <= 1e-9 * max(1.0, end):
                 found[-1][1] = end
             else:

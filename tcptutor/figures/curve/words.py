@@ -13,6 +13,10 @@ _LEVEL = 0.05
 """Slope that counts as none, as a share of the panel's diagonal."""
 _BENT = 2.0
 """Ratio of the changes in both halves of a piece from which it counts as bent."""
+_IN_WORDS = {"in flight": "data in flight"}
+"""Names of axes that no sentence can hold."""
+_SHORT = 0.02
+"""Share of both axes below which a piece is not mentioned."""
 _MOST = 4
 """Places listed at most."""
 _MOST_PIECES = 6
@@ -29,7 +33,8 @@ def describe(scene: AlignedPanels) -> str:
 def _panel(scene: AlignedPanels, panel: Panel) -> Iterator[str]:
     x, kind = scene.x, panel.scale.kind
     several = len(panel.curves) > 1
-    reach = f"{scene.x_name} from {written(x.low, x.kind)} to {written(x.high, x.kind)}"
+    x_name = _IN_WORDS.get(scene.x_name, scene.x_name)
+    reach = f"{x_name} from {written(x.low, x.kind)} to {written(x.high, x.kind)}"
     curves = "; ".join(
         f"{_name(curve) if several else 'it'} {_course(scene, panel, curve)}" for curve in panel.curves
     )
@@ -38,9 +43,8 @@ def _panel(scene: AlignedPanels, panel: Panel) -> Iterator[str]:
         yield f"Level {level.label or ''}: {written(level.value, kind)}.".replace(" :", ":")
     for mark in panel.marks:
         assert mark.y is not None
-        height = written(mark.y, kind)
-        number = height.partition(" ")[0]
-        yield f"{_at(scene, mark.x)}{'' if number in mark.text else f', {height}'}: {_sentence(mark.text)}"
+        height = "" if any(map(str.isdigit, mark.text)) else f", {written(mark.y, kind)}"
+        yield f"{_at(scene, mark.x)}{height}: {_sentence(mark.text)}"
     for region in panel.regions:
         if stretches := _stretches(scene, region):
             yield f"Marked as “{region.text}”: {stretches}."
@@ -71,7 +75,7 @@ def _course(scene: AlignedPanels, panel: Panel, curve: LabeledCurve) -> str:
         falls = ", ".join(_place(scene, x) for x in jumps[:_MOST])
         times = "once" if len(jumps) == 1 else f"{len(jumps)} times"
         return f"swings {reach}, and falls at once {times}: at {falls}"
-    pieces = list(_pieces(panel, curve))
+    pieces = [piece for piece in _pieces(panel, curve) if not _is_short(scene, panel, piece)]
     if len(pieces) > _MOST_PIECES:
         return f"varies {reach}"
     x, y = curve.points[0]
@@ -92,6 +96,14 @@ def _pieces(panel: Panel, curve: LabeledCurve) -> Iterator[Points]:
         piece.append(point)
         way = now
     yield tuple(piece)
+
+
+def _is_short(scene: AlignedPanels, panel: Panel, piece: Points) -> bool:
+    (x0, y0), (x1, y1) = piece[0], piece[-1]
+    return (
+        scene.x.share(x1) - scene.x.share(x0) < _SHORT
+        and abs(panel.scale.share(y1) - panel.scale.share(y0)) < _SHORT
+    )
 
 
 def _way(panel: Panel, curve: LabeledCurve, before: tuple[float, float], point: tuple[float, float]) -> int:
