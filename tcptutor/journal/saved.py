@@ -1,4 +1,4 @@
-"""Drafts of answers and saved benches, in files next to the journal."""
+"""Drafts of answers, saved benches and settings of the app, in files next to the journal."""
 
 from __future__ import annotations
 
@@ -196,6 +196,48 @@ class Benches:
         if self._file is not None:
             file = _BenchFile(format_version=_FORMAT, benches=benches)
             _write_file(self._file, msgspec.json.format(msgspec.json.encode(file)))
+
+
+class _SettingsFile(msgspec.Struct, kw_only=True):
+    format_version: int
+    motion: bool = True
+
+
+class Settings:
+    """The app's settings. `folder` None keeps them in memory only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = folder / "settings.json" if folder else None
+        self._values: _SettingsFile | None = None
+
+    @property
+    def motion(self) -> bool:
+        """True if figures may move; the default from an unreadable file."""
+        return self._read().motion
+
+    def set_motion(self, motion: bool) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        values = self._read()
+        if motion != values.motion:
+            values.motion = motion
+            if self._file is not None:
+                _write_file(self._file, msgspec.json.encode(values))
+
+    def _read(self) -> _SettingsFile:
+        if self._values is None:
+            self._values = _SettingsFile(format_version=_FORMAT)
+            if self._file is not None and os.path.lexists(self._file):
+                with contextlib.suppress(
+                    OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
+                ):
+                    data = files.read_plain(self._file, _MOST_BYTES)
+                    files.check_version(data, _FORMAT, self._file)
+                    self._values = msgspec.json.decode(data, type=_SettingsFile)
+        return self._values
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, UsageError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
-from tcptutor.journal.saved import Benches, Drafts
+from tcptutor.journal.saved import Benches, Drafts, Settings
 from tcptutor.ui import pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
@@ -32,6 +33,7 @@ from tcptutor.ui.messages import (
     SweepEnded,
     SweepUpdated,
 )
+from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 
@@ -100,6 +102,9 @@ class TutorApp(Frame):
         folder = journal.runs.folder
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
+        self.motion = MotionChoice(
+            os.environ, Settings(folder.parent if folder else None), self._write_to_terminal
+        )
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
@@ -119,6 +124,18 @@ class TutorApp(Frame):
         ):
             return
         await super().on_event(event)
+
+    def on_terminal_supports_synchronized_output(self) -> None:
+        self.motion.line_answered()
+
+    def _write_to_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
+
+    def choose_motion(self, on: bool) -> None:
+        """Let figures move, or let them stand still."""
+        if problem := self.motion.choose(on):
+            self.notify(problem, severity="warning")
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()

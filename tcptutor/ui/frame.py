@@ -17,6 +17,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -26,7 +27,7 @@ from tcptutor.base import glyphs, places
 from tcptutor.base.glyphs import Glyphs, substitute
 from tcptutor.base.printable import escaped
 from tcptutor.run import Run
-from tcptutor.ui import shutdown, themes
+from tcptutor.ui import output, shutdown, themes
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
@@ -124,6 +125,9 @@ class Frame(App[None]):
     def on_ready(self) -> None:
         if self.glyphs in _GLYPH_NOTICES:
             self.notify(_GLYPH_NOTICES[self.glyphs], severity="warning", timeout=15)
+
+    def get_driver_class(self) -> type[Driver]:
+        return output.lean(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()

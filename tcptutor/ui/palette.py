@@ -71,6 +71,10 @@ def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
         name = "Dark" if theme.dark else "Light"
         use = partial(setattr, app, "theme", theme.name)
         yield SystemCommand(f"{name} colors, theme", "high contrast", use)
+    tutor = cast("Tutor", app)
+    still = tutor.motion.off_because
+    text = f"figures move; now {still}" if still else "figures stand still"
+    yield SystemCommand(f"Motion {'on' if still else 'off'}", text, partial(tutor.choose_motion, bool(still)))
 
 
 def _run_action(screen: Screen[Any], action: str) -> None:

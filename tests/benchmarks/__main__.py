@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
-from tests.benchmarks import courses, pages, turning
+from tests.benchmarks import courses, moving, pages, turning
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
@@ -206,6 +206,14 @@ def page_turns() -> None:
         _line(what, turning.share_to_text(found), 0.5)
 
 
+def figures() -> None:
+    """A figure of a page plays: what the terminal is sent, and how soon a key has its effect."""
+    found, late = moving.report()
+    print(f"      frames of a moving figure: {found.frames_per_s:.1f} in a second")
+    _line("a figure playing at 80 x 24", found.bytes_per_s / 1000, 8, " KB/s")
+    _line("key to its effect while a figure plays, 99 %", late * 1000, 50, " ms")
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -239,6 +247,7 @@ def main() -> int:
     blocks()
     knobs()
     page_turns()
+    figures()
     disk_and_memory()
     if "--build" in sys.argv:
         build()

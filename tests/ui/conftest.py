@@ -102,6 +102,12 @@ def make_app(course: Course, journal: Journal, lab: FakeLab) -> Callable[..., Tu
 
 
 @pytest.fixture(autouse=True)
+def _figures_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let figures stand still, except in the tests of their motion."""
+    monkeypatch.setenv("NO_MOTION", "1")
+
+
+@pytest.fixture(autouse=True)
 def _nothing_passes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture has nothing that is shown for a moment only."""
     if "snap_compare" in request.fixturenames:

@@ -23,6 +23,7 @@ from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.live import Live
 from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
+from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 if TYPE_CHECKING:
@@ -57,12 +58,16 @@ class Tutor(Protocol):
     journal: Journal
     drafts: Drafts
     bench: Bench
+    motion: MotionChoice
     problems: tuple[str, ...]
     """Problems in lesson files, a line each; empty until all files are read."""
 
     @property
     def is_saved(self) -> bool:
         """True if all of the student's work is on disk."""
+
+    def choose_motion(self, on: bool) -> None:
+        """Let figures move, or let them stand still."""
 
     def open_module(self, module: str) -> None:
         """Open a module where the student left it."""

@@ -83,6 +83,7 @@ class LessonScreen(LessonActions):
         self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
         self._show_goals()
+        self._page.player.start(self.tutor.motion, self.keys_changed)
         if self._body.terminal_open:
             self.run_worker(self._body.show_terminal())
         else:

@@ -103,8 +103,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 works = self._answers.can(action)
             case "onward" | "deeper":
                 works = self._may_leave if action == "onward" else bool(self._deeper)
-            case "others":
-                works = self._page.has_others
+            case "others" | "figure":
+                works = self._page.has_others if action == "others" else self._can_move_figure(*parameters)
             case "return_from_link":
                 works = self.tutor.can_return
             case "sureness":
@@ -225,6 +225,21 @@ class LessonActions(ChartScreen, SavingScreen):
     def action_others(self) -> None:
         self._body.prefer("text")
         self._page.toggle_others()
+
+    def action_figure(self, command: str, *arguments: int) -> None:
+        """Move the figure in view: toggle, step or change_speed."""
+        getattr(self._page.player, command)(*arguments)
+
+    def _can_move_figure(self, command: object, *_arguments: object) -> bool:
+        player = self._page.player
+        match command:
+            case "toggle":
+                # In a box, Space chooses.
+                return self.focused in (None, self._page) and player.current is not None
+            case "change_speed":
+                return not self.has_cursor and player.can_change_speed
+            case _:
+                return not self.has_cursor and player.current is not None
 
     def action_view(self) -> None:
         self._body.show_next_view()

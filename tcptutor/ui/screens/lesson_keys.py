@@ -32,6 +32,7 @@ TYPED = (
     "follow",
     "return_from_link",
     "end_terminal",
+    "figure",
 )
 """Actions bound to letters, digits or arrows, which a field takes as input."""
 
@@ -86,6 +87,16 @@ BINDINGS: list[BindingType] = [
     priority("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.previous-field"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
+    # On the moving figure in view. A cursor in the chart has the other keys first.
+    priority("space", "figure('toggle')", "play", "figure.play", "play or pause the moving figure in view"),
+    priority("comma", "figure('step', -1)", "back", "figure.back", "the figure: back to its previous stop"),
+    priority("full_stop", "figure('step', 1)", "on", "figure.on", "the figure: on to its next stop"),
+    priority(
+        "less_than_sign", "figure('change_speed', -1)", "slower", "figure.slower", "play the figure slower"
+    ),
+    priority(
+        "greater_than_sign", "figure('change_speed', 1)", "faster", "figure.faster", "play the figure faster"
+    ),
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
     priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
@@ -118,6 +129,8 @@ BINDINGS: list[BindingType] = [
 FOOTER: Entries = (
     ("lesson.return", "return"),
     ("lesson.onward", "next"),
+    ("figure.play", "play"),
+    ("figure.back figure.on", "step"),
     ("lesson.previous lesson.next", "page"),
     ("lesson.field", "answer"),
     ("lesson.run", "run"),
@@ -127,6 +140,7 @@ FOOTER: Entries = (
     ("lesson.hint", "hint"),
     ("lesson.again", "again"),
     ("lesson.chart", "chart"),
+    ("figure.slower figure.faster", "speed"),
     ("lesson.turn", "view"),
     ("lesson.others", "others"),
     ("lesson.deeper", "deeper"),

@@ -24,7 +24,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.events import export_events, read_events
 from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
-from tcptutor.journal.saved import Benches, Drafts, SavedBench
+from tcptutor.journal.saved import Benches, Drafts, SavedBench, Settings
 from tcptutor.sweep import figure
 from tcptutor.sweep.grid import cells, read_axes
 from tcptutor.sweep.results_file import Store, load
@@ -121,6 +121,19 @@ def _drafts(path: Path) -> None:
         drafts.save("m", "s", {"q": [1]})
 
 
+def _settings_file() -> Sequence[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        Settings(Path(folder)).set_motion(False)
+        return [Path(folder, "settings.json").read_bytes()]
+
+
+def _settings(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(path, Path(folder, "settings.json"))
+        settings = Settings(Path(folder))
+        settings.set_motion(not settings.motion)
+
+
 def _benches_file() -> Sequence[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         benches = Benches(Path(folder))
@@ -209,6 +222,7 @@ READERS: tuple[Reader, ...] = (
     Reader("record", ".jsonl", cache(_records), _record),
     Reader("benches", ".json", cache(_benches_file), _benches),
     Reader("drafts", ".json", cache(_drafts_file), _drafts),
+    Reader("settings", ".json", cache(_settings_file), _settings),
     Reader("goals", ".json", cache(_goals_file), _goals),
     Reader("setting", ".txt", lambda: _SETTINGS, _typed(_set)),
     Reader("grid", ".txt", lambda: _GRIDS, _typed(_grid)),

@@ -1,26 +1,19 @@
-"""Widget that shows lines: rendered off the event loop at a limited rate, redrawing only changed cells.
-
-A full redraw costs 8 KB of output to the terminal.
-"""
+"""Widget that shows lines rendered off the event loop, at a limited rate."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
-from textual.app import ComposeResult
-from textual.geometry import Region, Size
-from textual.strip import Strip
+from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
 from tcptutor.figures.lines import Line
 from tcptutor.ui.widgets.chart import axes, chart
+from tcptutor.ui.widgets.slices import SlicedLines
 
 DRAW_INTERVAL_S = 0.5
 """Minimum seconds between two drawings of a live run."""
@@ -63,20 +56,16 @@ class Pace:
         self._draw()
 
 
-class LinePanel(Widget):
+class LinePanel(SlicedLines):
     """Base of line panels; subclasses provide the lines and call `draw`, or `pace.request` while data changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"bench--{style}" for style in _STYLES}
+    STYLE_PREFIX = "bench--"
 
     def __init__(self) -> None:
-        super().__init__(id="panel")
-        self._lines: list[Line] = []
+        super().__init__(SLICES, id="panel")
         self._requested = self._drawing = False
-        self._blank_style: Style | None = None
         self.pace = Pace(self, DRAW_INTERVAL_S, self.draw)
-        self._slices = [Slice(self, number) for number in range(SLICES)]
-        self._borders = [0] * (SLICES + 1)
-        """Columns of the slice borders as last laid out, which may lag behind a change of size."""
 
     # For subclasses
 
@@ -90,21 +79,16 @@ class LinePanel(Widget):
 
     # Shared
 
-    def compose(self) -> ComposeResult:
-        yield from self._slices
+    def slice_borders(self, width: int) -> list[int]:
+        across = axes.columns(width)
+        return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]
 
     def on_resize(self) -> None:
-        # Deferred: a size requested during a layout would be ignored.
-        self.call_after_refresh(self._lay_out_slices)
+        # Textual calls the handler of the base class, too.
         self.draw()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         return len(self.waiting(width, 0) or ())
-
-    @property
-    def lines(self) -> list[str]:
-        """Lines on display, as text."""
-        return [line.text for line in self._lines]
 
     @property
     def is_idle(self) -> bool:
@@ -126,70 +110,8 @@ class LinePanel(Widget):
                 width, height = self.content_size
                 waiting = self.waiting(width, height)
                 if waiting is not None:
-                    self._show_lines(waiting)
+                    self.show_lines(waiting)
                 elif width >= MIN_SIZE[0] and height >= MIN_SIZE[1]:
-                    self._show_lines(await asyncio.to_thread(self.picture(), width, height))
+                    self.show_lines(await asyncio.to_thread(self.picture(), width, height))
         finally:
             self._drawing = False
-
-    def _show_lines(self, lines: list[Line]) -> None:
-        before, self._lines = self._lines, lines
-        for part in self._slices:
-            if len(before) != len(lines):
-                part.refresh()
-                continue
-            start, end = self._borders[part.number : part.number + 2]
-            for y, line in enumerate(lines):
-                if changed := line.changed_range(before[y], start, end):
-                    first, last = changed
-                    part.refresh(Region(first - start, y, last - first, 1))
-
-    def _lay_out_slices(self) -> None:
-        self._borders = _slice_borders(self.content_size.width)
-        for part, (start, end) in zip(self._slices, pairwise(self._borders), strict=True):
-            part.styles.width = end - start
-            # A slice of the same width may show other columns, and Textual caches its lines.
-            part.refresh()
-
-    def line_part(self, y: int, number: int) -> Strip:
-        """Return the part of a line that slice `number` shows."""
-        start, end = self._borders[number : number + 2]
-        if y >= len(self._lines):
-            return Strip.blank(end - start, self._blank)
-        style = self.get_component_rich_style
-        pieces = self._lines[y].part(start, end).pieces()
-        segments = [Segment(text, style(f"bench--{name}")) for text, name in pieces]
-        # The line may still be of another size.
-        return Strip(segments).adjust_cell_length(end - start, self._blank)
-
-    @property
-    def _blank(self) -> Style:
-        """Style of empty cells, cached: Textual derives it from all ancestors, at the cost of a line."""
-        if self._blank_style is None:
-            self._blank_style = self.rich_style
-        return self._blank_style
-
-    def notify_style_update(self) -> None:
-        self._blank_style = None
-        super().notify_style_update()
-
-
-class Slice(Widget):
-    """Some columns of a panel.
-
-    Textual rewrites a changed line from the left edge of its widget: narrow widgets need fewer bytes.
-    """
-
-    ALLOW_SELECT = False
-
-    def __init__(self, panel: LinePanel, number: int) -> None:
-        super().__init__()
-        self._panel, self.number = panel, number
-
-    def render_line(self, y: int) -> Strip:
-        return self._panel.line_part(y, self.number)
-
-
-def _slice_borders(width: int) -> list[int]:
-    across = axes.columns(width)
-    return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]

@@ -28,6 +28,8 @@ from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.text import linked_pages
 from tcptutor.ui.widgets.prose.illustrated import illustrated
 from tcptutor.ui.widgets.prose.markdown import Prose
+from tcptutor.ui.widgets.prose.moving import MovingView
+from tcptutor.ui.widgets.prose.player import FigurePlayer
 
 OTHERS_KEY = "O"
 """Key that opens what others measured."""
@@ -50,6 +52,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         super().__init__()
         self._step = step
         self.onward = OnwardLines(module)
+        self.player = FigurePlayer(self)
         self.boxes = tuple(boxes)
         """In order of the page."""
         self._after, self._runs = TextAfterRun(step), RunsTable()
@@ -108,6 +111,11 @@ class Page(VerticalScroll, inherit_bindings=False):
     def shows(self, box: ActivityBox[Any]) -> bool:
         """Whether part of the box is on the screen."""
         return self.region.overlaps(box.region)
+
+    @on(MovingView.Clicked)
+    def _toggle_figure(self, event: MovingView.Clicked) -> None:
+        event.stop()
+        self.player.toggle(event.view)
 
     @on(ActivityBox.ScrollRequested)
     def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:

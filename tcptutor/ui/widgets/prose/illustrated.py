@@ -10,6 +10,7 @@ from tcptutor.course.figure_places import split
 from tcptutor.figures.figure import Figure
 from tcptutor.ui.widgets.prose.figure import FigureView
 from tcptutor.ui.widgets.prose.markdown import Prose
+from tcptutor.ui.widgets.prose.moving import MovingView
 
 
 def illustrated(text: str, figures: Sequence[Figure], head: str = "") -> Iterator[Widget]:
@@ -19,6 +20,6 @@ def illustrated(text: str, figures: Sequence[Figure], head: str = "") -> Iterato
         parts = ["", *parts]
     for number, part in enumerate(parts):
         if isinstance(part, Figure):
-            yield FigureView(part)
+            yield MovingView(part, part.motion) if part.motion else FigureView(part)
         elif part or head:
             yield Prose(f"{head}{part}" if number == 0 else part)

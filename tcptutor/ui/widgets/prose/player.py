@@ -1,0 +1,163 @@
+"""Player of a page's moving figures: one at a time, while it is on the screen, within a budget of output."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tcptutor.ui.motion import MotionChoice
+from tcptutor.ui.widgets.prose.moving import MovingView
+from tcptutor.ui.widgets.prose.playback import Playback
+
+BYTES_PER_S = 7000
+"""Output of a figure that plays, on average over some seconds. Figures that change more have fewer frames."""
+_FRAME_S = 1 / 12
+"""Least seconds between two frames."""
+_LONGEST_FRAME_S = 0.5
+"""Most seconds between two frames; the figure waits for a program that is slower."""
+_LOOK_S = 0.25
+"""Seconds between two looks at what is on the screen while no figure plays."""
+_HIDDEN_LINES = 2
+"""Lines that may be off the screen for a figure to count as shown."""
+
+
+class FigurePlayer:
+    """Player of the moving figures in `page`, a widget that scrolls."""
+
+    def __init__(self, page: Widget) -> None:
+        self._page = page
+        self._views: list[MovingView] = []
+        self._motion: MotionChoice | None = None
+        self._changed: Callable[[], None] = lambda: None
+        self._clicked: MovingView | None = None
+        """Figure that was clicked last, which keeps the keys while it is shown."""
+        self._seen: MovingView | None = None
+        """The current figure at the last look."""
+        self._timer: Timer | None = None
+        self._last_look = 0.0
+        self._credit = float(BYTES_PER_S)
+        """Bytes that may be written now without a pause."""
+
+    def start(self, motion: MotionChoice, changed: Callable[[], None]) -> None:
+        """Watch the page's figures, once all of them are mounted.
+
+        Args:
+            motion: Whether figures may move.
+            changed: Called when another figure, or none, gets the keys.
+        """
+        self._motion, self._changed = motion, changed
+        self._views = list(self._page.query(MovingView))
+        if self._views:
+            self._look()
+
+    @property
+    def current(self) -> MovingView | None:
+        """The figure that keys act on: the one that plays, else the one clicked last, else the topmost one."""
+        playing = next((view for view in self._views if view.playback.playing), None)
+        if playing is not None and self._lines_on_screen(playing):
+            return playing
+        shown = [view for view in self._views if self._is_shown(view)]
+        return self._clicked if self._clicked in shown else min(shown, key=_top, default=None)
+
+    @property
+    def can_change_speed(self) -> bool:
+        return self.current is not None and not self._off_because
+
+    # Actions
+
+    def toggle(self, view: MovingView | None = None) -> None:
+        """Play or pause a figure, by default the current one; go to its next stop if figures may not move."""
+        self._clicked = view or self._clicked
+        self._act(lambda playback: playback.step(1) if self._off_because else playback.toggle(), view)
+
+    def step(self, by: int) -> None:
+        """Show the next stop (1) or the previous one (-1)."""
+        self._act(lambda playback: playback.step(by))
+
+    def change_speed(self, by: int) -> None:
+        """Play faster (1) or slower (-1)."""
+        self._act(lambda playback: playback.change_speed(by))
+
+    def _act(self, change: Callable[[Playback], Playback], view: MovingView | None = None) -> None:
+        view = view or self.current
+        if view is not None:
+            self._show(view, change(view.playback))
+            self._last_look = time.monotonic()
+            self._look_after(_FRAME_S)
+
+    # Time
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        elapsed, self._last_look = min(now - self._last_look, _LONGEST_FRAME_S), now
+        wait = _LOOK_S
+        if self._page.is_attached and self._page.screen.is_current and self._page.app.app_focus:
+            wait = self._rest_all() if self._off_because else self._advance(elapsed)
+            self._update_hints()
+        self._look_after(wait)
+
+    def _advance(self, elapsed: float) -> float:
+        """Move the current figure on, and return the seconds until the next frame."""
+        view = self.current
+        if view is None:
+            return _LOOK_S
+        if not view.has_played:
+            self._show(view, view.playback.toggle())
+        elif view.playback.playing:
+            written = self._show(view, view.playback.advance(elapsed))
+            if self._motion is not None:
+                self._motion.check_line(playing=view.playback.playing)
+            self._credit = min(self._credit + elapsed * BYTES_PER_S, BYTES_PER_S) - written
+            return min(max(_FRAME_S, -self._credit / BYTES_PER_S), _LONGEST_FRAME_S)
+        return _FRAME_S if view.playback.playing else _LOOK_S
+
+    def _rest_all(self) -> float:
+        for view in self._views:
+            if view.playback.playing:
+                self._show(view, view.playback.rest())
+        return _LOOK_S
+
+    def _look_after(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        if self._page.is_attached:
+            self._timer = self._page.set_timer(seconds, self._look)
+
+    # Display
+
+    def _show(self, view: MovingView, playback: Playback) -> int:
+        view.has_played |= playback != view.playback
+        for other in self._views:
+            if playback.playing and other is not view and other.playback.playing:
+                other.show(other.playback.toggle())
+        return view.show(playback)
+
+    def _update_hints(self) -> None:
+        current = self.current
+        for view in self._views:
+            if reason := self._off_because:
+                view.hint(f"Space steps ({reason})" if view is current else f"a click steps ({reason})")
+            else:
+                view.hint("Space plays" if view is current else "a click plays")
+        if current is not self._seen:
+            self._seen = current
+            self._changed()
+
+    @property
+    def _off_because(self) -> str:
+        return self._motion.off_because if self._motion else "motion is off"
+
+    def _is_shown(self, view: MovingView) -> bool:
+        """Return whether (almost) all lines of the figure are on the screen, or as many as fit."""
+        lines = self._lines_on_screen(view)
+        return lines > 0 and lines >= min(view.region.height, self._page.region.height) - _HIDDEN_LINES
+
+    def _lines_on_screen(self, view: MovingView) -> int:
+        return self._page.region.intersection(view.region).height if view.is_on_screen else 0
+
+
+def _top(view: MovingView) -> int:
+    return view.region.y
