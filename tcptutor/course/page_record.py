@@ -84,12 +84,15 @@ class ActivityRecord(msgspec.Struct, frozen=True):
         return self if self.measured is not None else msgspec.structs.replace(self, measured=measured)
 
     @property
+    def ratio(self) -> float | None:
+        """Prediction over measurement; None before the run."""
+        value = self.first.value if self.first else None
+        return value / self.measured if value and self.measured else None
+
+    @property
     def factor(self) -> float | None:
         """Ratio between prediction and measurement, at least 1; None before the run."""
-        value = self.first.value if self.first else None
-        if not value or not self.measured:
-            return None
-        return max(value / self.measured, self.measured / value)
+        return max(self.ratio, 1 / self.ratio) if self.ratio else None
 
     def with_hints(self, level: int) -> ActivityRecord:
         """Return the record with hints up to `level` shown."""

@@ -16,6 +16,7 @@ from tcptutor.course import personal
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord, Sureness
 from tcptutor.course.paths import PRETEST, CoursePath
+from tcptutor.journal.day import DayRecord
 from tcptutor.journal.events import (
     START,
     Enrolled,
@@ -79,6 +80,8 @@ class JournalRecord(msgspec.Struct, frozen=True):
 
     Finished what-ifs are left out.
     """
+    today: DayRecord = DayRecord()
+    """Work of the day of the latest event."""
 
     def page(self, module: str, step: str) -> PageRecord:
         """Return the record of a page; empty for an untouched page."""
@@ -118,6 +121,23 @@ def fold_events(events: Iterable[StoredEvent], before: JournalFold | None = None
 
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """Return the record after `event`."""
+    after = _with_event(record, event)
+    return msgspec.structs.replace(after, today=_today(record, after, event))
+
+
+def _today(before: JournalRecord, after: JournalRecord, event: JournalEvent) -> DayRecord:
+    page = (event.module, event.step) if isinstance(event, Visited | Responded | PredictionMeasured) else None
+    today = before.today.with_event(event.at, page)
+    if isinstance(event, PredictionMeasured):
+        known, found = (
+            record.page(event.module, event.step).activity(event.activity).ratio for record in (before, after)
+        )
+        if known is None and found is not None:
+            return today.with_prediction(found)
+    return today
+
+
+def _with_event(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     match event:
         case Enrolled(student=student, course=course):
             return _enrolled(record, Enrolment(student, course))

@@ -21,6 +21,7 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
+    PredictionMeasured,
     Responded,
     RunEnded,
     RunStarted,
@@ -288,3 +289,28 @@ def test_a_timeline_has_what_was_locked_last_before_the_run() -> None:
     begun = RunStarted("", "m", "s", "r", "m/e", "")
     line = timeline(chain([prediction("10000"), back, prediction("10"), begun, back]))
     assert [each.response.answer for each in line.page("m", "s").responses_to(PREDICT)] == ["10"]
+
+
+def test_a_days_work_leaves_out_pauses_and_other_days() -> None:
+    record = JournalRecord()
+    for at, step in (
+        ("2026-01-01T23:00:00+00:00", "a"),
+        ("2026-01-03T10:00:00+00:00", "a"),
+        ("2026-01-03T10:06:00+00:00", "b"),
+        ("2026-01-03T12:00:00+00:00", "b"),
+        ("2026-01-03T12:03:00+00:00", "c"),
+        ("2026-01-01T00:00:00+00:00", "d"),
+        ("0001-01-01T00:00:00+00:00", "d"),
+    ):
+        record = fold.fold(record, Visited(at, "m", step))
+    assert record.today.minutes == 9
+    assert {step for _, step in record.today.pages} == {"a", "b", "c"}
+
+
+def test_a_prediction_within_ten_percent_counts_as_close_on_its_day() -> None:
+    record, at = JournalRecord(), "2026-01-03T10:00:00+00:00"
+    for step, value in (("a", 9e6), ("b", 8e6)):
+        record = fold.fold(record, Responded(at, "m", step, PREDICT, Response("x", None, value=value)))
+        for _ in range(2):
+            record = fold.fold(record, PredictionMeasured(at, "m", step, PREDICT, 10e6))
+    assert (record.today.predictions, record.today.close) == (2, 1)
