@@ -172,11 +172,3 @@ def squares(progress: Progress, here: int | None = None) -> str:
     if here is not None:
         signs[here] = f"[{signs[here]}]"
     return "".join(signs)
-
-
-def few_squares(progress: Progress, number: int) -> str:
-    """Return `number` squares for all pages, filled in proportion; all or none only if that is exact."""
-    if not 0 < progress.done < progress.total:
-        return (DONE if progress.done else OPEN) * number
-    full = min(max(1, round(number * progress.done / progress.total)), number - 1)
-    return DONE * full + OPEN * (number - full)

@@ -86,7 +86,7 @@ async def test_unanswered_numbers_stay_while_pages_are_turned(make_app) -> None:
         await until_text(pilot, "A window of")
         number = shown(pilot.app)
         await pilot.press("m")
-        await until_text(pilot, "Enter continues where you were")
+        await until_text(pilot, "Continue ▸")
         await pilot.press("enter")
         await until_text(pilot, "A window of")
         assert shown(pilot.app) == number

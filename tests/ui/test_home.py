@@ -16,14 +16,16 @@ from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import Progress
 from tcptutor.run import load
-from tcptutor.ui.screens.home import _rows
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.home.modules import bar, layout
+from tcptutor.ui.widgets.home.start import StartButton
 from tests.journal.conftest import predict
 
 from .fakes import FakeLab
 from .four_modules import four_modules
 from .record import COURSE, RUNS
 from .screen import settled, text, until_text
+from .test_snapshots import keep_run
 
 
 async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> None:
@@ -34,16 +36,15 @@ async def test_a_newcomer_is_told_what_this_is_and_how_to_begin(make_app) -> Non
         assert "A course for tests" in screen
         assert "One flow" in screen
         assert " 0/2 " in screen
-        await until_text(pilot, "Say what limits it")
+        await until_text(pilot, "kernel")
         await pilot.press("enter")
         await until_text(pilot, "What cwnd is")
 
 
-async def test_the_lab_starts_behind_and_says_where_it_is_and_why(make_app) -> None:
+async def test_the_lab_starts_behind_and_says_where_it_is(make_app) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "Experiments run in a virtual machine. Ready.")
-        await until_text(pilot, "kernel has no netem")
 
 
 async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, journal) -> None:
@@ -51,7 +52,7 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
 
     app = TutorApp(course, journal, FakeLab(unavailable="no QEMU and no netem: `tcptutor setup` helps"))
     async with app.run_test(size=(100, 30)) as pilot:
-        await until_text(pilot, "no lab here")
+        await until_text(pilot, "No experiment can run here.")
         await until_text(pilot, "`tcptutor setup` helps")
         await pilot.press("enter", "n", "x", "y")
         await until_text(pilot, "✗ no QEMU and no netem")
@@ -103,12 +104,25 @@ async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -
     journal.visit("many-flows", "eight-flows")
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
-        await until_text(pilot, "2 Many flows, “Eight flows”")
+        await until_text(pilot, "Continue ▸ 2.1 Eight flows, ")
         assert " 1/2 " in text(app)
         await pilot.press("enter")
         await until_text(pilot, "Eight flows share the path")
         await pilot.press("m")
-        await until_text(pilot, "continues where you were")
+        await until_text(pilot, "Continue ▸ 2.1 Eight flows, ")
+        assert isinstance(app.screen.focused, StartButton)
+
+
+async def test_arrows_go_from_the_button_through_the_modules_and_back(make_app) -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "Begin ▸ 1 One flow")
+        await pilot.press("down", "down")
+        await until_text(pilot, "Enter begins 2 Many flows")
+        await pilot.press("down")
+        assert isinstance(app.screen.focused, StartButton)
+        await pilot.press("up", "enter")
+        await until_text(pilot, "Eight flows share the path")
 
 
 async def test_how_near_the_predictions_were_is_told_from_the_third_on(make_app, journal: Journal) -> None:
@@ -117,7 +131,7 @@ async def test_how_near_the_predictions_were_is_told_from_the_third_on(make_app,
         journal.record_measurement("one-flow", step, PREDICT, 10e6)
     journal.visit("one-flow", "what-cwnd-is")
     async with make_app().run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "Your 3 predictions that runs have answered were 20 % off in the median.")
+        await until_text(pilot, "1 of 3 within 10 % today; 3 so far, 20 % off in the median")
 
 
 async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_path) -> None:
@@ -150,27 +164,41 @@ async def test_four_modules_stand_in_order_with_what_is_left_of_each(make_app, j
         journal.visit("algorithms", f"page-{page}")
     app = make_app(of=four_modules())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "Essentials  19 of 60 pages done, about 15 min left")
-        await until_text(pilot, "Enter continues where you were: 2 Congestion algorithms")
-        lines = [line.strip() for line in text(app).splitlines() if "□" in line or "■" in line]
-        assert lines == [
-            "1  TCP basics              12/12  done    12/12  done    ■■■■■■■■",
-            "▸ 2  Congestion algorithms    7/14  5 min    7/14  5 min   ■■■■■□□□□□",
-            "3  Parallel streams         0/16  5 min    0/16  5 min   □□□□□□□□□□□",
-            "4  Pacing                   0/18  5 min    0/18  5 min   □□□□□□□□□□□□□",
-        ]
-        await pilot.press("up")
-        await until_text(pilot, "Enter reopens 1 TCP basics")
+        await until_text(pilot, "Essentials  19 of 60 pages, 15 min left")
+        await until_text(pilot, "Continue ▸ 2.7 The page of Congestion algorithms")
+        lines = [line for line in text(app).splitlines() if "/1" in line]
+        assert [line.count("━") > 0 for line in lines] == [True, True, False, False]
+        counts = ["12/12", "7/14", "0/16", "0/18"]
+        assert all(count in line for line, count in zip(lines, counts, strict=True))
+        ends = {line.index(count) + len(count) for line, count in zip(lines, counts, strict=True)}
+        assert len(ends) == 1, "counts are aligned"
+        await pilot.press("down")
+        await until_text(pilot, "Enter reopens 1.1 The page of TCP basics")
+
+
+async def test_todays_work_is_counted_and_unfinished_pages_are_named(make_app, journal: Journal) -> None:
+    journal.visit("one-flow", "one-lossy-flow")
+    journal.visit("one-flow", "what-cwnd-is")
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "1 min, 2 pages")
+        await until_text(pilot, "Unfinished   1.2")
+
+
+async def test_the_last_run_is_drawn_with_its_figures(make_app, journal: Journal, course) -> None:
+    keep_run(journal, course, "one-flow", "one-lossy-flow")
+    async with make_app().run_test(size=(120, 36)) as pilot:
+        await until_text(pilot, "Last run     1.2 One lossy flow")
+        await until_text(pilot, "limited by random loss")
 
 
 async def test_a_module_is_open_before_those_that_come_before_it_are_done(make_app, journal: Journal) -> None:
     journal.visit("basics", "page-1")
     app = make_app(of=four_modules())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "page 1")
-        await pilot.press("down", "down", "down")
+        await until_text(pilot, "Continue ▸ 1.1")
+        await pilot.press("up")
         await until_text(pilot, "Enter begins 4 Pacing: 18 pages, about 5 min")
-        await until_text(pilot, "Recommended first: 1 TCP basics, 2 Congestion algorithms and 3 Parallel")
+        await until_text(pilot, "Recommended first: 1 TCP basics, 2 Congestion algorithms")
         await pilot.press("enter")
         await until_text(pilot, "The page of Pacing with number 1")
 
@@ -244,10 +272,17 @@ async def test_a_hostile_page_is_told_of_in_printable_characters_wherever_the_ap
 def test_a_module_of_many_pages_has_one_line_however_far_it_is(width: int, done: int) -> None:
     modules = load_course(places.lessons()).modules
     progress = {each.id: Progress(tuple(at < done for at in range(len(each.step_ids)))) for each in modules}
-    _, *rows = _rows(modules, progress, modules[0].id, width)
+    _, *rows = layout(modules, progress, modules[0].id, width, "everything")
     for module, row in zip(modules, rows, strict=True):
         line, of = row.plain, progress[module.id]
         assert len(line) <= width
-        assert f" {of.done:>2}/{of.total}  " in line
-        if width > 64:
-            assert ("■" in line, "□" in line) == (of.done > 0, of.done < of.total)
+        assert f" {of.done}/{of.total} " in line
+
+
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_a_bar_is_full_or_empty_only_if_the_module_is(is_plain: bool) -> None:
+    for done in range(61):
+        full, rest = bar(done, 60, 10, is_plain=is_plain)
+        assert len(full + rest) == 10
+        assert bool(full) == (done > 0)
+        assert (full in ("━" * 10, "■" * 10)) == (done == 60)

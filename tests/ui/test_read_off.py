@@ -253,7 +253,7 @@ async def test_a_page_that_is_opened_again_goes_on_with_the_run_of_before(opened
         await pilot.press("r")
         await until_text(pilot, "✓ done")
         await pilot.press("m")
-        await until_text(pilot, "continues where you were")
+        await until_text(pilot, "Continue ▸")
         await pilot.press("enter")
         await until_text(pilot, "Marked against your run of 20")
         await pilot.press("tab", *keys(value), "enter")

@@ -75,7 +75,7 @@ def test_home_with_four_modules(
 
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")
-        await pilot.press("down")
+        await pilot.press("down", "down", "down")
         await until_text(pilot, "Enter begins 3 Parallel streams")
         await settled(pilot)
 

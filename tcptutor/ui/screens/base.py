@@ -12,6 +12,7 @@ from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
+from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Drafts
@@ -59,6 +60,8 @@ class Tutor(Protocol):
     drafts: Drafts
     bench: Bench
     motion: MotionChoice
+    glyphs: Glyphs
+    """Characters that the terminal can show."""
     problems: tuple[str, ...]
     """Problems in lesson files, a line each; empty until all files are read."""
 

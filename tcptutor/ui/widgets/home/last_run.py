@@ -1,0 +1,104 @@
+"""The student's last run on the home screen: its throughput as a small chart, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+from tcptutor.base import units
+from tcptutor.base.causes import CAUSE_NAMES
+from tcptutor.ui import background, words
+
+_MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
+"""Columns of the chart next to the modules, and below them."""
+_LINES, _MANY_LINES = 3, 6
+"""Lines of the chart on a low and on a high screen."""
+_HIGH = 44
+"""Lines of a high screen."""
+LABEL = 13
+"""Columns of the label, as in the lines above."""
+
+
+class _Finished(NamedTuple):
+    file: Path
+    place: str
+    points: tuple[tuple[float, float], ...]
+    throughput: str
+    cause: str
+    prediction: str
+    """Accuracy of the page's prediction; empty without one."""
+
+
+class LastRun(Static):
+    """Chart of the last run; hidden until it is loaded, and without one."""
+
+    def __init__(self) -> None:
+        super().__init__(id="last-run", markup=False)
+        self.display = False
+        self._finished: _Finished | None = None
+        self._is_squeezed = False
+
+    @property
+    def is_squeezed(self) -> bool:
+        """True while another text takes its lines."""
+        return self._is_squeezed
+
+    @is_squeezed.setter
+    def is_squeezed(self, squeezed: bool) -> None:
+        self._is_squeezed = squeezed
+        self.display = self._finished is not None and not squeezed
+
+    def load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
+        """Load the run in `file` of a page and draw it; `factor` is how far the page's prediction was off."""
+        if self._finished is None or self._finished.file != file:
+            self.run_worker(self._load(place, module, step, file, factor), exclusive=True, group="last-run")
+
+    async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
+        run = await background.first_readable([str(file)])
+        if run is None or not run.complete:
+            return
+        live = await background.measured(module, step, run)
+        if live.report is None or not live.rates or not self.is_attached:
+            return
+        prediction = ""
+        if factor is not None:
+            prediction = "predicted right" if factor < 1.005 else f"prediction {words.off_by(factor)}"
+        self._finished = _Finished(
+            file,
+            place,
+            tuple(live.rates),
+            units.rate(live.report.throughput_bps),
+            f"limited by {CAUSE_NAMES[live.report.verdict.limited_by]}",
+            prediction,
+        )
+        self.is_squeezed = self._is_squeezed
+        self._draw()
+
+    def on_resize(self, event: Resize) -> None:  # noqa: ARG002
+        self._draw()
+
+    def _draw(self) -> None:
+        from tcptutor.ui.widgets.home.pictures import throughput  # noqa: PLC0415  # not for the first frame
+
+        last, width = self._finished, self.content_size.width
+        if last is None:
+            return
+        label = Content.styled(f"{'Last run':<{LABEL}}", "$text-muted")
+        if not (self.screen.has_class("-tall") and self.screen.has_class("-wide")):
+            chart = throughput(last.points, _FEWEST_COLUMNS, 1)
+            figures = ", ".join(filter(None, (last.throughput, last.prediction)))
+            self.update(label + chart + Content(f"  {figures}"))
+            return
+        lines = _MANY_LINES if self.app.size.height >= _HIGH else _LINES
+        chart = throughput(last.points, max(_FEWEST_COLUMNS, min(width, _MOST_COLUMNS)), lines)
+        room = width - LABEL
+        verdict = ", ".join(filter(None, (last.cause, last.prediction)))
+        bold, plain = last.throughput, verdict
+        if len(verdict) > width and last.prediction:
+            bold, plain = f"{last.throughput}, {last.prediction}", last.cause
+        head = label + Content(last.place).truncate(room, ellipsis=True) if room > 0 else label
+        self.update(Content("\n").join([head, Content.styled(bold, "bold"), Content(plain), chart]))
