@@ -20,9 +20,10 @@ pytestmark = pytest.mark.usefixtures("without_state")
 async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) -> None:
     app = make_app("broken-labs", of=load())
     async with app.run_test(size=size, notifications=True) as pilot:
-        await until_text(pilot, "How to look")
-        await pilot.press("n")
-        await until_text(pilot, "Four times as far")
+        await until_text(pilot, "Five questions on faults")
+        for title in ("How to look", "Four times as far"):
+            await pilot.press("n")
+            await until_text(pilot, title)
         await pilot.press("t")
         await until_text(pilot, "h1:~#")
         assert lab.trap == "late-acks"
