@@ -55,10 +55,11 @@ class Canvas(Grid):
             free = min(column + 2, self.width - len(text)), row
         self.write(free, text, style)
 
-    def place_in(self, middle: int, last: int, rows: Sequence[int], text: str) -> tuple[int, int]:
-        """Return column and row of `text` in an area: the first free place near `middle`, before column `last`."""
-        end = last - len(text)
-        places = [(min(max(middle + shift, self.left), end), row) for row in rows for shift in _SHIFTS]
+    def place_in(self, first: int, last: int, rows: Sequence[int], text: str) -> tuple[int, int]:
+        """Return column and row of `text` between two columns: the first free place, from the middle on."""
+        end = last + 1 - len(text)
+        middle = (first + end) // 2
+        places = [(min(max(middle + shift, first), end), row) for row in rows for shift in _SHIFTS]
         fitting = (place for gap in (1, 0) for place in places if self._is_free(place, len(text), gap))
         free = next(fitting, None)
         if free is None:

@@ -225,23 +225,30 @@ class _Frame:
         if not spans:
             return
         start, end = max(spans, key=lambda span: self._column(span[1]) - self._column(span[0]))
-        middle = self.left + (self._column(start) + self._column(end) + 1 - len(region.text)) // 2
-        rows, last = range(plot.top, plot.top + plot.panel.rows), self.left + self.across
+        rows = range(plot.top, plot.top + plot.panel.rows)
         if region.curve is None:
             for edge in (start, end):
                 if self.scene.x.low < edge < self.scene.x.high:
                     self._rule(self.left + self._column(edge), plot)
-            self.grid.write(self.grid.place_in(middle, last, rows, region.text), region.text, TEXT)
+            self.grid.write(self._place_in(start, end, rows, region.text), region.text, TEXT)
             return
         way = 1 if region.is_below else -1
         inside = plot.row(region.level) + way
-        near = sorted(rows, key=lambda row: (abs(row - inside), (inside - row) * way))
-        column, row = self.grid.place_in(middle, last, near, region.text)
+        near = sorted(rows, key=lambda row: ((inside - row) * way > 0, abs(row - inside)))
+        column, row = self._place_in(start, end, near, region.text)
         if any(self.grid.at(at, row)[0] != _SHADE for at in range(column, column + len(region.text))):
-            column, row = self.grid.place_in(middle - 1, last, near, f"{_SHADE} {region.text}")
+            column, row = self._place_in(start, end, near, f"{_SHADE} {region.text}")
             self.grid.write((column, row), _SHADE, MUTED)
             column += 2
         self.grid.write((column, row), region.text, TEXT)
+
+    def _place_in(self, start: float, end: float, rows: Sequence[int], text: str) -> tuple[int, int]:
+        first, last = self.left + self._column(start), self.left + self._column(end)
+        missing = len(text) - (last + 1 - first)
+        if missing > 0:
+            first = min(max(first - missing // 2, self.left), self.left + self.across - len(text))
+            last = first + len(text) + missing
+        return self.grid.place_in(first, min(last, self.left + self.across - 1), rows, text)
 
     def _rule(self, column: int, plot: _PanelPlot) -> None:
         for row in range(plot.top, plot.top + plot.panel.rows):
