@@ -25,15 +25,7 @@ ARROWS: list[BindingType] = [
 ]
 """Bindings to list before a screen's own arrow keys, which apply without a cursor."""
 
-_BINDINGS: list[BindingType] = [
-    *ARROWS,
-    priority(
-        "i",
-        "toggle_cursor",
-        "look into",
-        "cursor.toggle",
-        "a cursor in the chart, to explain an instant; again to close it",
-    ),
+POINTS: list[BindingType] = [
     priority("comma", "cursor('step', -1)", "back", "cursor.back", "the cursor: back by a column"),
     priority("full_stop", "cursor('step', 1)", "on", "cursor.on", "the cursor: on by a column"),
     priority(
@@ -50,6 +42,19 @@ _BINDINGS: list[BindingType] = [
         "cursor.far-on",
         f"the cursor: on by {_FAST}",
     ),
+]
+"""The same for keys that move a figure of a page while there is no cursor."""
+
+_BINDINGS: list[BindingType] = [
+    *ARROWS,
+    priority(
+        "i",
+        "toggle_cursor",
+        "look into",
+        "cursor.toggle",
+        "a cursor in the chart, to explain an instant; again to close it",
+    ),
+    *POINTS,
     priority(
         "j",
         "cursor('to_loss', -1)",

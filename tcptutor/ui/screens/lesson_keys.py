@@ -7,7 +7,7 @@ from typing import Any
 from textual.binding import Binding, BindingType
 
 from tcptutor.ui.bindings import Entries, FooterKey, priority
-from tcptutor.ui.screens.chart_screen import ARROWS, with_cursor
+from tcptutor.ui.screens.chart_screen import ARROWS, POINTS, with_cursor
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.onward import DEEPER_KEY, ONWARD_KEY
 from tcptutor.ui.widgets.page.page import OTHERS_KEY
@@ -87,7 +87,8 @@ BINDINGS: list[BindingType] = [
     priority("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.previous-field"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-    # On the moving figure in view. A cursor in the chart has the other keys first.
+    # With a cursor in the chart, all but Space move the cursor instead of the figure in view.
+    *POINTS,
     priority("space", "figure('toggle')", "play", "figure.play", "play or pause the moving figure in view"),
     priority("comma", "figure('step', -1)", "back", "figure.back", "the figure: back to its previous stop"),
     priority("full_stop", "figure('step', 1)", "on", "figure.on", "the figure: on to its next stop"),
