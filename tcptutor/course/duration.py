@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tcptutor.course.figure_places import without_figures
+
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
 
@@ -65,7 +67,7 @@ def in_words(minutes: int) -> str:
 
 
 def _texts(step: Step) -> Iterator[str]:
-    yield from (step.title, step.subtitle, step.prose, step.after_run)
+    yield from (step.title, step.subtitle, *map(without_figures, (step.prose, step.after_run)))
     for activity in step.activities:
         yield from (getattr(activity, "prompt", ""), activity.explanation)
         yield from (entry.text for entry in (*_part(activity, "choices"), *_part(activity, "events")))

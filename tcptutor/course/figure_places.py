@@ -32,13 +32,3 @@ def split(text: str, figures: Sequence[Figure]) -> Iterator[str | Figure]:
         yield from filter(None, [by_id.get(match["id"])])
         end = match.end()
     yield from filter(None, [text[end:].strip()])
-
-
-def in_words(text: str, figures: Sequence[Figure]) -> str:
-    """Return `text` with each figure described in words, for places where it cannot be drawn."""
-    if "](figure:" not in text:
-        return text
-    parts = [
-        part if isinstance(part, str) else f"*Figure: {part.describe()}*" for part in split(text, figures)
-    ]
-    return "\n\n".join(parts)

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -27,6 +28,7 @@ from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.step import Step
+from tcptutor.figures.kinds import ANY_FIGURE
 from tcptutor.grading.banks import pages
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import (
@@ -711,3 +713,15 @@ def test_the_bank_of_a_damaged_course_is_that_of_the_rest(tmp_path: Path) -> Non
     done = here("bank", "--format", "gift", "--lessons", lessons)
     assert done.returncode == 2
     assert "module.toml" in done.stderr
+
+
+def test_a_page_s_figures_are_drawn_and_described() -> None:
+    layers = ({"name": "program", "note": "a < b"}, {"name": "fq", "limit": "maxrate 10mbit"})
+    figure = msgspec.convert({"id": "limits", "kind": "stack", "layer": layers}, ANY_FIGURE)
+    text = pages.illustrated("Look:\n\n![](figure:limits)\n\nNow *think*.", [figure])
+    before, picture, after = re.split(r"<pre[^>]*>|</pre>", text)
+    assert before == "<p>Look:</p>"
+    assert "a &lt; b" in picture
+    assert len(picture.splitlines()) == len(figure.draw(72))
+    assert after.endswith("</em></p><p>Now <em>think</em>.</p>")
+    assert "limit maxrate 10mbit" in after

@@ -36,7 +36,8 @@ def _panel(scene: AlignedPanels, panel: Panel) -> Iterator[str]:
     x_name = _IN_WORDS.get(scene.x_name, scene.x_name)
     reach = f"{x_name} from {written(x.low, x.kind)} to {written(x.high, x.kind)}"
     curves = "; ".join(
-        f"{_name(curve) if several else 'it'} {_course(scene, panel, curve)}" for curve in panel.curves
+        f"{_name(curve) if several or curve.label else 'it'} {_course(scene, panel, curve)}"
+        for curve in panel.curves
     )
     yield f"Curve{'s' if several else ''} of {panel.name} against {reach}: {_sentence(curves)}"
     for level in panel.levels:

@@ -17,16 +17,19 @@ from tcptutor.analysis import Report, report
 from tcptutor.backends import replay
 from tcptutor.base import units
 from tcptutor.course.activities.run import RunActivity, SweepActivity
+from tcptutor.course.figure_places import split
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.outline import Module
 from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import models, page_cell, summaries
 from tcptutor.course.step import OTHERS, Step
+from tcptutor.figures.figure import Figure
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
 from tcptutor.spec import Experiment
 
 PANELS = ("cwnd", "rtt", "throughput", "queue")
 """Quantities in the chart of a run."""
+_FIGURE_COLUMNS = 72
 _MOST_LISTED = 8
 """Flows up to which each is listed; more flows are only summed."""
 
@@ -69,8 +72,11 @@ class RecordedPages:
         if measured is None:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
-        others = f"<p><strong>{OTHERS}</strong></p>{page(step.published)}" if step.published else ""
-        return PageContext(f"{head}{page(step.prose)}{measured}{page(step.after_run)}{others}<hr>", charts)
+        prose, after, published = (
+            illustrated(text, step.figures) for text in (step.prose, step.after_run, step.published)
+        )
+        others = f"<p><strong>{OTHERS}</strong></p>{published}" if published else ""
+        return PageContext(f"{head}{prose}{measured}{after}{others}<hr>", charts)
 
     def _run_table(self, module: Module, step: Step, of: RunActivity, charts: dict[str, bytes]) -> str | None:
         run = self._find(of.experiment)
@@ -209,6 +215,20 @@ def paragraphs(text: str) -> str:
 def page(text: str) -> str:
     """Render a page's Markdown. HTML in it is escaped."""
     return str(_MARKDOWN.render(without_links(text))).strip()
+
+
+def illustrated(text: str, figures: Sequence[Figure]) -> str:
+    """Render a page's Markdown with its figures."""
+    return "".join(page(part) if isinstance(part, str) else figure(part) for part in split(text, figures))
+
+
+def figure(drawn: Figure) -> str:
+    """Render a figure as it stands at rest, and below it in words, for readers who cannot see it."""
+    lines = drawn.draw(_FIGURE_COLUMNS, drawn.motion.rest if drawn.motion else 0.0)
+    picture = "\n".join(escape(line.text.rstrip(), quote=False) for line in lines)
+    caption = drawn.caption and drawn.caption.rstrip(".") + "."
+    words = f"{caption} {drawn.describe()}".strip()
+    return f'<pre aria-hidden="true">{picture}</pre><p><em>{escape(words, quote=False)}</em></p>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
