@@ -125,7 +125,11 @@ def _write_times(grid: Grid, panels: Sequence[LadderPanel], axis: _Axis, head: i
     shown = sorted(t for t in instants if axis.begin <= t <= axis.end)
     if len({axis.row(t) for t in shown}) > _MOST_LABELS:
         shown = [axis.begin + t for t in round_ticks(axis.end - axis.begin, _MOST_LABELS)]
-    names = {axis.row(t): units.seconds(t) if t else "0" for t in reversed(shown)}
+    # Of the instants in a row, the roundest.
+    texts = sorted(
+        ((units.seconds(t) if t else "0", axis.row(t)) for t in shown), key=lambda text: -len(text[0])
+    )
+    names = {row: text for text, row in texts}
     labels = free_rows(sorted(names.items()), axis.rows)
     across = max(len(name) for _, name in labels)
     for row, name in labels:
@@ -182,8 +186,13 @@ class _Panel:
             for kind, pattern in _PATTERNS.items()
         }
         visible = [arrow for arrow in self.panel.arrows if arrow.begin <= t]
+        drawn: dict[LadderKind, float] = {}
         for arrow in visible:
-            layers[arrow.kind].line(self._dots(arrow, t, width))
+            # Of arrows closer than half a dot, the first stands for all.
+            dot = self.axis.dot(arrow.begin)
+            if dot - drawn.get(arrow.kind, -1.0) >= 0.5 or arrow.is_lost:
+                layers[arrow.kind].line(self._dots(arrow, t, width))
+                drawn[arrow.kind] = dot
         for row, cells in enumerate(compose([], list(layers.values()), width, height)):
             for column, cell in enumerate(cells):
                 if cell:

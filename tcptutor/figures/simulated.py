@@ -28,7 +28,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError
 from tcptutor.figures.figure import Problem
 from tcptutor.theory.packet_link import PacketPath
-from tcptutor.theory.packet_sender import LINUX_PACING, PacketFlow
+from tcptutor.theory.packet_sender import LINUX_PACING, RTO_ABOVE_RTT, PacketFlow
 from tcptutor.theory.packet_simulation import PacketTrace, simulate
 
 MSS = 1448
@@ -60,10 +60,11 @@ class FlowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     initial_window: int | None = None
     ssthresh: int | str | None = None
     sack: bool | None = None
+    tail_probe: bool | None = None
     pacing: Literal["off", "even", "linux"] | None = None
     """even spreads the window over the RTT; linux uses the kernel's factors."""
     delayed_acks: bool | None = None
-    min_rto: str | None = None
+    rto_above_rtt: str | None = None
     lost: tuple[int, ...] | None = None
     late: tuple[LateSegment, ...] | None = None
 
@@ -143,9 +144,10 @@ def _packet_flow(table: SimulationTable) -> PacketFlow:
         initial=table.initial_window or min(10, window),
         ssthresh=math.inf if table.ssthresh is None else _in_segments(table.ssthresh, table),
         sack=table.sack is not False,
+        tail_probe=bool(table.tail_probe),
         pacing={"even": (1.0, 1.0), "linux": LINUX_PACING}.get(table.pacing or "off"),
         ack_every=2 if table.delayed_acks else 1,
-        min_rto=units.parse(table.min_rto, "time") if table.min_rto else 0.2,
+        rto_above_rtt=units.parse(table.rto_above_rtt, "time") if table.rto_above_rtt else RTO_ABOVE_RTT,
         losses=tuple((number, n) for number, most in transmissions.items() for n in range(1, most + 1)),
         late=tuple((late.segment, units.parse(late.by, "time")) for late in table.late or ()),
     )

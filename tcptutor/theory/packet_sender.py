@@ -18,8 +18,8 @@ from tcptutor.theory.loss_laws import MIN_WINDOW
 
 DUPLICATE_ACKS = 3
 """Duplicate ACKs that mean a loss (RFC 5681, section 3.2), or segments with SACK above the hole (RFC 6675)."""
-INITIAL_RTO, MIN_RTO, MAX_RTO = 1.0, 0.2, 120.0
-"""Seconds: RFC 6298, rule 2.1; Linux's smallest and largest timeout, where the RFC has 1 s and at least 60 s."""
+INITIAL_RTO, RTO_ABOVE_RTT, MAX_RTO = 1.0, 0.2, 120.0
+"""Seconds: RFC 6298, rule 2.1; the smallest distance of Linux's timeout from the RTT, and its largest timeout."""
 LINUX_PACING = (2.0, 1.2)
 """Linux's pacing rate over cwnd / RTT: in slow start and afterwards."""
 
@@ -45,12 +45,14 @@ class PacketFlow:
     ssthresh: float = math.inf
     """First threshold of slow start, segments."""
     sack: bool = True
+    tail_probe: bool = False
+    """Whether it sends a probe after two round trips without an ACK (RFC 8985, section 7)."""
     pacing: tuple[float, float] | None = None
     """Pacing rate over cwnd / RTT, in slow start and afterwards; None for bursts. `LINUX_PACING` is Linux's."""
     ack_every: int = 1
     """Segments per ACK, 1 or 2; a second segment is waited for up to ACK_DELAY."""
-    min_rto: float = MIN_RTO
-    """Smallest timeout, seconds, above 0."""
+    rto_above_rtt: float = RTO_ABOVE_RTT
+    """Smallest distance of the timeout from the smoothed RTT, seconds, above 0."""
     losses: tuple[tuple[int, int], ...] = ()
     """Segments that die on the path: number, and which transmission, from 1."""
     late: tuple[tuple[int, float], ...] = ()
@@ -64,9 +66,15 @@ class PacketFlow:
         fixed = self.algorithm == "fixed" and self.window == math.inf
         require(not fixed, "window", self.window, "finite", "a fixed window needs a size")
         at_least("initial", self.initial, 1, "segments that may be sent at once")
-        positive("min_rto", self.min_rto, "a timeout takes time, in seconds")
+        positive("rto_above_rtt", self.rto_above_rtt, "an ACK may be late, in seconds")
         require(self.ack_every in (1, 2), "ack_every", self.ack_every, "1 or 2", "segments per ACK")
         require(not self.pacing or min(self.pacing) > 0, "pacing", self.pacing, "above 0", "a rate's factor")
+
+
+def bbr_gain(t: float, rtt: float) -> float:
+    """Return BBR's pacing rate over the link's rate, `t` seconds after its start: a round trip of 1, then its cycle."""
+    phase = int(t / rtt + 1e-9) - 1
+    return BBR_PACING_CYCLE[phase % len(BBR_PACING_CYCLE)] if phase >= 0 else 1.0
 
 
 class PacketSender:
@@ -85,7 +93,7 @@ class PacketSender:
         self.state: Literal["open", "recovery", "loss"] = "open"
         self.timer: float | None = None
         """Instant of the next timeout, seconds; None without data in flight."""
-        self.rto = max(flow.min_rto, INITIAL_RTO)
+        self.rto = INITIAL_RTO
         self._srtt = self._rttvar = 0.0
         self._sent: dict[int, float] = {}  # instants of first transmissions, which alone measure the RTT
         self._sacked: list[int] = []
@@ -94,6 +102,7 @@ class PacketSender:
         self._judged = 1  # segments below it are known as lost or arrived
         self._recover = 0  # the highest segment sent before the last loss or timeout
         self._urgent = False  # the first retransmission leaves whatever cwnd says
+        self._probes = flow.tail_probe  # whether the timer's next end means a probe
 
     @property
     def in_flight(self) -> int:
@@ -112,9 +121,7 @@ class PacketSender:
     def gap(self, t: float) -> float:
         """Return the seconds from a segment that leaves at `t` to the next; 0 without pacing."""
         if self.flow.algorithm == "bbr":
-            cycle = int((t - self.flow.start) / self.base_rtt) - 1
-            gain = BBR_PACING_CYCLE[cycle % len(BBR_PACING_CYCLE)] if cycle >= 0 else 1.0
-            return 1 / (gain * self.link_rate)
+            return 1 / (bbr_gain(t - self.flow.start, self.base_rtt) * self.link_rate)
         if self.flow.pacing is None:
             return 0.0
         early, later = self.flow.pacing
@@ -131,7 +138,7 @@ class PacketSender:
         else:
             self._sent.pop(number, None)  # Karn's algorithm, RFC 6298, section 3
         if self.timer is None:
-            self.timer = t + self.rto
+            self._restart_timer(t)
 
     def on_ack(self, t: float, ack: int, blocks: tuple[tuple[int, int], ...]) -> None:
         """Take an ACK for everything below `ack`; `blocks` are the first and last segments of SACK blocks."""
@@ -141,7 +148,7 @@ class PacketSender:
         if newly > 0:
             self._measure_rtt(t, ack - 1)
             self._forget_below(ack)
-            self.timer = t + self.rto if self.next > ack else None
+            self._restart_timer(t)
         if self.flow.sack:
             for low, high in blocks:
                 self._note_arrived(low, high)
@@ -158,7 +165,25 @@ class PacketSender:
             if self.state == "loss" and ack > self._recover:
                 self.state = "open"
 
-    def on_timeout(self, t: float) -> None:
+    def on_timer(self, t: float) -> bool:
+        """Take the end of the timer; return False if it only means a probe."""
+        if self._probes:
+            # The last segment once more; the timeout counts from here.
+            self._probes = False
+            self._lost.add(self.next - 1)
+            self._urgent = True
+            self.timer = t + self.rto
+            return False
+        self._time_out(t)
+        return True
+
+    def _restart_timer(self, t: float) -> None:
+        """Start the timer for data in flight; its first end is a probe, if two round trips are less than a timeout."""
+        probe = 2 * (self._srtt or self.base_rtt)
+        self._probes = self.flow.tail_probe and self.state == "open" and probe < self.rto
+        self.timer = t + (probe if self._probes else self.rto) if self.next > self.first else None
+
+    def _time_out(self, t: float) -> None:
         """Start over from a single segment (RFC 5681, eq. 4) and double the timeout (RFC 6298, rule 5.5)."""
         if self.state != "loss":
             self._halve()
@@ -183,7 +208,7 @@ class PacketSender:
             self._srtt += (rtt - self._srtt) / 8
         else:
             self._srtt, self._rttvar = rtt, rtt / 2
-        self.rto = max(self.flow.min_rto, self._srtt + 4 * self._rttvar)
+        self.rto = self._srtt + max(self.flow.rto_above_rtt, 4 * self._rttvar)
 
     def _forget_below(self, ack: int) -> None:
         for number in range(self.first, ack):

@@ -189,6 +189,7 @@ class _Simulation:
         self._receivers = [_Receiver() for _ in flows]
         self._transmissions: list[dict[int, int]] = [{} for _ in flows]
         self._departures = [0.0] * len(flows)  # earliest next departure of a paced flow
+        self._looks = [math.inf] * len(flows)  # next planned look at each timer
         self._columns = [[(0.0, sender.cwnd, 0)] for sender in self._senders]
         self._queue = [(0.0, 0)]
         for number, flow in enumerate(flows):
@@ -229,7 +230,6 @@ class _Simulation:
     def _send(self, t: float, flow: int) -> None:
         """Send what the window allows; a paced flow sends one segment and comes back."""
         sender = self._senders[flow]
-        had_timer = sender.timer
         while (number := sender.due()) is not None:
             gap = sender.gap(t)
             if gap and t < self._departures[flow]:
@@ -239,8 +239,7 @@ class _Simulation:
                 self._plan(t + gap, self._send, flow)
             sender.send(t, number)
             self._depart(t, flow, number)
-        if had_timer is None and sender.timer is not None:
-            self._plan(sender.timer, self._time_out, flow)
+        self._watch_timer(flow)
 
     def _depart(self, t: float, flow: int, number: int) -> None:
         transmission = self._transmissions[flow].get(number, 0) + 1
@@ -300,13 +299,18 @@ class _Simulation:
         self._senders[flow].on_ack(t, number, blocks)
         self._send(t, flow)
 
-    def _time_out(self, t: float, flow: int) -> None:
-        """Take a timeout, or look again when the timer, which ACKs have restarted, ends."""
+    def _watch_timer(self, flow: int) -> None:
+        """Plan a look at the timer; a later end needs no new plan."""
+        timer = self._senders[flow].timer
+        if timer is not None and timer < self._looks[flow]:
+            self._looks[flow] = timer
+            self._plan(timer, self._look_at_timer, flow)
+
+    def _look_at_timer(self, t: float, flow: int) -> None:
+        self._looks[flow] = math.inf
         sender = self._senders[flow]
-        if sender.timer is None:
-            return
-        if t >= sender.timer:
-            sender.on_timeout(t)
-            self._timeouts.append((t, flow))
+        if sender.timer is not None and t >= sender.timer:
+            if sender.on_timer(t):
+                self._timeouts.append((t, flow))
             self._send(t, flow)
-        self._plan(sender.timer, self._time_out, flow)
+        self._watch_timer(flow)

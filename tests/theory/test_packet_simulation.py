@@ -105,15 +105,25 @@ def test_a_loss_halves_cwnd_once_per_window() -> None:
 
 
 def test_the_timeout_doubles_until_an_attempt_gets_through() -> None:
-    path = PacketPath(delay=0.05, cuts=((0.45, 2.5),))
-    trace = run(path, 5, algorithm="reno", initial=4, window=8)
+    path = PacketPath(delay=0.05, cuts=((0.45, 3.0),))
+    trace = run(path, 7, algorithm="reno", initial=4, window=8)
     times = [t for t, _ in trace.timeouts]
     gaps = [later - t for t, later in pairwise(times)]
     assert len(times) == 4
     assert [later / gap for gap, later in pairwise(gaps)] == pytest.approx([2.0] * (len(gaps) - 1))
-    assert gaps[0] == pytest.approx(2 * 0.3, rel=0.4), "twice the RTT and four times its spread"
+    assert gaps[0] == pytest.approx(2 * 0.3), "twice the RTT and 200 ms"
     assert trace.senders[0].cwnd_at(times[-1]) == 1
-    assert arrived_between(trace, 4, 5) > 60, "up to ssthresh within three round trips"
+    assert arrived_between(trace, 6, 7) > 60, "up to ssthresh within three round trips"
+
+
+def test_a_probe_repairs_a_lost_tail_after_two_round_trips() -> None:
+    lost: dict[str, object] = {"segments": 10, "losses": ((10, 1),), "initial": 10}
+    without, probing = (run(FREE, 3, tail_probe=probe, **lost) for probe in (False, True))
+    assert retransmissions(without)[0].sent == without.timeouts[0][0]
+    assert retransmissions(probing)[0].sent == pytest.approx(0.1 + 2 * 0.1)
+    assert not probing.timeouts
+    cut = run(PacketPath(delay=0.05, cuts=((0.45, 2.5),)), 5, initial=4, window=8, tail_probe=True)
+    assert next(later[0] - t[0] for t, later in pairwise(cut.timeouts)) == pytest.approx(2 * 0.3, rel=0.4)
 
 
 @pytest.mark.parametrize("x", [0.25, 0.5, 1, 2])

@@ -31,6 +31,7 @@ from tcptutor.figures.figure import Figure, Motion, Problem
 from tcptutor.figures.lines import DATA, LIMIT, MUTED, QUEUE, Line, Piece
 from tcptutor.figures.pipe_drawing import FLOW_STYLES, PacketKind, PipePacket, PipeState, draw_pipe, scale_of
 from tcptutor.figures.simulated import MOST_PACKETS, SimulationTable
+from tcptutor.theory.packet_sender import bbr_gain
 from tcptutor.theory.packet_simulation import PacketEvent, PacketTrace
 
 _MOST_STOPS = 60
@@ -215,6 +216,9 @@ class _View:
             pieces.append((f"queue {waiting}" + (f" of {room:.0f}" if room < math.inf else ""), QUEUE))
         if trace.flows[0].algorithm == "reno":
             pieces.append((f"cwnd {sender.cwnd_at(t):.0f}", LIMIT))
+        elif trace.flows[0].algorithm == "bbr":
+            rtt = 2 * trace.path.delay + trace.path.service(trace.flows[0].size)
+            pieces.append((f"pace × {bbr_gain(t - trace.flows[0].start, rtt):g}", LIMIT))
         return *pieces, (f"in flight {sender.in_flight_at(t)}", DATA)
 
 
