@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
+from operator import or_
 from typing import Literal, NamedTuple
 
 from tcptutor.base import units
 from tcptutor.figures import braille
-from tcptutor.figures.axes import free_rows, round_ticks
+from tcptutor.figures.axes import Ticks, free_rows, round_ticks
 from tcptutor.figures.braille import Layer, Pattern, compose
 from tcptutor.figures.grid import Grid
-from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, LIMIT, MUTED, STRONG, TEXT, WARN, Line
+from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, LIMIT, MUTED, STRONG, TEXT, WARN, Line, Piece
 
 LadderKind = Literal["segment", "retransmission", "ack", "duplicate"]
 
@@ -71,7 +74,7 @@ class LadderPanel:
 
 
 def draw_ladder(
-    panels: Sequence[LadderPanel],
+    panels: tuple[LadderPanel, ...],
     width: int,
     rows: int,
     begin: float,
@@ -91,14 +94,14 @@ def draw_ladder(
         t: Instant up to which arrows are drawn.
         times: Whether times are written at the left.
     """
-    head = 2 if any(panel.label for panel in panels) else 1
-    grid = Grid(width, head + rows)
+    grid = Grid(width, rows + _head(panels))
     axis = _Axis(begin, end, rows)
-    column = _write_times(grid, panels, axis, head) if times else 0
-    across = (width - column - _GAP * (len(panels) - 1)) // len(panels)
-    for panel in panels:
-        _Panel(grid, panel, axis, column, across, head).draw(t)
-        column += across + _GAP
+    labels = _time_labels(panels, axis) if times else ()
+    across = max((len(name) for _, name in labels), default=0)
+    for row, name in labels:
+        grid.put_right(across, _head(panels) + row, name, MUTED)
+    for laid_out in _layout(panels, axis, width, across + 1 if labels else 0):
+        laid_out.draw(grid, t)
     return grid.lines()
 
 
@@ -118,53 +121,55 @@ class _Axis:
         return max(0, min(self.rows - 1, round(self.dot(t)) // braille.DOWN))
 
 
-def _write_times(grid: Grid, panels: Sequence[LadderPanel], axis: _Axis, head: int) -> int:
-    """Write times at the left; return the first column behind them."""
+def _head(panels: Sequence[LadderPanel]) -> int:
+    return 2 if any(panel.label for panel in panels) else 1
+
+
+@lru_cache(maxsize=64)
+def _time_labels(panels: tuple[LadderPanel, ...], axis: _Axis) -> Ticks:
+    """Return rows and names of the departures and arrivals, or of round instants if there are too many."""
     arrows = [arrow for panel in panels for arrow in panel.arrows]
     instants = {arrow.begin for arrow in arrows} | {arrow.end for arrow in arrows if not arrow.is_lost}
-    shown = sorted(t for t in instants if axis.begin <= t <= axis.end)
+    shown = [t for t in instants if axis.begin <= t <= axis.end]
     if len({axis.row(t) for t in shown}) > _MOST_LABELS:
         shown = [axis.begin + t for t in round_ticks(axis.end - axis.begin, _MOST_LABELS)]
-    # Of the instants in a row, the roundest.
-    texts = sorted(
-        ((units.seconds(t) if t else "0", axis.row(t)) for t in shown), key=lambda text: -len(text[0])
+    # A row stands for a span of time: more digits would say more than the place does.
+    step = 10.0 ** math.floor(math.log10((axis.end - axis.begin) / axis.rows))
+    names = {
+        axis.row(t): units.seconds(round(t / step) * step) if t >= step / 2 else "0"
+        for t in sorted(shown, reverse=True)
+    }
+    return free_rows(sorted(names.items()), axis.rows)
+
+
+@lru_cache(maxsize=64)
+def _layout(panels: tuple[LadderPanel, ...], axis: _Axis, width: int, column: int) -> tuple[_Panel, ...]:
+    across = (width - column - _GAP * (len(panels) - 1)) // len(panels)
+    return tuple(
+        _Panel(panel, axis, column + number * (across + _GAP), across, _head(panels))
+        for number, panel in enumerate(panels)
     )
-    names = {row: text for text, row in texts}
-    labels = free_rows(sorted(names.items()), axis.rows)
-    across = max(len(name) for _, name in labels)
-    for row, name in labels:
-        grid.put_right(across, head + row, name, MUTED)
-    return across + 1
 
 
 class _Panel:
-    """Places of one diagram on the grid."""
+    """Places of one diagram on the grid, and what of it stays the same while time passes."""
 
-    def __init__(
-        self, grid: Grid, panel: LadderPanel, axis: _Axis, column: int, across: int, head: int
-    ) -> None:
-        self.grid, self.panel, self.axis, self.head = grid, panel, axis, head
+    def __init__(self, panel: LadderPanel, axis: _Axis, column: int, across: int, head: int) -> None:
+        self.panel, self.axis, self.head = panel, axis, head
         self.column, self.across = column, across
-        self.short = across < _NARROW
-        self.bracket = [
-            2 if any(wait.at_left == left for wait in panel.waits) else 0 for left in (True, False)
-        ]
+        short = across < _NARROW
+        self.sides = [_Side(panel, axis, left, short) for left in (True, False)]
         room = across - max(_LEAST_WAY + 2, across // 3)
-        wanted = [self._wanted(left) for left in (True, False)]
+        wanted = [side.wanted for side in self.sides]
         left = min(wanted[0], max(room // 2, room - wanted[1]))
         right = min(wanted[1], room - left)
         self.left = column + max(left, len(panel.hosts[0]) // 2)
         self.right = column + across - 1 - max(right, len(panel.hosts[1]) // 2)
+        self.width = self.right - self.left - 1
+        self.arrows = [(arrow, self._finished(arrow)) for arrow in _apart(panel.arrows, axis)]
 
-    def _wanted(self, left: bool) -> int:
-        """Return the columns that the texts at a host would fill, with the blanks around them."""
-        texts = self._texts(left, self.axis.end, 1000).values()
-        waits = [wait.text for wait in self.panel.waits if wait.at_left == left]
-        longest = max(map(len, [*texts, *waits]), default=0)
-        return longest + 1 + self.bracket[0 if left else 1] if longest else 0
-
-    def draw(self, t: float) -> None:
-        grid, axis, panel = self.grid, self.axis, self.panel
+    def draw(self, grid: Grid, t: float) -> None:
+        axis, panel = self.axis, self.panel
         if panel.label:
             grid.put_center(self.column, self.across, self.head - 2, panel.label, STRONG)
         for host, column in zip(panel.hosts, (self.left, self.right), strict=True):
@@ -172,97 +177,128 @@ class _Panel:
             grid.put(start, self.head - 1, host, STRONG)
             grid.column_of(column, self.head, self.head + axis.rows - 1, "┆", MUTED)
             grid.column_of(column, self.head, self.head + axis.row(t), "│", FRAME)
-        self._draw_arrows(t)
-        for left in (True, False):
-            self._write_texts(left, t)
+        self._draw_arrows(grid, t)
+        for arrow in panel.arrows:
+            if arrow.end <= t:
+                self._draw_end(grid, arrow)
+        for side in self.sides:
+            self._write_texts(grid, side, t)
         for wait in panel.waits:
             if wait.begin <= t:
-                self._draw_wait(wait, min(t, wait.end))
+                self._draw_wait(grid, wait, min(t, wait.end))
 
-    def _draw_arrows(self, t: float) -> None:
-        width, height = self.right - self.left - 1, self.axis.rows
-        layers = {
-            kind: Layer(_STYLES[kind], width * braille.ACROSS, height * braille.DOWN, pattern)
-            for kind, pattern in _PATTERNS.items()
-        }
-        visible = [arrow for arrow in self.panel.arrows if arrow.begin <= t]
-        drawn: dict[LadderKind, float] = {}
-        for arrow in visible:
-            # Of arrows closer than half a dot, the first stands for all.
-            dot = self.axis.dot(arrow.begin)
-            if dot - drawn.get(arrow.kind, -1.0) >= 0.5 or arrow.is_lost:
-                layers[arrow.kind].line(self._dots(arrow, t, width))
-                drawn[arrow.kind] = dot
-        for row, cells in enumerate(compose([], list(layers.values()), width, height)):
+    def _layer(self, kind: LadderKind) -> Layer:
+        return Layer(
+            _STYLES[kind], self.width * braille.ACROSS, self.axis.rows * braille.DOWN, _PATTERNS[kind]
+        )
+
+    def _finished(self, arrow: LadderArrow) -> list[int]:
+        """Return the dots of a whole arrow, by column."""
+        layer = self._layer(arrow.kind)
+        layer.line(self._dots(arrow, arrow.end))
+        return layer.columns
+
+    def _draw_arrows(self, grid: Grid, t: float) -> None:
+        layers = {kind: self._layer(kind) for kind in _STYLES}
+        for arrow, columns in self.arrows:
+            layer = layers[arrow.kind]
+            if arrow.end <= t:
+                layer.columns = list(map(or_, layer.columns, columns))
+            elif arrow.begin <= t:
+                layer.line(self._dots(arrow, t))
+        for row, cells in enumerate(compose([], list(layers.values()), self.width, self.axis.rows)):
             for column, cell in enumerate(cells):
                 if cell:
-                    self.grid.put(self.left + 1 + column, self.head + row, *cell)
-        for arrow in visible:
-            if arrow.end <= t:
-                self._draw_end(arrow, width)
+                    grid.put(self.left + 1 + column, self.head + row, *cell)
 
-    def _dots(self, arrow: LadderArrow, t: float, width: int) -> list[tuple[float, float]]:
+    def _dots(self, arrow: LadderArrow, t: float) -> list[tuple[float, float]]:
         """Return both ends of the part up to `t`, from left to right, in dots from the bottom."""
         done = 1.0 if arrow.end <= arrow.begin else min(1.0, (t - arrow.begin) / (arrow.end - arrow.begin))
-        across = width * braille.ACROSS - 1
+        across = self.width * braille.ACROSS - 1
         tip = done * (arrow.way if arrow.is_lost else 1.0) * across
         bottom = self.axis.rows * braille.DOWN - 1
         now = arrow.begin + done * (arrow.end - arrow.begin)
         start, end = bottom - self.axis.dot(arrow.begin), bottom - self.axis.dot(now)
         return [(0.0, start), (tip, end)] if arrow.to_right else [(across - tip, end), (float(across), start)]
 
-    def _draw_end(self, arrow: LadderArrow, width: int) -> None:
+    def _draw_end(self, grid: Grid, arrow: LadderArrow) -> None:
         row = self.head + self.axis.row(arrow.end)
         if arrow.is_lost:
-            way = min(width - 1, int(arrow.way * width))
-            self.grid.put(self.left + 1 + (way if arrow.to_right else width - 1 - way), row, "✗", BAD)
+            way = min(self.width - 1, int(arrow.way * self.width))
+            grid.put(self.left + 1 + (way if arrow.to_right else self.width - 1 - way), row, "✗", BAD)
         elif arrow.end <= self.axis.end:
-            head, column = ("▸", self.right - 1) if arrow.to_right else ("◂", self.left + 1)
-            self.grid.put(column, row, head, _STYLES[arrow.kind])
+            sign, column = ("▸", self.right - 1) if arrow.to_right else ("◂", self.left + 1)
+            grid.put(column, row, sign, _STYLES[arrow.kind])
 
-    def _write_texts(self, left: bool, t: float) -> None:
-        start = self.left - 1 - self.bracket[0] if left else self.right + 2 + self.bracket[1]
-        room = start - self.column if left else self.column + self.across - start
-        for row, text in self._texts(left, t, room).items():
+    def _write_texts(self, grid: Grid, side: _Side, t: float) -> None:
+        start = self.left - 1 - side.bracket if side.left else self.right + 2 + side.bracket
+        room = start - self.column if side.left else self.column + self.across - start
+        for row, (text, style) in side.texts(t, room).items():
             shown = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
-            style = self._text_style(left, row, t)
-            self.grid.put(start - len(shown) if left else start, self.head + row, shown, style)
+            grid.put(start - len(shown) if side.left else start, self.head + row, shown, style)
 
-    def _texts(self, left: bool, t: float, room: int) -> dict[int, str]:
-        """Return the texts at a host's line by row: what leaves there, and notes on what has arrived."""
-        texts: dict[int, str] = {}
-        leaving = [arrow for arrow in self.panel.arrows if arrow.to_right == left and arrow.begin <= t]
-        for row, together in groupby(leaving, key=lambda arrow: self.axis.row(arrow.begin)):
-            arrows = list(together)
-            text, detail = together_text(arrows, self.short), arrows[-1].detail
-            texts[row] = text + detail if len(text + detail) <= room else text
-        for arrow in self.panel.arrows:
-            if arrow.note and arrow.to_right != left and arrow.end <= t:
-                row = self.axis.row(arrow.end)
-                texts[row] = f"{texts[row]}, {arrow.note}" if row in texts else arrow.note
-        return texts
-
-    def _text_style(self, left: bool, row: int, t: float) -> str:
-        kinds = {
-            arrow.kind
-            for arrow in self.panel.arrows
-            if arrow.to_right == left and arrow.begin <= t and self.axis.row(arrow.begin) == row
-        }
-        return WARN if "retransmission" in kinds else _STYLES[kinds.pop()] if kinds else TEXT
-
-    def _draw_wait(self, wait: LadderWait, end: float) -> None:
+    def _draw_wait(self, grid: Grid, wait: LadderWait, end: float) -> None:
         column = self.left - 1 if wait.at_left else self.right + 1
         first, last = self.axis.row(wait.begin), self.axis.row(end)
         top, bottom, both = ("╭", "╰", "├") if wait.at_left else ("╮", "╯", "┤")
         follows = any(other.end == wait.begin and other.at_left == wait.at_left for other in self.panel.waits)
-        self.grid.column_of(column, self.head + first, self.head + last, "│", LIMIT)
-        self.grid.put(column, self.head + first, both if follows else top, LIMIT)
+        grid.column_of(column, self.head + first, self.head + last, "│", LIMIT)
+        grid.put(column, self.head + first, both if follows else top, LIMIT)
         if end == wait.end and last > first:
-            self.grid.put(column, self.head + last, bottom, LIMIT)
+            grid.put(column, self.head + last, bottom, LIMIT)
         middle = (first + self.axis.row(wait.end)) // 2
         if middle <= last:
             start = column - 1 - len(wait.text) if wait.at_left else column + 2
-            self.grid.put(start, self.head + middle, wait.text, LIMIT)
+            grid.put(start, self.head + middle, wait.text, LIMIT)
+
+
+class _Side:
+    """Texts at the line of a host: what leaves there, and notes on what has arrived."""
+
+    def __init__(self, panel: LadderPanel, axis: _Axis, left: bool, short: bool) -> None:
+        self.left, self._short = left, short
+        leaving = [arrow for arrow in panel.arrows if arrow.to_right == left]
+        self._rows = [
+            (row, list(same)) for row, same in groupby(leaving, key=lambda arrow: axis.row(arrow.begin))
+        ]
+        self._notes = [
+            (axis.row(arrow.end), arrow) for arrow in panel.arrows if arrow.note and arrow.to_right != left
+        ]
+        waits = [wait.text for wait in panel.waits if wait.at_left == left]
+        self.bracket = 2 if waits else 0
+        """Columns of the brackets."""
+        everything = [text for text, _ in self.texts(axis.end, 1000).values()]
+        longest = max(map(len, [*everything, *waits]), default=0)
+        self.wanted = longest + 1 + self.bracket if longest else 0
+        """Columns that everything would fill, with the blanks around."""
+
+    def texts(self, t: float, room: int) -> dict[int, Piece]:
+        """Return texts and their styles by row, without details where those do not fit in `room` columns."""
+        texts: dict[int, Piece] = {}
+        for row, leaving in self._rows:
+            if leaving[0].begin > t:
+                break
+            arrows = leaving if leaving[-1].begin <= t else [arrow for arrow in leaving if arrow.begin <= t]
+            text, detail = together_text(arrows, self._short), arrows[-1].detail
+            again = any(arrow.kind == "retransmission" for arrow in arrows)
+            style = WARN if again else _STYLES[arrows[0].kind]
+            texts[row] = (text + detail if len(text + detail) <= room else text), style
+        for row, arrow in self._notes:
+            if arrow.end <= t:
+                texts[row] = (
+                    (f"{texts[row][0]}, {arrow.note}", texts[row][1]) if row in texts else (arrow.note, TEXT)
+                )
+        return texts
+
+
+def _apart(arrows: Sequence[LadderArrow], axis: _Axis) -> Iterator[LadderArrow]:
+    """Yield the arrows to draw: of those closer than half a dot, the first stands for all."""
+    drawn: dict[LadderKind, float] = {}
+    for arrow in arrows:
+        dot = axis.dot(arrow.begin)
+        if arrow.is_lost or dot - drawn.get(arrow.kind, -1.0) >= 0.5:
+            drawn[arrow.kind] = dot
+            yield arrow
 
 
 def together_text(arrows: Sequence[LadderArrow], short: bool = False) -> str:

@@ -274,6 +274,8 @@ class PacketSender:
         """Grow as Linux does, by acknowledged segments and not by ACKs, up to what the receiver allows."""
         if self.flow.algorithm != "reno":
             return
+        if self.state == "loss":
+            newly = 1  # an ACK that jumps over a filled hole allows no burst (RFC 5681, eq. 2)
         if self.cwnd < self.ssthresh:
             self.cwnd = min(self.cwnd + newly, self.ssthresh)
         else:

@@ -73,7 +73,7 @@ def test_a_bracket_shows_how_long_a_host_waits() -> None:
     assert row_of(lines, "RTO") in rows
     assert len(rows) == pytest.approx(14 * 200 / 350, abs=1.5)
     assert not any("RTO" in line for line in texts(figure, 0.1))
-    assert "From 100 ms to 300 ms h1 waits: RTO." in figure.describe()
+    assert "From 100 ms to 300 ms at h1: RTO." in figure.describe()
 
 
 def test_sack_repairs_three_holes_in_one_round_trip() -> None:

@@ -51,7 +51,8 @@ from tcptutor.figures.lines import Line
 from tcptutor.figures.simulated import SimulationTable
 from tcptutor.theory.packet_simulation import PacketEvent, PacketTrace
 
-_MOST_ARROWS = 150
+_MOST_ARROWS = 500
+_MOST_STOPS = 60
 _WATCH = 10.0
 
 
@@ -125,6 +126,10 @@ class LadderFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="lad
         begin, end = self._span
         instants = {t for panel in _drawn(self) for arrow in panel.arrows for t in (arrow.begin, arrow.end)}
         stops = sorted({round(t - begin, 9) for t in instants if begin <= t <= end})
+        if len(stops) > _MOST_STOPS:
+            stops = sorted(
+                {stop // least * least for least in [(end - begin) / _MOST_STOPS] for stop in stops}
+            )
         watch = units.parse(self.watch, "time") if self.watch else _WATCH
         return Motion(end - begin, tuple(stops), end - begin, watch)
 
@@ -237,9 +242,9 @@ def _in_words(panel: LadderPanel, gap: float) -> str:
     for together in _groups(panel.arrows, gap):
         first, last = together[0], together[-1]
         host = panel.hosts[0 if first.to_right else 1]
-        span = f"At {units.seconds(first.begin)}"
-        if units.seconds(last.begin) != units.seconds(first.begin):
-            span = f"From {units.seconds(first.begin)} to {units.seconds(last.begin)}"
+        span = f"At {_time(first.begin)}"
+        if _time(last.begin) != _time(first.begin):
+            span = f"From {_time(first.begin)} to {_time(last.begin)}"
         again = " again" if first.kind == "retransmission" and "again" not in first.text else ""
         words = f"{span} {host} sends {together_text(together)}{again}{last.detail}"
         lost = [arrow for arrow in together if arrow.is_lost]
@@ -253,8 +258,7 @@ def _in_words(panel: LadderPanel, gap: float) -> str:
         notes = ", ".join(arrow.note for arrow in together if arrow.note)
         sentences.append(f"{words} ({notes})." if notes else f"{words}.")
     sentences += [
-        f"From {units.seconds(wait.begin)} to {units.seconds(wait.end)} {panel.hosts[0 if wait.at_left else 1]} waits: "
-        f"{wait.text}."
+        f"From {_time(wait.begin)} to {_time(wait.end)} at {panel.hosts[0 if wait.at_left else 1]}: {wait.text}."
         for wait in panel.waits
     ]
     text = " ".join(sentences)
@@ -273,3 +277,7 @@ def _groups(arrows: Sequence[LadderArrow], gap: float) -> list[list[LadderArrow]
             groups.append(group)
         group.append(arrow)
     return groups
+
+
+def _time(t: float) -> str:
+    return units.seconds(t) if t else "0 ms"
