@@ -38,12 +38,14 @@ def privilege() -> list[str]:
     """
     if os.geteuid() == 0:
         return ["unshare", *_NAMESPACES]
-    rootless = ["unshare", "--user", "--map-root-user", *_NAMESPACES]
-    if refusal([*rootless, "true"]):
-        raise LabUnavailable(
-            "this machine gives ordinary users no network namespaces: use the guest (see `tcptutor doctor`)"
-        )
-    return rootless
+    # With more users than root, tcpdump can change to one: that takes newuidmap and a line in /etc/subuid.
+    for users in (["--map-root-user", "--map-auto"], ["--map-root-user"]):
+        rootless = ["unshare", "--user", *users, *_NAMESPACES]
+        if not refusal([*rootless, "true"]):
+            return rootless
+    raise LabUnavailable(
+        "this machine gives ordinary users no network namespaces: use the guest (see `tcptutor doctor`)"
+    )
 
 
 def refusal(command: list[str]) -> str:

@@ -21,8 +21,8 @@ PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbi
 HOST = ("mnexec", "brctl", "ifconfig", "ip", "iperf3", "sysctl", "unshare", "setpriv")
 """Programs that the agent runs on this machine's own kernel."""
 
-TYPED = ("ethtool", "ping", "tcpdump")
-"""Other programs that lessons ask students to type; experiments run without them, and the guest has its own."""
+TYPED = ("ethtool", "newuidmap", "ping", "tcpdump")
+"""Other programs that students need in shells; experiments run without them, and the guest has its own."""
 
 GUEST = ("zstd", "setpriv")
 """Programs that run a built guest, besides its architecture's QEMU."""
@@ -39,6 +39,7 @@ PACKAGES = {
     "iperf3": "iperf3",
     "mmdebstrap": "mmdebstrap",
     "mnexec": "mininet",
+    "newuidmap": "uidmap",
     "ping": "iputils-ping",
     "qemu-system-aarch64": "qemu-system-arm",
     "qemu-system-x86_64": "qemu-system-x86",

@@ -36,6 +36,7 @@ _REASONS = {
     "qemu-system-x86": "runs the guest",
     "squashfs-tools-ng": "packs the guest's files",
     "tcpdump": "captures packets in your shells",
+    "uidmap": "lets tcpdump run in a lab without root",
     "util-linux": "creates the lab's namespaces",
     "zstd": "packs the guest's snapshots",
 }

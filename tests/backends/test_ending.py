@@ -20,10 +20,10 @@ pytestmark = pytest.mark.host
 
 STARTS = """
 import os, subprocess, sys
-from tcptutor.backends import ending
+from tcptutor.backends import programs
 # What it starts has left its session and has been given away.
 line = "setsid sleep 1000 & setsid sh -c 'setsid sleep 2000 & sleep 3000' & echo ready; sleep 4000"
-subprocess.run(ending.tie_tree_to_parent(os.getpid(), ["sh", "-c", line]))
+subprocess.run(programs.tie_tree_to_parent(os.getpid(), ["sh", "-c", line]))
 """
 
 
@@ -48,9 +48,9 @@ def test_its_mounts_are_its_own(tmp_path: Path) -> None:
 @needs_user_namespaces
 def test_where_there_are_no_namespaces_the_program_runs_all_the_same() -> None:
     script = (
-        "import os, subprocess; from tcptutor.backends import ending\\n"
-        "print(ending._namespace(), flush=True);"
-        "subprocess.run(ending.tie_tree_to_parent(os.getpid(), ['echo', 'done']))"
+        "import os, subprocess; from tcptutor.backends import programs\\n"
+        "print(programs._namespace(), flush=True);"
+        "subprocess.run(programs.tie_tree_to_parent(os.getpid(), ['echo', 'done']))"
     ).replace("\\n", "\n")
     done = run([*NOBODY, sys.executable, "-c", script])
     assert done.stdout == "()\ndone\n", done.stderr

@@ -51,7 +51,13 @@ async def test_flows_of_other_lengths_buffers_and_segments(lab: Backend, build: 
 
 
 async def test_messages_leave_once_every_interval(lab: Backend, build: Build) -> None:
-    asked = {"streams": "2", "messages": "none, 3000 B", "interval": "500 ms", "nodelay": "on"}
+    asked = {
+        "streams": "2",
+        "messages": "none, 3000 B",
+        "interval": "500 ms",
+        "nodelay": "on",
+        "window": "64 KiB",
+    }
     run = await play(lab, build(rate="10 Mbit/s", duration="3 s", warmup="0", **asked))
     times = {sample.bytes_acked: sample.t for sample in reversed(list(run.samples)) if sample.flow == 1}
     assert [times[3000 * number + _SYN] for number in range(1, 7)] == pytest.approx(

@@ -34,11 +34,14 @@ shopt -s histappend
 cd 2> /dev/null
 # The manuals write sudo; in the lab every shell already runs as root.
 sudo() { "$@"; }
+# Without -Z, tcpdump gives its files to another user.
+tcpdump() { command tcpdump -Z root "$@"; }
 # `h2 iperf3 -s &` runs a command on h2, `h2` alone opens a shell there.
 _on() {
     local host=$1 enter=$2
     shift 2
     [ "$1" != sudo ] || shift
+    [ "$1" != tcpdump ] || set -- tcpdump -Z root "${@:2}"
     if [ $# -gt 0 ]; then $enter "$@"; return; fi
     history -a
     TCPTUTOR_HOST=$host $enter bash --rcfile <(echo "$TCPTUTOR_RC") -i

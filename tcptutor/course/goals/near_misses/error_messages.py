@@ -97,6 +97,12 @@ _MESSAGES = (
         "no sysctl {name}: `sysctl -a | grep tcp` lists them",
     ),
     _message(
+        "no-users",
+        r"tcpdump: Couldn't change to '",
+        "tcpdump needs more users than this lab has: install uidmap with `tcptutor setup` and a line for you in"
+        " /etc/subuid with `sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER`",
+    ),
+    _message(
         "no-server",
         r"unable to connect to server.*Connection refused",
         "no server is listening: start `iperf3 -s` on h2 first",
