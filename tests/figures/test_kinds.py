@@ -13,6 +13,12 @@ EXAMPLES: dict[str, dict[str, object]] = {
         "x": {"of": "time", "to": "16 s"},
         "line": [{"law": "sawtooth", "set": {"rate": "20 Mbit/s", "rtt": "50 ms", "queue": "1 BDP"}}],
     },
+    "header": {
+        "layout": "tcp",
+        "values": {"source port": "51314", "flags": "SYN"},
+        "marked": ["flags"],
+        "field": [{"name": "options", "bytes": 20, "value": "mss 1460"}],
+    },
     "ladder": {
         "simulate": {"duration": "500 ms", "rtt": "100 ms", "rate": "1 Mbit/s", "window": 8, "lost": [3]},
         "panel": [{"label": "with SACK"}, {"label": "without", "set": {"sack": False}}],
