@@ -29,7 +29,7 @@ _PATTERNS: dict[LadderKind, Pattern] = {
 _MOST_LABELS = 6
 _NARROW = 30  # columns of a panel below which it takes short texts
 _GAP = 2  # columns between panels
-_LEAST_WAY = 5  # columns between two hosts
+_LEAST_WAY, _MOST_WAY = 5, 40  # columns between two hosts
 
 
 class LadderArrow(NamedTuple):
@@ -135,43 +135,50 @@ def _time_labels(panels: tuple[LadderPanel, ...], axis: _Axis) -> Ticks:
         shown = [axis.begin + t for t in round_ticks(axis.end - axis.begin, _MOST_LABELS)]
     # A row stands for a span of time: more digits would say more than the place does.
     step = 10.0 ** math.floor(math.log10((axis.end - axis.begin) / axis.rows))
-    names = {
-        axis.row(t): units.seconds(round(t / step) * step) if t >= step / 2 else "0"
-        for t in sorted(shown, reverse=True)
-    }
-    return free_rows(sorted(names.items()), axis.rows)
+    rounded = [(axis.row(t), round(t / step) * step) for t in sorted(shown, reverse=True)]
+    rows = {units.seconds(t) if t else "0": row for row, t in rounded}
+    return free_rows(sorted((row, name) for name, row in rows.items()), axis.rows)
 
 
 @lru_cache(maxsize=64)
 def _layout(panels: tuple[LadderPanel, ...], axis: _Axis, width: int, column: int) -> tuple[_Panel, ...]:
     across = (width - column - _GAP * (len(panels) - 1)) // len(panels)
+    sides = [[_Side(panel, axis, left, across < _NARROW) for left in (True, False)] for panel in panels]
+    room = across - max(_LEAST_WAY + 2, across // 4)
+    wanted = [max(side.wanted for side in same) for same in zip(*sides, strict=True)]
+    left = min(wanted[0], max(room // 2, room - wanted[1]))
+    right = min(wanted[1], room - left)
     return tuple(
-        _Panel(panel, axis, column + number * (across + _GAP), across, _head(panels))
-        for number, panel in enumerate(panels)
+        _Panel(panel, axis, column + number * (across + _GAP), across, _head(panels), (left, right), own)
+        for number, (panel, own) in enumerate(zip(panels, sides, strict=True))
     )
 
 
 class _Panel:
     """Places of one diagram on the grid, and what of it stays the same while time passes."""
 
-    def __init__(self, panel: LadderPanel, axis: _Axis, column: int, across: int, head: int) -> None:
-        self.panel, self.axis, self.head = panel, axis, head
+    def __init__(
+        self,
+        panel: LadderPanel,
+        axis: _Axis,
+        column: int,
+        across: int,
+        head: int,
+        margins: tuple[int, int],
+        sides: Sequence[_Side],
+    ) -> None:
+        self.panel, self.axis, self.head, self.sides = panel, axis, head, sides
         self.column, self.across = column, across
-        short = across < _NARROW
-        self.sides = [_Side(panel, axis, left, short) for left in (True, False)]
-        room = across - max(_LEAST_WAY + 2, across // 3)
-        wanted = [side.wanted for side in self.sides]
-        left = min(wanted[0], max(room // 2, room - wanted[1]))
-        right = min(wanted[1], room - left)
-        self.left = column + max(left, len(panel.hosts[0]) // 2)
-        self.right = column + across - 1 - max(right, len(panel.hosts[1]) // 2)
+        left, right = (max(margin, len(host) // 2) for margin, host in zip(margins, panel.hosts, strict=True))
+        self.left = column + left
+        self.right = min(column + across - 1 - right, self.left + _MOST_WAY + 1)
         self.width = self.right - self.left - 1
         self.arrows = [(arrow, self._finished(arrow)) for arrow in _apart(panel.arrows, axis)]
 
     def draw(self, grid: Grid, t: float) -> None:
         axis, panel = self.axis, self.panel
         if panel.label:
-            grid.put_center(self.column, self.across, self.head - 2, panel.label, STRONG)
+            grid.put_center(self.left, self.width + 2, self.head - 2, panel.label, STRONG)
         for host, column in zip(panel.hosts, (self.left, self.right), strict=True):
             start = max(self.column, min(column - len(host) // 2, self.column + self.across - len(host)))
             grid.put(start, self.head - 1, host, STRONG)
@@ -306,11 +313,11 @@ def together_text(arrows: Sequence[LadderArrow], short: bool = False) -> str:
     parts: list[str] = []
     for text, same in groupby(arrows, key=lambda arrow: (arrow.short if short else "") or arrow.text):
         numbers = [arrow.number for arrow in same if arrow.number is not None]
-        parts.append(text.format(_listed(numbers)) if numbers else text)
+        parts.append(text.format(_listed(numbers, short)) if numbers else text)
     return ", ".join(filter(None, parts))
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _listed(numbers: Sequence[int], short: bool) -> str:
     """Return numbers in order, as "1–5, 7", and repeated ones as "2 ×3"."""
     runs: list[tuple[int, int, int]] = []  # first, last, times
     for number in numbers:
@@ -321,6 +328,8 @@ def _listed(numbers: Sequence[int]) -> str:
             runs[-1] = (first, number, 1)
         else:
             runs.append((number, number, 1))
+    if short:
+        return ",".join(_run(*run).replace(", ", "–").replace(" ", "") for run in runs)
     return ", ".join(_run(*run) for run in runs)
 
 

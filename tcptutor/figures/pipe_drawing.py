@@ -29,6 +29,7 @@ _SQUARES, _BLOCKS = "■□▣▤", "█▒▓░"
 _HALF_FULL = "▄"
 _AGAIN = "◆"
 _SHORTEST_LINK = 8  # cells
+_LEAST_OWN_CELL = 0.6  # cells per packet from which each packet has a cell of its own
 
 
 PacketKind = Literal["segment", "retransmission", "ack", "duplicate", "lost"]
@@ -162,12 +163,12 @@ def _draw_queue(
         cells = min(scale.queue, math.ceil(len(queue) * scale.packet))
         for cell in range(cells):
             packet = queue[min(len(queue) - 1, int((cell + 0.5) / scale.packet))]
-            grid.put(scale.bottleneck - 1 - cell, row, *_waiting(_square(packet)))
+            grid.put(scale.bottleneck - 1 - cell, row, *_waiting(_square(packet), state))
         return
     end = scale.bottleneck
     for packet in queue:
         cells = max(1, round(packet.length * scale.packet))
-        grid.put(max(scale.start, end - cells), row, *_waiting(_bar(packet, cells)))
+        grid.put(max(scale.start, end - cells), row, *_waiting(_bar(packet, cells), state))
         end -= cells
         if end <= scale.start:
             return
@@ -187,13 +188,13 @@ def _draw_link(grid: Grid, scale: PipeScale, state: PipeState, row: int) -> None
     start = scale.bottleneck + 1
     grid.put(start, row, "─" * scale.link, FRAME)
     per_packet = scale.link / state.capacity  # cells; 0 if a packet has no length
-    if 0 < per_packet < 1:
+    if 0 < per_packet < _LEAST_OWN_CELL:
         _draw_covered(grid, scale, state.segments, row, per_packet)
     for packet in state.segments:
         front = packet.front * scale.link
         if packet.kind == "lost":
             grid.put(start + min(scale.link - 1, int(front)), row, "✗", BAD)
-        elif not 0 < per_packet < 1:
+        elif not 0 < per_packet < _LEAST_OWN_CELL:
             last = round(front) if per_packet else int(front) + 1
             first = min(last - 1, round(front - packet.length * per_packet))
             bar, style = _bar(packet, last - first)
@@ -237,10 +238,10 @@ def _draw_acks(grid: Grid, scale: PipeScale, acks: Sequence[PipePacket], row: in
             grid.put(at, row, "◂", ACK if ack.flow == 0 else FLOW_STYLES[ack.flow % len(FLOW_STYLES)])
 
 
-def _waiting(piece: Piece) -> Piece:
-    """Return a packet of the first flow in the hue of queues."""
+def _waiting(piece: Piece, state: PipeState) -> Piece:
+    """Return a packet that waits: in the hue of queues, unless the hue tells flows apart."""
     text, style = piece
-    return text, QUEUE if style == DATA else style
+    return text, QUEUE if style == DATA and len(state.queues) == 1 else style
 
 
 def _square(packet: PipePacket) -> Piece:

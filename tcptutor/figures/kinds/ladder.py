@@ -31,6 +31,7 @@ set = { sack = true }
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -208,7 +209,7 @@ def _waits(figure: LadderFigure) -> tuple[LadderWait, ...]:
 
 
 def _simulated(trace: PacketTrace, begin: float, end: float) -> tuple[LadderArrow, ...]:
-    arrows = [_arrow(packet) for packet in trace.packets if packet.end > begin]
+    arrows = [_arrow(packet) for packet in trace.packets if begin < packet.end < math.inf]
     return tuple(
         sorted((arrow for arrow in arrows if begin <= arrow.begin <= end), key=lambda arrow: arrow.begin)
     )

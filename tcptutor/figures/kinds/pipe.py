@@ -105,8 +105,7 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
                 lines.append(Line())
             lines += draw_pipe(state, width)
         packets = scale_of(states[0], width).packets_per_cell
-        scale = f"   ■ = {packets} segments" if packets > 1 else ""
-        return [*lines, Line.of((f"{units.seconds(t)}{scale}", MUTED))]
+        return [*lines, Line.of((f"■ = {packets} segments", MUTED))] if packets > 1 else lines
 
     def describe(self) -> str:
         return " ".join(_in_words(view, self.motion.rest) for view in _views(self))
@@ -206,7 +205,7 @@ class _View:
                 self._figure.senders if len(self._figure.senders) == len(sent) else range(1, len(sent) + 1)
             )
             return tuple(
-                (f"{name} {units.size(amount)}", FLOW_STYLES[number % len(FLOW_STYLES)])
+                (f"{name} sent {units.size(amount)}", FLOW_STYLES[number % len(FLOW_STYLES)])
                 for number, (name, amount) in enumerate(zip(names, sent, strict=True))
             )
         sender = trace.senders[0]
@@ -258,20 +257,25 @@ def _stops(traces: tuple[PacketTrace, ...]) -> tuple[float, ...]:
 
 
 def _in_words(view: _View, t: float) -> str:
-    state = view.state(t)
-    waiting = sum(len(queue) for queue in state.queues)
+    state, trace = view.state(t), view.trace
+    room = f" of {state.room:.0f}" if state.room < math.inf else ""
     places = [
         f"{_count(len(state.segments), 'segment')} on the link",
-        f"{waiting or 'none'} in the queue" + (f" of {state.room:.0f}" if state.room < math.inf else ""),
+        f"{sum(len(queue) for queue in state.queues)} in the queue{room}",
         f"{_count(len(state.acks), 'ACK')} on the way back",
     ]
     words = f"{view.label}, at {units.seconds(t)}" if view.label else f"At {units.seconds(t)}"
-    words += f": {places[0]}, {places[1]}, {places[2]}."
-    packets = view.trace.packets
-    if drops := [packet for packet in packets if packet.dropped is not None]:
+    words += f": {', '.join(places)}."
+    if len(trace.flows) > 1:
+        words += f" {', '.join(text for text, _ in state.numbers)}."
+    if (most := max(trace.queue)) > 1:
+        words += (
+            f" The queue is longest at {units.seconds(trace.queue_t[trace.queue.index(most)])}, with {most}."
+        )
+    if drops := [packet for packet in trace.packets if packet.dropped is not None]:
         verb = "dies" if len(drops) == 1 else "die"
         words += f" {_count(len(drops), 'packet')} {verb}, the first at {units.seconds(drops[0].end)}"
-        again = [packet.sent for packet in packets if packet.transmission > 1]
+        again = [packet.sent for packet in trace.packets if packet.transmission > 1]
         words += f"; the first retransmission leaves at {units.seconds(again[0])}." if again else "."
     return words[0].upper() + words[1:]
 
