@@ -104,6 +104,7 @@ def test_what_the_page_itself_has_on_the_way_back_is_no_slip() -> None:
         # As where the lab runs on the student's own kernel without root.
         ('sysctl: setting key "net.ipv4.tcp_congestion_control": Operation not permitted', "restricted"),
         ("From 10.0.0.1 icmp_seq=1 Destination Host Unreachable", "no-answer"),
+        ("tcpdump: Couldn't change to 'root' uid=0 gid=0: Operation not permitted", "no-users"),
         ("h1:~# tc qdisc show", ""),
         ("[  5]   0.00-1.00   sec  1.12 MBytes  9.41 Mbits/sec    0   70.7 KBytes", ""),
     ],
@@ -116,6 +117,7 @@ def test_messages_of_programs_are_explained(line: str, kind: str) -> None:
 def test_every_message_is_one_that_a_test_has() -> None:
     tested = {case.kind for case in CASES} | {
         "nothing-there", "restricted", "unknown-word", "no-burst", "no-qdisc", "no-sysctl", "from-switch", "no-answer",
+        "no-users",
     }  # fmt: skip
     assert {message.kind for message in _MESSAGES} <= tested
 
