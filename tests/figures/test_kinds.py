@@ -28,6 +28,14 @@ EXAMPLES: dict[str, dict[str, object]] = {
         "simulate": {"duration": "200 ms", "rtt": "40 ms", "rate": "20 Mbit/s", "queue": 20},
         "row": [{"label": "bursts"}, {"label": "paced", "set": {"pacing": "linux"}}],
     },
+    "shares": {
+        "flows": ["h1", "h3", "h5"],
+        "index": ["jain", "cov"],
+        "case": [
+            {"label": "before", "rates": ["12 Mbit/s", "6 Mbit/s", "3 Mbit/s"]},
+            {"label": "after", "rates": ["7 Mbit/s", "7 Mbit/s", "7 Mbit/s"]},
+        ],
+    },
     "stack": {
         "layer": [
             {"name": "program", "note": "writes 10 Mbit/s"},
