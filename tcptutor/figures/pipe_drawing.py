@@ -67,6 +67,8 @@ class PipeState:
     """Whether a packet has just found the queue full."""
     shows_drops: bool = False
     """Whether the drawing has a line for drops."""
+    flows: int = 1
+    """Flows that the drawing tells apart."""
     label: str = ""
     numbers: tuple[Piece, ...] = ()
     """Texts at the right of the label, the most important first; those that do not fit are left out."""
@@ -113,12 +115,14 @@ def draw_pipe(state: PipeState, width: int) -> list[Line]:
     """Return the path as lines, at most `width` columns; their number depends on the queues and on `shows_drops`."""
     scale = scale_of(state, width)
     count = len(state.queues)
+    head = 1 if state.label or state.numbers else 0
     # The link leaves the queues in the middle; an even number of queues leaves a line free for it.
-    rows = [1 + row + (1 if count % 2 == 0 and row >= count // 2 else 0) for row in range(count)]
-    link_row = 1 + count // 2
+    rows = [head + row + (1 if count % 2 == 0 and row >= count // 2 else 0) for row in range(count)]
+    link_row = head + count // 2
     ack_row = rows[-1] + 1
     grid = Grid(width, ack_row + (2 if state.shows_drops else 1))
-    _write_head(grid, state)
+    if head:
+        _write_head(grid, state)
     for row, queue, name in zip(rows, state.queues, state.senders, strict=True):
         grid.put(0, row, name, STRONG)
         _draw_queue(grid, scale, state, queue, row)
@@ -241,7 +245,7 @@ def _draw_acks(grid: Grid, scale: PipeScale, acks: Sequence[PipePacket], row: in
 def _waiting(piece: Piece, state: PipeState) -> Piece:
     """Return a packet that waits: in the hue of queues, unless the hue tells flows apart."""
     text, style = piece
-    return text, QUEUE if style == DATA and len(state.queues) == 1 else style
+    return text, QUEUE if style == DATA and state.flows == 1 else style
 
 
 def _square(packet: PipePacket) -> Piece:

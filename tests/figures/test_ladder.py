@@ -76,6 +76,12 @@ def test_a_bracket_shows_how_long_a_host_waits() -> None:
     assert "From 100 ms to 300 ms at h1: RTO." in figure.describe()
 
 
+def test_an_order_without_times() -> None:
+    figure = ladder(event=LOST, times=False)
+    assert "ms" not in "".join(texts(figure)) + figure.describe()
+    assert figure.describe().startswith("First h1 sends 1")
+
+
 def test_sack_repairs_three_holes_in_one_round_trip() -> None:
     simulate = {"duration": "600 ms", "rtt": "100 ms", "rate": "1 Mbit/s", "size": "500 bytes", "segments": 12,
                 "window": 12, "lost": [2, 4, 6]}  # fmt: skip

@@ -81,6 +81,14 @@ def test_a_narrow_head_keeps_the_queue_and_drops_the_rest() -> None:
     assert "queue" in narrow
 
 
+def test_a_figure_may_leave_out_queue_and_numbers() -> None:
+    keys = {"simulate": {"window": 20}, "rest": "100 ms"}
+    full, plain = pipe(**keys), pipe(**keys, show_queue=False, numbers=False)
+    assert len(texts(full, 0.01)) - len(texts(plain, 0.01)) == 1
+    assert "┃" in texts(full, 0.01)[1]
+    assert not any("┃" in line or "flight" in line for line in texts(plain, 0.01))
+
+
 def test_a_state_is_drawn_without_a_simulation() -> None:
     state = PipeState(
         segments=(PipePacket(front=0.5), PipePacket("lost", 0.9)),

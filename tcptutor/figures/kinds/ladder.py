@@ -150,7 +150,7 @@ class LadderFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="lad
 
     def describe(self) -> str:
         begin, end = self._span
-        return " ".join(_in_words(panel, (end - begin) / self.rows) for panel in _drawn(self))
+        return " ".join(_in_words(panel, (end - begin) / self.rows, self.times) for panel in _drawn(self))
 
 
 KIND = LadderFigure
@@ -237,15 +237,17 @@ def _arrow(packet: PacketEvent) -> LadderArrow:
     )
 
 
-def _in_words(panel: LadderPanel, gap: float) -> str:
+def _in_words(panel: LadderPanel, gap: float, times: bool) -> str:
     """Describe what leaves, packets with less than `gap` seconds between them together."""
-    sentences = []
+    sentences: list[str] = []
     for together in _groups(panel.arrows, gap):
         first, last = together[0], together[-1]
         host = panel.hosts[0 if first.to_right else 1]
         span = f"At {_time(first.begin)}"
         if _time(last.begin) != _time(first.begin):
             span = f"From {_time(first.begin)} to {_time(last.begin)}"
+        if not times:
+            span = "Then" if sentences else "First"
         again = " again" if first.kind == "retransmission" and "again" not in first.text else ""
         words = f"{span} {host} sends {together_text(together)}{again}{last.detail}"
         lost = [arrow for arrow in together if arrow.is_lost]

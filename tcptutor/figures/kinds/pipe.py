@@ -56,6 +56,10 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     senders: tuple[str, ...] = ("h1",)
     """Names, one per queue."""
     receiver: str = "h2"
+    numbers: bool = True
+    """Whether numbers of packets are written above each path."""
+    show_queue: bool = True
+    """Whether the queue is drawn; without it, what waits is still with the sender."""
     rest: str = ""
     watch: str = ""
 
@@ -127,6 +131,7 @@ class _View:
         service = trace.path.service(unit)
         self._capacity = trace.path.delay / service if service else math.inf
         self._visible = _SHOWN * trace.seconds
+        self._flows = len(trace.flows) if len(trace.flows) <= len(FLOW_STYLES) else 1
         self._sent = [packet.sent for packet in trace.packets]
         self._longest_life = max(
             packet.end - packet.sent for packet in trace.packets if packet.end < math.inf
@@ -157,6 +162,7 @@ class _View:
             dropped=bisect_right(self._deaths, t),
             is_dropping=is_dropping,
             shows_drops=self._shows_drops,
+            flows=self._flows,
             label=self.label,
             numbers=self._numbers(t, len(waiting)),
             senders=self._figure.senders,
@@ -182,7 +188,7 @@ class _View:
             self.trace.path.delay if packet.arrived is None else packet.arrived - packet.left - packet.service
         )
         way = (packet.end if died else t) - packet.left
-        return PipePacket(kind, way / travel, self._lengths[packet.flow], packet.flow)
+        return PipePacket(kind, way / travel, self._lengths[packet.flow], packet.flow % self._flows)
 
     def _queues(self, waiting: list[PacketEvent]) -> tuple[tuple[PipePacket, ...], ...]:
         order = sorted(waiting, key=lambda packet: (packet.left or math.inf, packet.sent))
@@ -190,41 +196,45 @@ class _View:
         for packet in order:
             kind: PacketKind = "retransmission" if packet.transmission > 1 else "segment"
             queues[packet.flow if len(queues) > 1 else 0].append(
-                PipePacket(kind, 0.0, self._lengths[packet.flow], packet.flow)
+                PipePacket(kind, 0.0, self._lengths[packet.flow], packet.flow % self._flows)
             )
         return tuple(tuple(queue) for queue in queues)
 
     def _numbers(self, t: float, waiting: int) -> tuple[Piece, ...]:
         trace = self.trace
-        if len(trace.flows) > 1:
-            sent = [0.0] * len(trace.flows)
-            for packet in trace.packets:
-                if packet.kind == "segment" and packet.left is not None and packet.left <= t:
-                    sent[packet.flow] += trace.flows[packet.flow].size
-            names = (
-                self._figure.senders if len(self._figure.senders) == len(sent) else range(1, len(sent) + 1)
-            )
-            return tuple(
-                (f"{name} sent {units.size(amount)}", FLOW_STYLES[number % len(FLOW_STYLES)])
-                for number, (name, amount) in enumerate(zip(names, sent, strict=True))
-            )
-        sender = trace.senders[0]
+        if not self._figure.numbers:
+            return ()
+        if trace.path.schedule == "round-robin":
+            return self._sent_bytes(t)
         pieces: list[Piece] = []
         if self._longest:
             room = trace.path.queue
             pieces.append((f"queue {waiting}" + (f" of {room:.0f}" if room < math.inf else ""), QUEUE))
-        if trace.flows[0].algorithm == "reno":
-            pieces.append((f"cwnd {sender.cwnd_at(t):.0f}", LIMIT))
-        elif trace.flows[0].algorithm == "bbr":
-            rtt = 2 * trace.path.delay + trace.path.service(trace.flows[0].size)
-            pieces.append((f"pace × {bbr_gain(t - trace.flows[0].start, rtt):g}", LIMIT))
-        return *pieces, (f"in flight {sender.in_flight_at(t)}", DATA)
+        first = trace.flows[0]
+        if first.algorithm == "reno" and len(trace.flows) == 1:
+            pieces.append((f"cwnd {trace.senders[0].cwnd_at(t):.0f}", LIMIT))
+        elif first.algorithm == "bbr":
+            rtt = 2 * trace.path.delay + trace.path.service(first.size)
+            pieces.append((f"pace × {bbr_gain(t - first.start, rtt):g}", LIMIT))
+        in_flight = sum(sender.in_flight_at(t) for sender in trace.senders)
+        return *pieces, (f"in flight {in_flight}", DATA)
+
+    def _sent_bytes(self, t: float) -> tuple[Piece, ...]:
+        """Return how much of each flow the link has begun to send."""
+        sent = [0.0] * len(self.trace.flows)
+        for packet in self.trace.packets:
+            if packet.kind == "segment" and packet.left is not None and packet.left <= t:
+                sent[packet.flow] += self.trace.flows[packet.flow].size
+        return tuple(
+            (f"{name} sent {units.size(amount)}", FLOW_STYLES[flow % len(FLOW_STYLES)])
+            for flow, (name, amount) in enumerate(zip(self._figure.senders, sent, strict=True))
+        )
 
 
 @lru_cache(maxsize=32)
 def _views(figure: PipeFigure) -> tuple[_View, ...]:
     traces = figure.traces
-    longest = max(_longest(trace) for trace in traces)
+    longest = max(_longest(trace) for trace in traces) if figure.show_queue else 0.0
     drops = any(packet.dropped is not None for trace in traces for packet in trace.packets)
     return tuple(
         _View(figure, row.label, trace, longest, drops)
@@ -261,14 +271,14 @@ def _in_words(view: _View, t: float) -> str:
     room = f" of {state.room:.0f}" if state.room < math.inf else ""
     places = [
         f"{_count(len(state.segments), 'segment')} on the link",
-        f"{sum(len(queue) for queue in state.queues)} in the queue{room}",
+        f"{sum(len(queue) for queue in state.queues)} {f'in the queue{room}' if state.longest else 'still at h1'}",
         f"{_count(len(state.acks), 'ACK')} on the way back",
     ]
     words = f"{view.label}, at {units.seconds(t)}" if view.label else f"At {units.seconds(t)}"
     words += f": {', '.join(places)}."
-    if len(trace.flows) > 1:
+    if trace.path.schedule == "round-robin" and state.numbers:
         words += f" {', '.join(text for text, _ in state.numbers)}."
-    if (most := max(trace.queue)) > 1:
+    if state.longest and (most := max(trace.queue)) > 1:
         words += (
             f" The queue is longest at {units.seconds(trace.queue_t[trace.queue.index(most)])}, with {most}."
         )
