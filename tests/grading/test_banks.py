@@ -212,7 +212,7 @@ def test_what_is_asked_about_a_run_shows_it() -> None:
         assert ("<table>" in each.item.stem) == bool(each.question.about_run), each.item.id
         assert ("chart:" in each.item.stem) == bool(each.question.about_run and step.experiment)
         if each.question.about_run:
-            assert pages.page(step.after_run) in each.item.stem
+            assert pages.illustrated(step.after_run, step.figures) in each.item.stem
     assert set(re.findall(r"chart:([^\"]+)", "".join(each.item.stem for each in asked()))) == set(
         whole().charts
     )
