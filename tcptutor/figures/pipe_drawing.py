@@ -72,6 +72,8 @@ class PipeState:
     label: str = ""
     numbers: tuple[Piece, ...] = ()
     """Texts at the right of the label, the most important first; those that do not fit are left out."""
+    parts: tuple[str, ...] = ()
+    """Names to write above queue, bottleneck and link, in place of label and numbers; empty for none."""
     senders: tuple[str, ...] = ("h1",)
     """Names, one per queue."""
     receiver: str = "h2"
@@ -102,26 +104,33 @@ def scale_of(state: PipeState, width: int) -> PipeScale:
     """Return the columns of a drawing of `state`; they depend on nothing that changes while packets move."""
     start = max(len(name) for name in state.senders) + 1
     inner = width - start - len(state.receiver) - 2
-    if state.capacity == math.inf or state.longest == 0:
-        packet = inner / state.capacity
-        return PipeScale(start, 0, inner, math.floor(packet) if packet >= 1 else packet or 1)
+    if state.capacity == math.inf:
+        return PipeScale(start, 0, inner, 1)
     packet = inner / (state.longest + state.capacity)
-    packet = math.floor(packet) if packet >= 1 else packet
+    if packet >= 1:
+        # Whole cells per packet; what is left over makes room in front of the link.
+        packet = math.floor(packet)
+        link = min(inner, round(state.capacity * packet))
+        return PipeScale(start, inner - link if state.longest else 0, link, packet)
     link = max(inner - math.ceil(state.longest * packet), _SHORTEST_LINK, inner // 7)
-    return PipeScale(start, inner - link, link, min(packet, (inner - link) / state.longest))
+    return PipeScale(
+        start, inner - link, link, min(packet, (inner - link) / state.longest) if state.longest else packet
+    )
 
 
 def draw_pipe(state: PipeState, width: int) -> list[Line]:
     """Return the path as lines, at most `width` columns; their number depends on the queues and on `shows_drops`."""
     scale = scale_of(state, width)
     count = len(state.queues)
-    head = 1 if state.label or state.numbers else 0
+    head = 1 if state.label or state.numbers or state.parts else 0
     # The link leaves the queues in the middle; an even number of queues leaves a line free for it.
     rows = [head + row + (1 if count % 2 == 0 and row >= count // 2 else 0) for row in range(count)]
     link_row = head + count // 2
     ack_row = rows[-1] + 1
     grid = Grid(width, ack_row + (2 if state.shows_drops else 1))
-    if head:
+    if state.parts:
+        _write_parts(grid, scale, state.parts)
+    elif head:
         _write_head(grid, state)
     for row, queue, name in zip(rows, state.queues, state.senders, strict=True):
         grid.put(0, row, name, STRONG)
@@ -151,6 +160,15 @@ def _write_head(grid: Grid, state: PipeState) -> None:
             column += 3
         grid.put(column, 0, text, style)
         column += len(text)
+
+
+def _write_parts(grid: Grid, scale: PipeScale, parts: Sequence[str]) -> None:
+    queue, bottleneck, link = parts
+    start = scale.bottleneck - len(bottleneck) // 2
+    grid.put(start, 0, bottleneck, STRONG)
+    grid.put_center(scale.start, start - scale.start, 0, queue, QUEUE)
+    end = start + len(bottleneck)
+    grid.put_center(end, scale.bottleneck + 1 + scale.link - end, 0, link, DATA)
 
 
 def _draw_queue(

@@ -58,6 +58,8 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     receiver: str = "h2"
     numbers: bool = True
     """Whether numbers of packets are written above each path."""
+    parts: tuple[str, ...] = ()
+    """Names of queue, bottleneck and link, to write above a single path in place of its numbers."""
     show_queue: bool = True
     """Whether the queue is drawn; without it, what waits is still with the sender."""
     rest: str = ""
@@ -75,6 +77,8 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
         queues = {len(table.flows or ("",)) if table.schedule == "round-robin" else 1 for table in tables}
         if queues != {len(self.senders)}:
             return "senders", "give a name for each queue"
+        if self.parts and (len(self.parts) != 3 or len(self.rows) > 1):
+            return "parts", "give three names, of queue, bottleneck and link, for a single path"
         try:
             rest = units.parse(self.rest, "time") if self.rest else 0.0
             units.parse(self.watch, "time") if self.watch else 0.0
@@ -165,6 +169,7 @@ class _View:
             flows=self._flows,
             label=self.label,
             numbers=self._numbers(t, len(waiting)),
+            parts=self._figure.parts,
             senders=self._figure.senders,
             receiver=self._figure.receiver,
         )
@@ -276,6 +281,8 @@ def _in_words(view: _View, t: float) -> str:
     ]
     words = f"{view.label}, at {units.seconds(t)}" if view.label else f"At {units.seconds(t)}"
     words += f": {', '.join(places)}."
+    if state.parts:
+        words += f" From left to right: {', '.join(filter(None, state.parts))}."
     if trace.path.schedule == "round-robin" and state.numbers:
         words += f" {', '.join(text for text, _ in state.numbers)}."
     if state.longest and (most := max(trace.queue)) > 1:
