@@ -48,11 +48,14 @@ class Grid:
         return self._rows[row][column]
 
     def lines(self) -> list[Line]:
-        """Return the rows as lines, without trailing blanks."""
+        """Return the rows as lines, without trailing blanks; other blanks take the style to their left."""
         lines = []
         for row in self._rows:
             cells = list(row)
             while cells and cells[-1][0] == " ":
                 cells.pop()
+            for at, (character, _) in enumerate(cells):
+                if character == " " and at:
+                    cells[at] = " ", cells[at - 1][1]
             lines.append(Line.of(*cells))
         return lines

@@ -28,7 +28,9 @@ FLOW_STYLES = (DATA, OTHER, RTT, LIMIT)
 _SQUARES, _BLOCKS = "■□▣▤", "█▒▓░"
 _HALF_FULL = "▄"
 _AGAIN = "◆"
+_ACK_STEP = 2  # columns: a dense stream of ACKs looks the same all the time, and costs a terminal nothing
 _SHORTEST_LINK = 8  # cells
+_LONGEST_GAP = 4  # cells
 _LEAST_OWN_CELL = 0.6  # cells per packet from which each packet has a cell of its own
 
 
@@ -221,6 +223,17 @@ def _draw_link(grid: Grid, scale: PipeScale, state: PipeState, row: int) -> None
             first = min(last - 1, round(front - packet.length * per_packet))
             bar, style = _bar(packet, last - first)
             grid.put(start + max(first, 0), row, bar[max(0, -first) : scale.link - first], style)
+            if last <= scale.link and per_packet:
+                _color_gap(grid, start + last, start + scale.link, row, style)
+
+
+def _color_gap(grid: Grid, column: int, end: int, row: int, style: str) -> None:
+    """Color a short gap in front of a packet like the packet: each change of color costs output."""
+    gap = 0
+    while gap <= _LONGEST_GAP and column + gap < end and grid.at(column + gap, row)[0] == "─":
+        gap += 1
+    if 0 < gap <= _LONGEST_GAP and column + gap < end:
+        grid.put(column, row, "─" * gap, style)
 
 
 def _draw_covered(
@@ -239,6 +252,10 @@ def _draw_covered(
             covered[cell] += part
             if cell not in packet_in or packet.kind == "retransmission":
                 packet_in[cell] = packet
+    for cell in range(1, scale.link - 1):
+        # Sparse packets are spread evenly: a gap between two half-full cells would only flicker.
+        if cell not in packet_in and cell - 1 in packet_in and 0.05 < covered[cell + 1] <= 0.7:
+            packet_in[cell], covered[cell] = packet_in[cell - 1], covered[cell - 1]
     for cell, packet in packet_in.items():
         character, style = _square(packet)
         if covered[cell] > 0.7:
@@ -249,9 +266,8 @@ def _draw_covered(
 
 def _draw_acks(grid: Grid, scale: PipeScale, acks: Sequence[PipePacket], row: int) -> None:
     start, cells = scale.start, scale.queue + scale.link + 1
-    grid.put(start, row, "┈" * cells, FRAME)
     for ack in sorted(acks, key=lambda ack: ack.kind == "duplicate"):
-        at = start + min(cells - 1, int((1 - ack.front) * cells))
+        at = start + min(cells - 1, int((1 - ack.front) * cells)) // _ACK_STEP * _ACK_STEP
         if ack.kind == "lost":
             grid.put(at, row, "✗", BAD)
         elif ack.kind == "duplicate":
