@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from textual.binding import Binding
 from textual.screen import Screen
 
+_PINNED = "app.keys"
+"""Key that lists all others."""
+
 Entries = tuple[tuple[str, str], ...]
 """(ids of bindings separated by blanks, label) of a footer, in order."""
 
@@ -55,14 +58,19 @@ class FooterKey(NamedTuple):
     keys: tuple[tuple[str, str], ...]
     """(display name, Textual's name); a click presses the key."""
     word: str
+    is_next: bool = False
+    """True for the step that comes next, which stands out."""
+    is_pinned: bool = False
+    """True if the entry is shown however little room there is."""
 
 
-def footer_entries(screen: Screen[Any], wanted: Entries) -> tuple[FooterKey, ...]:
-    """Return footer entries for the enabled keys among `wanted`."""
+def footer_entries(screen: Screen[Any], wanted: Entries, following: str = "") -> tuple[FooterKey, ...]:
+    """Return footer entries for the enabled keys among `wanted`; `following` are the ids of the next step."""
     keys = working_keys(screen)
     result = []
     for ids, word in wanted:
         found = [keys[each] for each in ids.split() if each in keys]
         if found:
-            result.append(FooterKey(tuple((key.keys[0], key.names[0]) for key in found), word))
+            shown = tuple((key.keys[0], key.names[0]) for key in found)
+            result.append(FooterKey(shown, word, ids == following, ids == _PINNED))
     return tuple(result)

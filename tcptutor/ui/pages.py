@@ -1,20 +1,19 @@
-"""Order of a course's pages: page by page, and along the student's path; the page to resume; progress squares."""
+"""Order of a course's pages: page by page, and along the student's path; the page to resume; states of pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcptutor.course import duration
 from tcptutor.course.outline import Course, Module
+from tcptutor.course.page_record import PageRecord
 from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal import Journal, Progress
 from tcptutor.journal.fold import known_steps
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
-
-DONE, OPEN, KNOWN = "■", "□", "✓"
 
 
 class ModulePage(NamedTuple):
@@ -163,12 +162,28 @@ def path_progress(module: Module, progress: Progress, path: CoursePath) -> PathP
     return PathProgress(sum(done for _, done, _ in pages), len(pages), duration.total_minutes(left))
 
 
-def squares(progress: Progress, here: int | None = None) -> str:
-    """Return a square per page, filled if done, with page `here` (from 0) in brackets: "■■[□]✓"."""
+PageState = Literal["done", "known", "wrong", "open"]
+"""State of a page in the line of pages: a wrong answer that was not followed by a right one makes it "wrong"."""
+
+
+def page_states(journal: Journal, module: Module, progress: Progress) -> tuple[PageState, ...]:
+    """Return the state of each page of a module."""
     known = progress.known or (False,) * progress.total
-    signs = [
-        DONE if done else KNOWN if knows else OPEN for done, knows in zip(progress.pages, known, strict=True)
-    ]
-    if here is not None:
-        signs[here] = f"[{signs[here]}]"
-    return "".join(signs)
+    record = journal.record
+    return tuple(
+        "done"
+        if done
+        else "wrong"
+        if _has_mistake(record.page(module.id, step.id))
+        else "known"
+        if knows
+        else "open"
+        for step, done, knows in zip(module.steps, progress.pages, known, strict=True)
+    )
+
+
+def _has_mistake(page: PageRecord) -> bool:
+    return any(
+        each.right is None and each.latest is not None and each.latest.correct is False
+        for each in page.activities.values()
+    )

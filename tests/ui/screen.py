@@ -10,6 +10,7 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
+from tcptutor.ui.widgets.page.track import PageTrack
 from tests import patience
 
 # On a busy machine it takes longer than Textual waits for a screen to be drawn.
@@ -38,6 +39,12 @@ CHARACTERS = {"space": " ", "slash": "/", "full_stop": "."}
 def text(app: App[Any]) -> str:
     """All lines of the screen."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+def page_states(app: App[Any]) -> list[str]:
+    """States of the module's pages, as the line of pages shows them, with the current page in brackets."""
+    track = app.screen.query_one(PageTrack)
+    return [f"[{state}]" if at == track.here else state for at, state in enumerate(track.states)]
 
 
 class Watched:

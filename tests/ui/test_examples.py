@@ -10,7 +10,7 @@ from tcptutor.course.activities.example import Example, ExampleStep
 from tcptutor.course.activities.predict import Predict
 
 from .made import MODULE, STEP, lossy, one_page
-from .screen import keys, text, until_text
+from .screen import keys, page_states, text, until, until_text
 
 SOLVED = Example(
     id="solved",
@@ -63,7 +63,7 @@ async def test_a_key_shows_one_step_after_the_other(opened, journal) -> None:
         assert "It is 524,288 bits." in text(pilot.app)
         await pilot.press("tab", "enter")
         await until_text(pilot, "Fifty of them")
-        await until_text(pilot, "[■]")
+        await until(pilot, lambda: page_states(pilot.app) == ["[done]"])
         await pilot.press("space")
         assert "step 2 of 2" not in text(pilot.app)
     record = journal.page(MODULE, STEP).activity("solved")
@@ -82,7 +82,7 @@ async def test_the_steps_after_a_gap_follow_a_right_number(opened, journal) -> N
     assert journal.page(MODULE, STEP).activity("gap").right.answer == "13.1"
     async with opened(GAP) as pilot:
         await until_text(pilot, "Half of what it was.")
-        assert "[■]" in text(pilot.app)
+        assert page_states(pilot.app) == ["[done]"]
 
 
 async def test_digits_typed_on_the_page_are_the_prediction_s_while_steps_are_left(opened) -> None:

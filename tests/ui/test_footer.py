@@ -70,3 +70,38 @@ async def test_what_was_wrong_goes_when_the_next_value_is_taken(journal) -> None
         await until_text(pilot, "now 1 change.")
         assert "✗ " not in text(app)
         assert app.screen.query(KeyBar)
+
+
+async def test_the_next_step_comes_first_and_stands_out(make_app, journal) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "1/2")
+        await until(pilot, lambda: first_key(app) == "Enter next")
+        await pilot.press("n")
+        await until(pilot, lambda: first_key(app) == "Tab predict")
+        await pilot.press(*keys("20"), "enter")
+        await until(pilot, lambda: first_key(app) == "r run")
+        await pilot.press("r")
+        await until(pilot, lambda: first_key(app).startswith("Tab answer "))
+        await app.bench.close()
+
+
+async def test_a_page_says_how_much_of_it_is_below(make_app) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n")
+        await until_text(pilot, "▼ 1 more screen")
+        await pilot.press("end")
+        await until(pilot, lambda: "▼" not in text(app).splitlines()[-1])
+
+
+async def test_a_long_title_leaves_room_for_the_number_of_the_page(make_app) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "1/2")
+        app.screen._bar.show_place(f"1 One flow ▸ {'long ' * 30}", f"1 ▸ {'long ' * 30}", "1/2")
+        await until_text(pilot, "…   1/2")
+
+
+def first_key(app) -> str:
+    return text(app).splitlines()[-1].strip().split("  ")[0]

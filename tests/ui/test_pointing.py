@@ -6,11 +6,12 @@ from textual.widgets import Input
 
 from tcptutor.ui.screens.dialogs import ConfirmScreen
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tests.journal.conftest import answers, predict
 
 from .made import MODULE, one_page
-from .screen import click, keys, text, until, until_text
+from .screen import click, keys, page_states, text, until, until_text
 from .test_edited import NUMBER
 
 STEP = ("one-flow", "one-lossy-flow")
@@ -86,21 +87,21 @@ async def test_at_80_by_24_the_chart_or_the_page_has_the_room_whichever_is_used(
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("n")
         await until_text(pilot, "r runs Reno · 100 Mbit/s")
-        assert heights() == (21, 0)
+        assert heights() == (20, 0)
         await pilot.press("r")
-        await until(pilot, lambda: heights() == (0, 22))
+        await until(pilot, lambda: heights() == (0, 21))
         await until_text(pilot, "why: random loss")
         await until_text(pilot, "c text")
         await pilot.press("tab")
         await until_text(pilot, "› 1 ○ The link")
-        assert heights() == (21, 0)
+        assert heights() == (20, 0)
         assert "measured 22.1 Mbit/s" in text(app)
         await pilot.press("c")
-        await until(pilot, lambda: heights() == (0, 22))
+        await until(pilot, lambda: heights() == (0, 21))
         await pilot.press("2", "enter")
         await until_text(pilot, "Loss comes before the link does.")
         await pilot.press("c", "down")
-        await until(pilot, lambda: heights() == (21, 0))
+        await until(pilot, lambda: heights() == (20, 0))
         await app.bench.close()
 
 
@@ -136,7 +137,7 @@ async def test_the_palette_finds_pages_terms_and_experiments(make_app) -> None:
 async def test_a_term_is_told_over_the_page_and_leads_to_the_one_that_explains_it(make_app) -> None:
     async with make_app("many-flows").run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "2 Many flows")
-        for key, there in (("escape", "2 Many flows · 1/1"), ("enter", "1 One flow · 1/2")):
+        for key, there in (("escape", "2 Many flows ▸ "), ("enter", "1 One flow ▸ ")):
             await pilot.press("ctrl+p", *keys("congestion"))
             await until_text(pilot, "Term: cwnd (congestion window)")
             await pilot.press("down", "enter")
@@ -170,11 +171,16 @@ async def test_the_palette_turns_the_page(make_app) -> None:
         await until_text(pilot, "1/2")
 
 
-async def test_squares_say_which_pages_are_done_and_which_is_open(make_app) -> None:
-    async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "1/2  [■]□")
+async def test_a_line_says_which_pages_are_done_and_which_is_open(make_app) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "1/2")
+        assert page_states(app) == ["[done]", "open"]
         await pilot.press("n")
-        await until_text(pilot, "2/2  ■[□]")
+        await until_text(pilot, "2/2")
+        assert page_states(app) == ["done", "[open]"]
+        await pilot.click(PageTrack, offset=(2, 0))
+        await until_text(pilot, "1/2")
         await pilot.press("m")
         await until_text(pilot, " 1/2 ")
 

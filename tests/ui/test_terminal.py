@@ -122,13 +122,13 @@ async def test_hosts_are_tabs_and_the_last_shell_that_ends_ends_the_session(make
 async def test_the_shell_has_the_size_of_its_place(make_app, lab, size) -> None:
     async with opened(make_app, lab, size) as (pilot, hands):
         shell = hands.shells["h1"]
-        wanted = {(80, 24): (21, 80), (100, 24): (21, 65), (120, 40): (20, 78)}
+        wanted = {(80, 24): (21, 80), (100, 24): (20, 65), (120, 40): (20, 78)}
         await until(pilot, lambda: shell.size == wanted[size])
-        beside = "One lossy flow" in text(pilot.app)
+        beside = "Commit to a number" in text(pilot.app)
         assert beside == (size[0] >= 100), "where it is narrow it stands over the page"
         await pilot.press("f6")
         await until_text(pilot, "F6 terminal")
-        await until_text(pilot, "One lossy flow")
+        await until_text(pilot, "Commit to a number")
         await pilot.press("f6")
         await until_text(pilot, "h1:~#")
         await pilot.resize_terminal(140, 40)

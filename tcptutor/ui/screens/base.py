@@ -40,7 +40,7 @@ TALL = 32
 """Minimum lines for the table of models."""
 NOT_SAVED = "NOT SAVED"
 SAVED = "saved"
-_SAVED_FOR = 2.0
+_SAVED_FOR = 1.0
 """Seconds for which "saved" is shown."""
 
 

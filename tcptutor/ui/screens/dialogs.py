@@ -19,6 +19,7 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.chart import strips
 from tcptutor.ui.widgets.page.text import paragraphs
+from tcptutor.ui.widgets.page.track import LEGEND, PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
 
@@ -140,6 +141,8 @@ class HelpScreen(ModalScreen[None]):
         super().__init__()
         rows = [(" ".join(key.keys), key.long) for key in bindings.working_keys(below).values()]
         rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
+        if below.query(PageTrack):
+            rows += LEGEND
         if below.query(RunPanel):
             rows += SIGNS
         self._rows = rows

@@ -52,6 +52,7 @@ class LessonScreen(LessonActions):
     def compose(self) -> ComposeResult:
         self.update_classes(self._body.initial_classes(self.app.size), update=False)
         yield self._bar
+        yield self._track
         yield self._body
         yield KeyBar()
 
@@ -59,9 +60,22 @@ class LessonScreen(LessonActions):
         super().on_mount()
         self._show_place()
         self._body.focus_page()
+        for changing in ("scroll_y", "virtual_size"):
+            self.watch(self._page, changing, self._schedule_more)
         self.tutor.bench.expect(None)
         # Show title and text first: mounting the rest takes about as long again.
         self.call_after_refresh(self._mount_rest)
+
+    def _schedule_more(self) -> None:
+        # Only after the layout is the new height known.
+        self.call_after_refresh(self._show_more)
+
+    def _show_more(self) -> None:
+        """Show how many screens of text follow."""
+        below = self._page.screens_below if self._body.layout_state.view != "chart" else 0
+        text = f"▼ {below} more screen{'s' if below > 1 else ''}" if below else ""
+        for bar in self.query(KeyBar):
+            bar.show_more(text)
 
     async def _mount_rest(self) -> None:
         # Another page may replace this one at any time.
@@ -213,3 +227,4 @@ class LessonScreen(LessonActions):
 
     def on_lesson_body_laid_out(self) -> None:
         self.schedule_keys()
+        self._show_more()

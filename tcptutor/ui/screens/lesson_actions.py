@@ -8,6 +8,7 @@ from textual import events
 from textual.binding import BindingType
 
 from tcptutor.base import places
+from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
@@ -32,6 +33,7 @@ from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.page import Page
+from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
 
@@ -59,7 +61,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
         self._page = Page(module, step, boxes)
         self._answers = Answers(self._study, self._page)
-        self._bar, self._body = TopBar(), LessonBody(self._study, self._page, tutor.bench)
+        self._bar, self._track = TopBar(), PageTrack()
+        self._body = LessonBody(self._study, self._page, tutor.bench)
         self._shown_trouble = ""
         self._deeper: tuple[Step, ...] = ()
         """Pages off the path that follow here."""
@@ -119,13 +122,36 @@ class LessonActions(ChartScreen, SavingScreen):
         if self._typing:
             return typing_footer(self._page.active_box())
         body = self._body
+        following = self._next_step
         entries = page_footer(
+            following,
             chart_only=body.layout_state.view == "chart",
             cursor=self.has_cursor,
             terminal=body.terminal_open,
             other_terminal=body.other_terminal_open,
         )
-        return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries)
+        return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries, following[0])
+
+    @property
+    def _next_step(self) -> tuple[str, str]:
+        """Ids of the keys for the next step of the page, and its label."""
+        study, side = self._study, self._body.side
+        due = study.due_before_run
+        if self.tutor.bench.busy:
+            return "cursor.toggle", "look"
+        if due is not None and not self._body.session_open:
+            return "lesson.field", "predict" if due.locked else "answer"
+        if side is not None and not self.step.has_run(study.record):
+            return "lesson.run", "run"
+        asked = [box.activity for box in self._page.boxes if study.reveals(box.activity)]
+        if any(study.is_due(each) for each in asked):
+            if all(isinstance(each, ShellActivity) for each in asked if study.is_due(each)):
+                return (
+                    ("lesson.pane", "terminal") if self._body.terminal_open else ("lesson.terminal", "shell")
+                )
+            done = sum(not study.is_due(each) for each in asked)
+            return "lesson.field", f"answer {done}/{len(asked)}"
+        return "lesson.onward", "next"
 
     # Run
 
@@ -288,6 +314,9 @@ class LessonActions(ChartScreen, SavingScreen):
         if self._deeper:
             await self.tutor.open_step(self.module, self._deeper[0])
 
+    def on_page_track_chosen(self, message: PageTrack.Chosen) -> None:
+        self.app.call_later(self.tutor.open_step, self.module, self.module.steps[message.number])
+
     def on_onward_lines_chosen(self, message: OnwardLines.Chosen) -> None:
         # Not within this screen's own handler, which would wait for its own end.
         self.app.call_later(self.tutor.open_step, *message.place)
@@ -354,8 +383,11 @@ class LessonActions(ChartScreen, SavingScreen):
         progress = self.tutor.journal.progress(self.tutor.course)[self.module.id]
         number = None if self.step.id == PRETEST else self.module.steps.index(self.step)
         at = "pre-test" if number is None else f"{number + 1}/{progress.total}"
-        place = f"{self.module.number} {self.module.title} · {at}"
-        self._bar.show_place(place, pages.squares(progress, number))
+        title = self.step.title
+        module = self.module
+        self._bar.show_place(f"{module.number} {module.title} ▸ {title}", f"{module.number} ▸ {title}", at)
+        states = pages.page_states(self.tutor.journal, module, progress)
+        self._track.show(states, number, is_plain=self.tutor.glyphs != "all")
         branch = pages.branch(self.tutor.course, self.module, self.step, self.tutor.journal)
         self._deeper = branch.deeper
         self._page.onward.show(branch)

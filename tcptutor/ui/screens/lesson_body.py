@@ -122,6 +122,8 @@ class LessonBody(Container):
                 works = shows_something
             case "turn":
                 works = shows_something and self.layout_state.shows_chart
+            case "field":
+                works = bool(self.page.boxes) or self.layout_state.view == "chart"
             case "text":
                 works = self.layout_state.view == "chart"
             case "type_command" | "copy_command":

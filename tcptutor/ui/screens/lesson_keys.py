@@ -129,31 +129,26 @@ BINDINGS: list[BindingType] = [
 
 FOOTER: Entries = (
     ("lesson.return", "return"),
-    ("lesson.onward", "next"),
     ("figure.play", "play"),
     ("figure.back figure.on", "step"),
-    ("lesson.previous lesson.next", "page"),
     ("lesson.field", "answer"),
     ("lesson.run", "run"),
-    ("lesson.repeat", "same"),
     ("lesson.stop", "stop"),
-    ("lesson.undo", "undo"),
-    ("lesson.hint", "hint"),
-    ("lesson.again", "again"),
-    ("lesson.chart", "chart"),
-    ("figure.slower figure.faster", "speed"),
-    ("lesson.turn", "view"),
-    ("lesson.others", "others"),
-    ("lesson.deeper", "deeper"),
-    ("app.keys", "keys"),
-    ("lesson.home", "home"),
     ("cursor.toggle", "look"),
+    ("lesson.hint", "hint"),
+    ("lesson.undo", "undo"),
     ("lesson.terminal", "shell"),
+    ("lesson.chart", "chart"),
+    ("lesson.again", "again"),
+    ("lesson.turn", "view"),
+    ("lesson.onward", "next"),
+    ("lesson.previous lesson.next", "page"),
     ("app.what-if", "what if"),
-    ("app.bench", "bench"),
-    ("app.commands", "find"),
-    ("lesson.sureness", "how sure"),
+    ("lesson.deeper", "deeper"),
+    ("lesson.home", "home"),
+    ("app.keys", "keys"),
 )
+"""Keys of most use first; the list of keys has the others."""
 
 SHELL_FOOTER: Entries = (
     ("lesson.pane", "page"),
@@ -174,16 +169,20 @@ def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
     return (*keys, FooterKey((("F2", "f2"),), "how sure")) if box and box.can_state_sureness else keys
 
 
-def page_footer(*, chart_only: bool, cursor: bool, terminal: bool, other_terminal: bool) -> Entries:
+def page_footer(
+    following: tuple[str, str], *, chart_only: bool, cursor: bool, terminal: bool, other_terminal: bool
+) -> Entries:
     """Return the footer of a page while no field and no shell gets the keys.
 
     Args:
+        following: ids and label of the next step, which comes first.
         chart_only: the text is hidden, and key c shows it.
         cursor: the chart has a cursor.
         terminal: the page's terminal is open.
         other_terminal: the terminal of another page is open.
     """
     footer = tuple((ids, "text" if chart_only and label == "chart" else label) for ids, label in FOOTER)
+    footer = (following, *_without(footer, following[0]))
     footer = with_cursor(footer) if cursor else footer
     if other_terminal:
         return ("lesson.end-terminal", "close terminal"), *_without(footer, "lesson.terminal")

@@ -16,19 +16,19 @@ GAP = 2
 
 
 class TopBar(Widget):
-    """Place and pages on the left, lab on the right; the left part shrinks if both do not fit."""
+    """Place on the left, lab on the right. If both do not fit, the lab is cut first, then the place."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._place = self._pages = ""
+        self._place = self._short = self._count = ""
         self._lab = ""
         self.seen_at = math.inf
         """Monotonic time of the first drawing, s; a key pressed earlier was meant for another screen."""
 
-    def show_place(self, place: str, pages: str = "") -> None:
-        """Show the current place; `pages` has a sign per page, done or not."""
-        if (place, pages) != (self._place, self._pages):
-            self._place, self._pages = place, pages
+    def show_place(self, place: str, short: str = "", count: str = "") -> None:
+        """Show the current place, or `short` where it does not fit, and `count`, like "2/32"."""
+        if (place, short, count) != (self._place, self._short, self._count):
+            self._place, self._short, self._count = place, short, count
             self.refresh()
 
     def show_lab(self, lab: str) -> None:
@@ -39,16 +39,26 @@ class TopBar(Widget):
     def render(self) -> Content:
         if self._place:
             self.seen_at = min(self.seen_at, time.monotonic())
-        right = Content(self._lab)
         width = self.content_size.width
-        room = max(width - right.cell_length - 2, 8)
+        count = Content(f"   {self._count}" if self._count else "")
         name = Content.styled("tcptutor", "bold")
-        place = Content(f" · {self._place}" if self._place else "")
-        pages = Content(f"  {self._pages}" if self._pages else "")
-        wordings = (name + place + pages, Content(self._place) + pages, Content(self._place))
-        fitting = (each for each in wordings if each.cell_length <= room)
-        left = next(fitting, wordings[-1]).truncate(room, ellipsis=True)
-        return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
+        names = [Content.styled(each, "bold") for each in (self._place, self._short) if each]
+        if not names:
+            lefts = [name]
+        elif self._count:
+            lefts = [each + count for each in names]
+        else:
+            lefts = [name + f" · {self._place}", *names]
+        labs = [Content(each) for each in (self._lab, self._lab.rpartition(" · ")[2])]
+        fitting = (
+            (left, lab) for left in lefts for lab in labs if left.cell_length + lab.cell_length + 2 <= width
+        )
+        left, lab = next(fitting, (lefts[-1], labs[-1]))
+        if left.cell_length + lab.cell_length + 2 > width:
+            left = lefts[-1] if not self._count else names[-1]
+            room = max(width - lab.cell_length - 2 - count.cell_length, 8)
+            left = left.truncate(room, ellipsis=True) + count
+        return left + Content(" " * max(width - left.cell_length - lab.cell_length, 1)) + lab
 
 
 class KeyBar(Widget):
@@ -60,7 +70,7 @@ class KeyBar(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._keys: tuple[FooterKey, ...] = ()
-        self._right = ""
+        self._right = self._more = ""
 
     def show_keys(self, keys: tuple[FooterKey, ...]) -> None:
         """Show keys in this order, without the last keys if they do not fit."""
@@ -78,9 +88,15 @@ class KeyBar(Widget):
             self._right = text
             self.refresh()
 
+    def show_more(self, text: str) -> None:
+        """Show a text at the right end whenever `right` is empty."""
+        if text != self._more:
+            self._more = text
+            self.refresh()
+
     def render(self) -> Content:
         width = self.content_size.width
-        right = Content(self._right)
+        right = Content.styled(self._right or self._more, "bold" if self._right else "$text-muted")
         left = Content(" " * GAP).join([self._render_entry(entry) for entry in self._visible_keys()])
         return left + Content(" " * max(width - left.cell_length - right.cell_length, 1)) + right
 
@@ -97,17 +113,22 @@ class KeyBar(Widget):
             start = end + GAP
 
     def _visible_keys(self) -> list[FooterKey]:
-        room = self.content_size.width - len(self._right) - 1
+        room = self.content_size.width - len(self._right or self._more) - 1
+        room -= sum(self._render_entry(entry).cell_length + GAP for entry in self._keys if entry.is_pinned)
         fitting: list[FooterKey] = []
+        is_full = False
         for entry in self._keys:
-            room -= self._render_entry(entry).cell_length + (GAP if fitting else 0)
-            if room < 0:
-                break
-            fitting.append(entry)
+            if not entry.is_pinned and not is_full:
+                room -= self._render_entry(entry).cell_length + (GAP if fitting else 0)
+                is_full = room < 0
+            if entry.is_pinned or not is_full:
+                fitting.append(entry)
         return fitting
 
     def _render_entry(self, entry: FooterKey) -> Content:
         shown = " ".join(shown for shown, _ in entry.keys)
+        if entry.is_next:
+            return Content.styled(f"{shown} {entry.word}", "bold $accent")
         return Content.assemble((shown, "bold"), f" {entry.word}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -107,6 +108,13 @@ class Page(VerticalScroll, inherit_bindings=False):
             for each in linked:
                 found.setdefault(each.page, " ".join(each.words.split()))
         return found
+
+    @property
+    def screens_below(self) -> int:
+        """Screens of text below the visible part."""
+        height = self.scrollable_content_region.height
+        rest = self.max_scroll_y - self.scroll_offset.y
+        return math.ceil(rest / height) if height > 0 and rest > 0 else 0
 
     def shows(self, box: ActivityBox[Any]) -> bool:
         """Whether part of the box is on the screen."""
