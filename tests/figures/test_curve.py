@@ -143,6 +143,29 @@ def test_streams_fill_the_link_before_the_queue_and_the_queue_before_it_drops() 
     assert at["loss"][20.0] == pytest.approx(0.028, rel=0.05), "the loss at which 20 windows fit"
 
 
+def test_packets_in_a_short_queue_end_slow_start_early_and_pacing_does_not() -> None:
+    path = {"rate": 40e6, "rtt": 0.04, "queue": 20_000, "frame": 1514}
+    first = {
+        pacing: LAWS["packets"].trace("time", "cwnd", {**path, "pacing": pacing}, [0, 0.4])
+        for pacing in ("off", "linux")
+    }
+    peaks = {pacing: max(cwnd for _, cwnd in traced.points) for pacing, traced in first.items()}
+    assert peaks["off"] == pytest.approx(66, abs=2)
+    assert peaks["linux"] > 132
+    assert first["off"].events[0] < first["linux"].events[0]
+
+
+def test_a_cut_in_proportion_takes_a_round_trip() -> None:
+    values = {"window": 120, "kept": 0.7, "at": 0.1, "over": 0.06}
+    traced = LAWS["cut"].trace("time", "cwnd", values, [0, 0.3])
+    assert traced.points == (
+        (0, 120),
+        (0.1, 120),
+        (pytest.approx(0.16), pytest.approx(84)),
+        (0.3, pytest.approx(84)),
+    )
+
+
 def test_every_model_of_a_number_is_a_law() -> None:
     assert law("mathis").gives == {"throughput": "rate"}
     assert "time" in law("cubic-curve").over

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError, unknown
-from tcptutor.figures.curve.laws import MSS, ROUND_TRIPS, TIME, Law, Points, Traced, goodput, law
+from tcptutor.figures.curve.law import MSS, ROUND_TRIPS, TIME, Law, Points, Traced, goodput
+from tcptutor.figures.curve.laws import law
 from tcptutor.figures.curve.scale import Scale, parsed, scale_of
 from tcptutor.figures.curve.scene import AlignedPanels, LabeledCurve, LabeledPoint, Level, Panel, Region
 from tcptutor.figures.curve.tables import AxisTable, LineTable, MarkTable, PanelTable, RegionTable

@@ -9,7 +9,7 @@ from tcptutor.figures import braille
 from tcptutor.figures.axes import free_ticks
 from tcptutor.figures.braille import Layer
 from tcptutor.figures.curve.canvas import RULE, Canvas
-from tcptutor.figures.curve.laws import Points
+from tcptutor.figures.curve.law import Points
 from tcptutor.figures.curve.scene import AlignedPanels, LabeledCurve, Panel, Region
 from tcptutor.figures.lines import FRAME, LIMIT, MUTED, STRONG, TEXT, Line
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 
-from tcptutor.figures.curve.laws import Points
+from tcptutor.figures.curve.law import Points
 from tcptutor.figures.curve.scale import Scale
 
 

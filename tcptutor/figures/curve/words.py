@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tcptutor.figures.curve.laws import Points
+from tcptutor.figures.curve.law import Points
 from tcptutor.figures.curve.scale import written
 from tcptutor.figures.curve.scene import AlignedPanels, LabeledCurve, Panel, Region
 
