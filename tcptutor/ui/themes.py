@@ -25,6 +25,7 @@ DARK = Theme(
         "border": "#4a5665",
         "footer-key-foreground": "#6fd6ff",
         "text-muted": "#95a3b3",
+        "focus": "#12171f",
         "you": "#ff8fe0",
         "flow-1": "#6fd6ff",
         "flow-2": "#ff9e4f",
@@ -53,6 +54,7 @@ LIGHT = Theme(
     variables={
         "border": "#8a97a5",
         "text-muted": "#56626e",
+        "focus": "#f1f5f9",
         "you": "#b0178f",
         "flow-1": "#00558c",
         "flow-2": "#c24e00",

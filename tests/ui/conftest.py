@@ -17,6 +17,7 @@ from tcptutor.course.outline import Course
 from tcptutor.journal import Journal
 from tcptutor.ui import background
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.widgets.page.box import ActivityBox
 
 from .fakes import FakeLab
 from .record import COURSE
@@ -105,6 +106,18 @@ def make_app(course: Course, journal: Journal, lab: FakeLab) -> Callable[..., Tu
 def _figures_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let figures stand still, except in the tests of their motion."""
     monkeypatch.setenv("NO_MOTION", "1")
+
+
+@pytest.fixture(autouse=True)
+def _open_boxes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes stay open, whose feedback most tests read; those of `folding` fold as for a student."""
+    if "folding" not in request.fixturenames:
+        monkeypatch.setattr(ActivityBox, "FOLDS", False)
+
+
+@pytest.fixture
+def folding() -> None:
+    """Boxes of activities that are done fold."""
 
 
 @pytest.fixture(autouse=True)

@@ -292,7 +292,7 @@ class LessonActions(ChartScreen, SavingScreen):
     def _may_leave(self) -> bool:
         """True if Enter turns the page: no open question or panel has the focus."""
         box = self._page.active_box()
-        return self.focused in (None, self._page) or (box is not None and box.is_locked)
+        return self.focused in (None, self._page) or (box is not None and box.is_locked and not box.is_folded)
 
     async def action_onward(self) -> None:
         """Go to the next page of the path; from an unfinished page only after a second Enter."""

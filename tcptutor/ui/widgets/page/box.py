@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
+from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +20,7 @@ from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.folded import FoldTitle
 from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, inline, paragraphs
 
 A = TypeVar("A", bound=Activity)
@@ -30,6 +33,16 @@ class ActivityBox(Vertical, Generic[A]):
     """Box of an activity: passes responses on and shows their marks; independent of the journal."""
 
     TITLE: ClassVar[str] = "Question"
+    SIGN: ClassVar[str] = "?"
+    """Character before the title, for readers who see no colors."""
+    HUE: ClassVar[str] = "$primary"
+    KIND: ClassVar[str] = "question"
+    """Name of the box's hue in the style sheet."""
+    FOLDS: ClassVar[bool] = True
+    """True if the box is one line once its activity is done."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "unfold", "unfold", show=False, priority=True, id="box.unfold")
+    ]
     HOW: ClassVar[str] = "Enter answers"
     """Instruction for giving a response."""
     TYPED: ClassVar[str] = "answer"
@@ -50,7 +63,7 @@ class ActivityBox(Vertical, Generic[A]):
             super().__init__()
 
     def __init__(self, activity: A) -> None:
-        super().__init__(classes="box")
+        super().__init__(classes=f"box -{self.KIND}")
         self.activity = activity
         self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _confirmed: None
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
@@ -70,6 +83,11 @@ class ActivityBox(Vertical, Generic[A]):
         """Whether the end of the box has new text."""
         self._shows_error = False
         """Whether an error about the input is shown."""
+        self._is_touched = False
+        """True once the student used the box on this visit: then it stays open."""
+        self.is_folded = False
+        """True while only a line is shown."""
+        self._could_focus = self.can_focus
 
     # For subclasses
 
@@ -123,6 +141,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="later", markup=False)
+        yield FoldTitle(classes="summary", markup=False)
         yield Static(self._heading, classes="ask")
         yield from self.compose_entry()
         yield Feedback()
@@ -134,11 +153,17 @@ class ActivityBox(Vertical, Generic[A]):
 
     @property
     def _heading(self) -> Content:
-        title = " ".join(filter(None, (self.TITLE, self.number)))
-        return Content.assemble((f"{title}  ", "bold $primary"), self.ask())
+        return self._title + self.ask()
+
+    @property
+    def _title(self) -> Content:
+        name = " ".join(filter(None, (self.SIGN, self.TITLE, self.number)))
+        return Content.styled(f"{name}  ", f"bold {self.HUE}")
 
     def replace_activity(self, activity: A) -> None:
         """Replace the activity by a variant with other numbers, unanswered."""
+        self.unfold()
+        self.remove_class("-right", "-wrong")
         self.activity, self.is_locked, self._can_redraw, self.sureness = activity, False, False, None
         self.query_one(".ask", Static).update(self._heading)
         hints = self.query_one(Hints)
@@ -150,6 +175,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def reopen(self, given: Given) -> None:
         """Reopen a withdrawn response for editing."""
+        self.unfold()
         self.is_locked = False
         self.show_feedback(Content(""), scroll=False)
         self.show_answer(given)
@@ -171,8 +197,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Show the question; or, before the run it is about, a note to run first."""
         self.set_class(not revealed, "-later")
         if not revealed:
-            later = Content.assemble((f"{self.TITLE}  ", "bold $primary"), "About your run: press r first.")
-            self.query_one(".later", Static).update(later)
+            self.query_one(".later", Static).update(self._title + "About your run: press r first.")
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """Show a response and its feedback."""
@@ -184,6 +209,52 @@ class ActivityBox(Vertical, Generic[A]):
             feedback = Content("\n").join([feedback, self._source(response)])
         self.show_feedback(feedback, scroll=just_now)
         self._offer()
+        self._is_touched = self._is_touched or just_now
+        self._show_state(response)
+
+    def _show_state(self, response: MarkedResponse) -> None:
+        """Color the bar by the mark, and fold the box if it was done on an earlier visit."""
+        is_right = self.is_right(response)
+        self.update_classes({"-right": is_right is True, "-wrong": is_right is False})
+        if is_right and response.final and self.FOLDS and not self._is_touched:
+            self._fold(self.summary(response))
+
+    def is_right(self, response: MarkedResponse) -> bool | None:
+        """Return the mark that colors the box; None if the response is neither right nor wrong."""
+        return response.mark.correct
+
+    def summary(self, response: MarkedResponse) -> Content:
+        """Return the folded box's words after its title."""
+        answer = response.answer if isinstance(response.answer, str) else ""
+        return Content.assemble((answer, "bold"), "   " if answer else "", (self.ask().plain, "$text-muted"))
+
+    def _fold(self, summary: Content) -> None:
+        if not self.is_folded:
+            self._could_focus, self.can_focus, self.is_folded = self.can_focus, True, True
+            self.set_class(True, "-folded")
+        title = " ".join(filter(None, (self.TITLE, self.number)))
+        line = Content.assemble(("✓ ", "bold $success"), (f"{title}  ", "bold"), summary)
+        self.query_one(".summary", FoldTitle).update(Content(line.plain.replace("\n", " "), list(line.spans)))
+
+    def unfold(self) -> None:
+        """Show all of a folded box."""
+        if self.is_folded:
+            self.can_focus, self.is_folded, self._is_touched = self._could_focus, False, True
+            self.set_class(False, "-folded")
+            self.scroll_into_view()
+
+    def action_unfold(self) -> None:
+        self.unfold()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "unfold":
+            return self.is_folded
+        return super().check_action(action, parameters)
+
+    @on(FoldTitle.Clicked)
+    def _summary_clicked(self, message: FoldTitle.Clicked) -> None:
+        message.stop()
+        self.unfold()
 
     def _source(self, response: MarkedResponse) -> Content:
         """Return where the question is from; after a wrong answer, with the way there."""
@@ -321,6 +392,7 @@ class ActivityBox(Vertical, Generic[A]):
         self._on_focus_lost()
 
     def _on_focus_gained(self) -> None:
+        self._is_touched = self._is_touched or not self.is_folded
         self._offer()
         self.scroll_into_view(self._has_new_text)
 

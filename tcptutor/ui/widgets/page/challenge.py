@@ -32,6 +32,8 @@ class ChallengeBox(ListBox[ChallengeActivity]):
     """Challenge; owns the knobs' current values, which the screen runs."""
 
     TITLE: ClassVar[str] = "Challenge"
+    SIGN, HUE, KIND = "★", "$accent", "challenge"
+    FOLDS: ClassVar[bool] = False
     HOW: ClassVar[str] = "Space changes it, Backspace resets it, r runs"
     TYPED: ClassVar[str] = "set"
     asks_sureness: ClassVar[bool] = False

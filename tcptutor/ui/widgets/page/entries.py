@@ -17,6 +17,7 @@ from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.page_record import Given
+from tcptutor.journal.fold import CLOSE_FACTOR
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui import words
@@ -204,6 +205,7 @@ class PredictionBox(ActivityBox[A]):
     """Prediction: editable until locked, with feedback after the run."""
 
     TITLE: ClassVar[str] = "Predict"
+    SIGN, HUE, KIND = "◆", "$you", "predict"
     _awaits_run = False
     """Whether the prediction was locked just now, with no run since."""
 
@@ -212,6 +214,13 @@ class PredictionBox(ActivityBox[A]):
         # After a run the page scrolls to the text after it: the feedback must be seen first.
         super().show(response, just_now=answered and self._awaits_run)
         self._awaits_run = not answered and (just_now or self._awaits_run)
+
+    def is_right(self, response: MarkedResponse) -> bool | None:
+        """Return whether a predicted number is close to the measured one, once there is one."""
+        mark = response.mark
+        if mark.correct is not None or not mark.measured or not mark.value:
+            return mark.correct
+        return max(mark.value / mark.measured, mark.measured / mark.value) <= CLOSE_FACTOR
 
 
 class PredictBox(PredictionBox[Predict], EntryBox[Predict]):

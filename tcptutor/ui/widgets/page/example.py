@@ -29,6 +29,7 @@ class SolvedBox(ActivityBox[Example], can_focus=True):
     """Example that shows its next step on each key."""
 
     TITLE: ClassVar[str] = "Example"
+    SIGN, HUE, KIND = "=", "$secondary", "example"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,enter", "next_step", "next step", show=False, priority=True, id="example.next-step"),
     ]
@@ -54,6 +55,9 @@ class SolvedBox(ActivityBox[Example], can_focus=True):
             self.respond((self._shown + 1,))
 
     def action_next_step(self) -> None:
+        if self.is_folded:
+            self.unfold()
+            return
         if self._shown >= len(self.activity.steps):
             raise SkipAction  # the page scrolls instead
         self.answer()
@@ -83,6 +87,7 @@ class GapBox(EntryBox[Example]):
     """Example with a gap: the steps before it are given, the steps after it follow a right value."""
 
     TITLE: ClassVar[str] = "Example"
+    SIGN, HUE, KIND = "=", "$secondary", "example"
     LABEL: ClassVar[str] = "    = "
     asks_sureness: ClassVar[bool] = False
 

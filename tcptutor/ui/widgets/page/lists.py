@@ -17,7 +17,7 @@ from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
-from tcptutor.ui.widgets.page.text import paragraphs
+from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 FREE, CHOSEN = "○", "●"
 FREE_BOX, CHOSEN_BOX = "☐", "☑"
@@ -107,7 +107,9 @@ class ListBox(ActivityBox[A], can_focus=True):
         self.pick(self.cursor + 1)
 
     def action_submit(self) -> None:
-        if not self.is_locked:
+        if self.is_folded:
+            self.unfold()
+        elif not self.is_locked:
             self.submit()
 
     def draw(self) -> None:
@@ -190,6 +192,14 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
         if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
+    def summary(self, response: MarkedResponse) -> Content:
+        chosen = [
+            inline(self.activity.choices[index].text).plain
+            for index in response.answer
+            if isinstance(index, int)
+        ]
+        return Content.assemble(("; ".join(chosen), "bold"), "   ", (self.ask().plain, "$text-muted"))
+
     def show_answer(self, given: Given) -> None:
         self._chosen = {index for index in self.order if index in tuple(given)}
         self.cursor = min(map(self.order.index, self._chosen), default=0)
@@ -200,6 +210,7 @@ class ObserveBox(ChoiceBox):
     """Choice of what the run showed."""
 
     TITLE: ClassVar[str] = "Observe"
+    SIGN, HUE, KIND = "●", "$flow-6", "observe"
     _is_answered = False
 
     @property

@@ -205,6 +205,10 @@ def widest_line(text: str) -> int:
     return max((cell_len(line.rstrip()) for line in lines), default=0)
 
 
+_LIMITS = re.compile(r"^(\*\*Where [^*\n]* stops\.\*\*.*(?:\n.+)*)", re.MULTILINE)
+"""Paragraph about the limits of a model."""
+
+
 class TextAfterRun(Vertical):
     """Text after the run, hidden until then."""
 
@@ -215,8 +219,13 @@ class TextAfterRun(Vertical):
         self._scroll_pending = False
 
     def compose(self) -> ComposeResult:
-        if self._step.after_run:
-            yield from illustrated(self._step.after_run, self._step.figures)
+        if not self._step.after_run:
+            return
+        yield Static(Content.styled("■ Result", "bold $secondary"), classes="title", markup=False)
+        for at, part in enumerate(_LIMITS.split(self._step.after_run)):
+            for widget in illustrated(part, self._step.figures) if part.strip() else ():
+                widget.set_class(at % 2 == 1, "limits")
+                yield widget
 
     def appear(self, scroll: bool) -> None:
         if not self.display:

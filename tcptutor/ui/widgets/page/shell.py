@@ -71,6 +71,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         Binding("down", "move(1)", "down", show=False, priority=True, id="shell.down"),
     ]
     TITLE: ClassVar[str] = "By hand"
+    SIGN, HUE, KIND = "$", "$flow-4", "hand"
+    FOLDS: ClassVar[bool] = False
     HOW: ClassVar[str] = "t opens a terminal"
     asks_sureness: ClassVar[bool] = False
 
