@@ -98,6 +98,17 @@ class LabSession:
         return self.goals.board if self.goals is not None else None
 
     @property
+    def hides_fault(self) -> bool:
+        """True while a fault of the network is still to be found."""
+        return bool(self._trap) and not (self.board is not None and self.board.done)
+
+    @property
+    def goal_interfaces(self) -> dict[str, str]:
+        """Interfaces that the page's goals are about, by goal."""
+        goals = self._page_shell.goals if self._page_shell is not None else ()
+        return {goal.id: goal.interface for goal in goals if goal.interface}
+
+    @property
     def network(self) -> Experiment | None:
         """The network to draw: the kernel's state or, while a fault is unfixed, the network without the fault."""
         return self._intended_network() or (
@@ -110,7 +121,7 @@ class LabSession:
         return self.live.run.experiment if self.live is not None else self.experiment
 
     def _intended_network(self) -> Experiment | None:
-        return self.experiment if self._trap and not (self.board and self.board.done) else None
+        return self.experiment if self.hides_fault else None
 
     def open(
         self, module: str, step: str, experiment: Experiment, shell: ShellActivity | None = None

@@ -62,7 +62,7 @@ async def _turns(folder: Path, size: tuple[int, int], pages: int) -> list[Turn]:
 
 async def _turn(app: TutorApp) -> Turn:
     before, pressed = app.screen, time.process_time()
-    app.post_message(events.Key("n", "n"))
+    app.post_message(events.Key("right", None))
     while app.screen is before or not isinstance(app.screen, LessonScreen) or not app.screen.is_seen:  # noqa: ASYNC110
         await asyncio.sleep(0.001)
     to_text = time.process_time() - pressed

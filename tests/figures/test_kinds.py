@@ -28,6 +28,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
         "simulate": {"duration": "200 ms", "rtt": "40 ms", "rate": "20 Mbit/s", "queue": 20},
         "row": [{"label": "bursts"}, {"label": "paced", "set": {"pacing": "linux"}}],
     },
+    "network": {"pairs": 2, "mark": ["s1-eth1"], "note": [{"at": "s1-eth1", "text": "the bottleneck"}]},
     "shares": {
         "flows": ["h1", "h3", "h5"],
         "index": ["jain", "cov"],

@@ -33,7 +33,7 @@ async def opened(make_app, journal: Journal, size: tuple[int, int] = (120, 50)) 
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     app: TutorApp = make_app("one-flow")
     async with app.run_test(size=size) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "One lossy flow")
         await until_text(pilot, "virtual machine · ready")
         yield pilot
@@ -151,7 +151,7 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
     monkeypatch.setattr(lab, "warm", warm)
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "replay of a recorded run · ready")
         await run(pilot, "r")
         again = await run(pilot, "r")

@@ -77,7 +77,7 @@ async def test_the_next_step_comes_first_and_stands_out(make_app, journal) -> No
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "1/2")
         await until(pilot, lambda: first_key(app) == "Enter next")
-        await pilot.press("n")
+        await pilot.press("]")
         await until(pilot, lambda: first_key(app) == "Tab predict")
         await pilot.press(*keys("20"), "enter")
         await until(pilot, lambda: first_key(app) == "r run")
@@ -89,7 +89,7 @@ async def test_the_next_step_comes_first_and_stands_out(make_app, journal) -> No
 async def test_a_page_says_how_much_of_it_is_below(make_app) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "▼ 1 more screen")
         await pilot.press("end")
         await until(pilot, lambda: "▼" not in text(app).splitlines()[-1])

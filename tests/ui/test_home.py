@@ -54,7 +54,7 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "No experiment can run here.")
         await until_text(pilot, "`tcptutor setup` helps")
-        await pilot.press("enter", "n", "x", "y")
+        await pilot.press("enter", "]", "x", "y")
         await until_text(pilot, "✗ no QEMU and no netem")
         assert "One lossy flow" in text(app)
 

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tcptutor.ui.bindings import Entries
 from tcptutor.ui.screens.lesson_keys import page_footer
 from tcptutor.ui.screens.lesson_layout import Layout
 
@@ -54,14 +55,15 @@ def test_a_shell_that_gets_the_keys_is_visible() -> None:
 
 
 def test_the_footer_has_the_key_out_of_where_the_student_is() -> None:
-    plain = dict(page_footer(chart_only=False, cursor=False, terminal=False, other_terminal=False))
+    def footer(*states: str) -> Entries:
+        names = ("chart_only", "cursor", "terminal", "other_terminal")
+        return page_footer(("lesson.run", "run"), **{name: name in states for name in names})
+
+    plain = dict(footer())
     assert plain["lesson.chart"] == "chart" and "lesson.terminal" in plain
-    assert (
-        dict(page_footer(chart_only=True, cursor=False, terminal=False, other_terminal=False))["lesson.chart"]
-        == "text"
-    )
-    with_terminal = page_footer(chart_only=False, cursor=True, terminal=True, other_terminal=False)
+    assert dict(footer("chart_only"))["lesson.chart"] == "text"
+    with_terminal = footer("cursor", "terminal")
     assert [ids for ids, _ in with_terminal][:2] == ["lesson.pane", "lesson.end-terminal"]
     assert not {"lesson.run", "lesson.terminal"} & {ids for ids, _ in with_terminal}
-    blocked = page_footer(chart_only=False, cursor=False, terminal=False, other_terminal=True)
+    blocked = footer("other_terminal")
     assert blocked[0][0] == "lesson.end-terminal" and "lesson.run" in dict(blocked)

@@ -341,7 +341,7 @@ async def test_a_lesson_s_run_is_looked_into_while_it_goes_on_and_after(make_app
     lab.hold_at = 6.0
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "▶ 6 of 22 s")
         await pilot.press("i")
         await until_text(pilot, "flow 1: cwnd ")
@@ -366,7 +366,7 @@ async def test_esc_leaves_the_cursor_before_the_page(make_app, lab, journal) -> 
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     app = make_app("one-flow")
     async with app.run_test(size=(120, 36)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "why: random loss")
         await pilot.press("i")
         await until_text(pilot, "flow 1: cwnd ")
@@ -382,7 +382,7 @@ async def test_esc_leaves_the_cursor_before_the_page(make_app, lab, journal) -> 
 
 async def test_its_letters_are_letters_in_a_field(make_app, journal) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "Enter locks it in")
         await pilot.press("1", "full_stop", "5", "z", "i")
         await until_text(pilot, "1.5zi")
@@ -392,7 +392,7 @@ async def test_a_new_run_is_shown_whole(make_app, lab, journal) -> None:
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "why: random loss")
         await pilot.press("i", "z")
         panel = app.screen.query_one(RunPanel)
@@ -407,7 +407,7 @@ async def test_arrows_move_the_cursor_and_letters_turn_the_page(make_app, journa
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     app = make_app("one-flow")
     async with app.run_test(size=(120, 36)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "why: random loss")
         await pilot.press("i")
         panel = app.screen.query_one(RunPanel)
@@ -416,7 +416,7 @@ async def test_arrows_move_the_cursor_and_letters_turn_the_page(make_app, journa
         await pilot.press("right", "right", "right", "left")
         assert app.screen is lesson
         assert panel.cursor.column(panel._columns) == first + 2
-        await pilot.press("p")
+        await pilot.press("[")
         await until(pilot, lambda: app.screen is not lesson)
         await app.bench.close()
 

@@ -164,7 +164,7 @@ async def test_a_branch_offers_the_deeper_page_and_the_arrows_reach_every_page(
         await pilot.press("d")
         await until_text(pilot, "Enter  back to the essentials: Page c")
         assert shown(app) == "b"
-        for key, id in (("left", "a"), ("left", PRETEST), ("right", "a"), ("n", "b"), ("right", "c")):
+        for key, id in (("left", "a"), ("left", PRETEST), ("right", "a"), ("]", "b"), ("right", "c")):
             await pilot.press(key)
             await until(pilot, lambda id=id: shown(app) == id)
 

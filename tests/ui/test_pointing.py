@@ -20,7 +20,7 @@ STEP = ("one-flow", "one-lossy-flow")
 async def test_a_choice_is_clicked_and_answered_with_the_mouse_alone(make_app, journal) -> None:
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with make_app("one-flow").run_test(size=(120, 44)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "What limited this flow")
         await click(pilot, "Random loss")
         await until_text(pilot, "2 ● Random loss")
@@ -31,7 +31,7 @@ async def test_a_choice_is_clicked_and_answered_with_the_mouse_alone(make_app, j
 
 async def test_the_first_hint_is_offered_before_it_is_asked_for(make_app, journal) -> None:
     async with make_app("one-flow").run_test(size=(120, 44)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "h: hint 1 of 2")
         await click(pilot, "h: hint 1 of 1")
         await until_text(pilot, "hint 1 of 1: How full was the link?")
@@ -62,7 +62,7 @@ async def test_a_digit_begins_the_number_that_is_asked_first(make_app, journal) 
 
 async def test_a_run_without_prediction_is_asked_about(make_app, lab, journal) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "x")
+        await pilot.press("]", "x")
         await until_text(pilot, "Run without a prediction?")
         await pilot.press("x", "r")
         assert isinstance(pilot.app.screen, ConfirmScreen)
@@ -85,7 +85,7 @@ async def test_at_80_by_24_the_chart_or_the_page_has_the_room_whichever_is_used(
         return app.screen.query_one(Page).region.height, app.screen.query_one(RunPanel).region.height
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "r runs Reno · 100 Mbit/s")
         assert heights() == (20, 0)
         await pilot.press("r")
@@ -108,7 +108,7 @@ async def test_at_80_by_24_the_chart_or_the_page_has_the_room_whichever_is_used(
 async def test_a_question_with_what_it_was_told_is_whole_in_a_small_terminal(make_app, journal) -> None:
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "One lossy flow")
         await pilot.press("tab")
         await until_text(pilot, "h: hint 1 of 1   Space or a number chooses")
@@ -150,7 +150,7 @@ async def test_a_term_is_told_over_the_page_and_leads_to_the_one_that_explains_i
 
 async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, journal, lab) -> None:
     async with make_app("one-flow").run_test(size=(100, 30)) as pilot:
-        await pilot.press("n", *keys("20"), "enter", "r")
+        await pilot.press("]", *keys("20"), "enter", "r")
         await until_text(pilot, "✓ done")
         dark = pilot.app.theme
         await pilot.press("ctrl+p", *keys("theme"))
@@ -163,7 +163,7 @@ async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, jour
 
 async def test_the_palette_turns_the_page(make_app) -> None:
     async with make_app("one-flow").run_test(size=(100, 30)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "2/2")
         await pilot.press("ctrl+p", *keys("previous"))
         await until_text(pilot, "the previous page")
@@ -176,7 +176,7 @@ async def test_a_line_says_which_pages_are_done_and_which_is_open(make_app) -> N
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "1/2")
         assert page_states(app) == ["[done]", "open"]
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "2/2")
         assert page_states(app) == ["done", "[open]"]
         await pilot.click(PageTrack, offset=(2, 0))
@@ -187,7 +187,7 @@ async def test_a_line_says_which_pages_are_done_and_which_is_open(make_app) -> N
 
 async def test_the_footer_says_what_enter_does_in_a_field(make_app) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "r")
+        await pilot.press("]", "r")
         await until_text(pilot, "Enter locks it in")
         await pilot.press("tab", "tab")
         await until(pilot, lambda: isinstance(pilot.app.focused, Input))

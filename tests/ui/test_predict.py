@@ -28,7 +28,7 @@ async def page(make_app):
     """The page with a prediction, open in a small terminal."""
     app: TutorApp = make_app("one-flow")
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "What throughput will this flow")
         yield pilot
 
@@ -99,7 +99,7 @@ async def test_after_the_run_a_wrong_prediction_is_answered(page) -> None:
 
 async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", *keys("99"), "enter")
+        await pilot.press("]", *keys("99"), "enter")
         await until_text(pilot, "99 Mbit/s  (locked")
         await pilot.press("r")
         await until_text(pilot, "measured 22.1 Mbit/s")
@@ -109,7 +109,7 @@ async def test_the_answer_is_in_view_in_a_small_terminal(make_app) -> None:
 
 async def test_the_answer_stands_there_when_the_page_is_opened_again(make_app) -> None:
     async with make_app("one-flow").run_test(size=(120, 40)) as pilot:
-        await pilot.press("n", *keys("22.4"), "enter")
+        await pilot.press("]", *keys("22.4"), "enter")
         await until_text(pilot, "22.4 Mbit/s  (locked")
         await pilot.press("r")
         await until_text(pilot, "22.4 Mbit/s is right within")
@@ -153,7 +153,7 @@ async def test_keys_that_come_all_at_once_are_one_prediction(page, focused) -> N
 @pytest.mark.parametrize("field", [False, True])
 async def test_all_keys_from_the_page_turn_on_at_once_predict_and_run(make_app, journal, lab, field) -> None:
     async with make_app("one-flow").run_test(size=(80, 24)) as pilot:
-        press_at_once(pilot.app, "n", *(["r"] if field else []), *keys("71,8"), "enter", "r")
+        press_at_once(pilot.app, "right", *(["r"] if field else []), *keys("71,8"), "enter", "r")
         await until_text(pilot, "measured 22.1 Mbit/s")
     assert lab.runs == 1
     assert record(journal).first.answer == "71,8"
@@ -244,7 +244,7 @@ async def test_keys_after_a_question_about_the_prediction_are_still_for_the_fiel
 
 
 async def test_keys_all_at_once_answer_and_turn_the_page(page, journal) -> None:
-    press_at_once(page.app, *keys("20"), "enter", "2", "enter", "n")
+    press_at_once(page.app, *keys("20"), "enter", "2", "enter", "right")
     await until(page, lambda: "What throughput will this flow" not in text(page.app))
     assert record(journal).first.answer == "20"
     assert answers(journal, "one-flow", "one-lossy-flow") != []

@@ -22,7 +22,7 @@ async def page(make_app, journal):
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     app = make_app("one-flow")
     async with app.run_test(size=(120, 44)) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "What limited this flow")
         yield pilot
 
@@ -105,9 +105,9 @@ async def test_h_gives_the_hint_of_the_question_at_hand(page, journal) -> None:
 async def test_what_was_answered_stands_there_again(page, journal) -> None:
     await page.press("2", "enter")
     await until_text(page, "✓ Right.")
-    await page.press("p")
+    await page.press("[")
     await until_text(page, "What cwnd is")
-    await page.press("n")
+    await page.press("]")
     await until_text(page, "✓ Right. Each loss halves cwnd.")
     await until(page, lambda: len(answers(journal, *STEP)) == 1)
 
@@ -115,7 +115,7 @@ async def test_what_was_answered_stands_there_again(page, journal) -> None:
 async def test_what_was_told_is_in_view_in_a_small_terminal(make_app) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n", "x", "y")
+        await pilot.press("]", "x", "y")
         await until_text(pilot, "why: random loss")
         await pilot.press("1", "enter")
         await until_text(pilot, "✗ Not yet. It was three quarters empty.")

@@ -28,7 +28,7 @@ STEP = ("one-flow", "one-lossy-flow")
 async def opened(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot]:
     app: TutorApp = make_app("one-flow")
     async with app.run_test(size=size) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "One lossy flow")
         yield pilot
         await app.bench.close()
@@ -89,10 +89,10 @@ async def test_nothing_waits_for_a_run(make_app, lab: FakeLab) -> None:
         await pilot.press("2", "enter")
         await until_text(pilot, "✓ Right.")
         assert not pilot.app.screen.query_one("#after").display, "what was to be seen comes when it was seen"
-        await pilot.press("p")
+        await pilot.press("[")
         await until_text(pilot, "What cwnd is")
         assert live.in_progress
-        await pilot.press("n")
+        await pilot.press("]")
         await until(pilot, lambda: pilot.app.screen.query(RunPanel).first().displayed_run is live)
         lab.go_on.set()
         assert await ended(pilot) is live
@@ -173,7 +173,7 @@ async def test_only_one_run_at_a_time(make_app, lab) -> None:
     async with opened(make_app) as pilot:
         await pilot.press("x", "y")
         await held(pilot, 3.0)
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "Eight flows share")
         await pilot.press("r")
         await until_text(pilot, "Another run is in progress")
@@ -287,6 +287,6 @@ async def test_the_run_of_a_page_is_expected_while_the_page_is_read(make_app, jo
         await until(pilot, lambda: app.bench.live is not None and app.bench.live.state == "ended")
         assert app.bench.live.run.experiment == lab.expected[-1]
         told = len(lab.expected)
-        await pilot.press("p", "n")
+        await pilot.press("[", "]")
         await pilot.pause(1.5)
         assert set(lab.expected[told:]) == {None}, "another draw is not expected"

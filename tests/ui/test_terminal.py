@@ -19,8 +19,9 @@ from tcptutor.spec import build
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.panel.result import status_pieces
 from tcptutor.ui.widgets.terminal.pane import TerminalPane
-from tcptutor.wire.kernel_state import SessionState
+from tcptutor.wire.kernel_state import InterfaceState, SessionState
 from tcptutor.wire.protocol import Failed, HomeFile, HomeFiles
+from tests.course.goals.made import netem
 
 from .fakes import FakeLab, FakeSession, recorded
 from .made import MODULE, lossy, one_page
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("without_state")
 async def on_page(make_app, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot]:
     app: TutorApp = make_app("one-flow")
     async with app.run_test(size=size, notifications=True) as pilot:
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "One lossy flow")
         yield pilot
         await app.bench.close()
@@ -87,10 +88,10 @@ async def test_one_key_leads_to_the_page_and_back(make_app, lab) -> None:
         await until(pilot, lambda: hands.shells["h1"].typed == b"ls")
         await pilot.press("f6")
         await until_text(pilot, "F6 terminal")
-        await pilot.press("p")
+        await pilot.press("[")
         await until_text(pilot, "What cwnd is")
         await until_text(pilot, "T close terminal")
-        await pilot.press("n")
+        await pilot.press("]")
         await until_text(pilot, "h1:~#")
         await pilot.press("f6", "x")
         await until(pilot, lambda: hands.shells["h1"].typed == b"lsx")
@@ -166,8 +167,9 @@ async def test_what_is_sent_is_drawn_and_explained_and_is_no_run_of_the_page(
 async def test_a_setting_that_was_changed_is_in_the_drawing_of_the_network(make_app, lab) -> None:
     async with opened(make_app, lab) as (pilot, hands):
         experiment = hands.session.experiment
-        hands.tell(SessionState(replace(experiment, path=replace(experiment.path, delay=0.08))))
-        await until_text(pilot, "80 ms, which is the RTT")
+        held = InterfaceState("s1-eth2", (netem(delay=0.08),))
+        hands.tell(SessionState(replace(experiment, path=replace(experiment.path, delay=0.08)), (held,)))
+        await until_text(pilot, "delay 80 ms")
 
 
 async def test_a_run_of_the_page_and_a_terminal_exclude_each_other(make_app, lab) -> None:
@@ -201,7 +203,7 @@ async def test_a_terminal_left_open_is_named_on_other_pages_and_ended_from_there
         await until_text(pilot, "A page")
         await pilot.press("t")
         await until_text(pilot, "h1:~#")
-        await pilot.press("f6", "n")
+        await pilot.press("f6", "]")
         await until_text(pilot, "A second page")
         await until_text(pilot, "A terminal is open on another page: T closes it, then r runs.")
         assert "T close terminal" in text(app)
@@ -219,7 +221,7 @@ async def test_what_cannot_be_opened_is_one_line(make_app, lab) -> None:
     async with on_page(make_app) as pilot:
         await pilot.press("t")
         await until_text(pilot, "this machine has no terminal to give")
-        await pilot.press("p")
+        await pilot.press("[")
         await until_text(pilot, "What cwnd is")
         assert "t shell" not in text(pilot.app)
         await pilot.press("t")
@@ -231,11 +233,11 @@ async def test_a_lab_that_dies_under_it_is_one_line_and_the_next_is_fresh(make_a
     async with opened(make_app, lab) as (pilot, hands):
         await hands.plays(run, 4.0)
         await until_text(pilot, "▶ 4 s")
-        await pilot.press("f6", "p")
+        await pilot.press("f6", "[")
         await until_text(pilot, "What cwnd is")
         hands.tell(Failed("the guest ended: open it again"))
         await until_text(pilot, "the guest ended: open it again")
-        await pilot.press("n")
+        await pilot.press("]")
         await until(pilot, lambda: lab.sessions_left == 1)
         (file,) = (journal.runs.folder or Path()).glob("*.tcprun")
         assert not load(file).complete
@@ -287,9 +289,9 @@ async def test_a_flood_is_read_in_bounded_pieces_and_keys_are_answered(make_app,
         for _ in range(200):
             hands.shells["h1"].says((b"y" * 60 + b"\r\n") * 250)
         await until_text(pilot, "yyyy\n")
-        await pilot.press("f6", "p")
+        await pilot.press("f6", "[")
         await until_text(pilot, "What cwnd is")
-        await pilot.press("n", "f6")
+        await pilot.press("]", "f6")
         hands.shells["h1"].says("\x1b[?2004hthe end")
         await until_text(pilot, "the end")
         screen = pilot.app.screen.query_one(TerminalPane).shell.screen

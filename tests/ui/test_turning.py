@@ -34,7 +34,7 @@ async def test_a_key_pressed_before_the_page_is_seen_turns_no_second_one(make_ap
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_seen)
         first = number(app)
-        for keys, page in ((("right", "right", "n"), first + 1), (("left", "p"), first)):
+        for keys, page in ((("right", "right", "]"), first + 1), (("left", "["), first)):
             press_at_once(app, *keys)
             await until(pilot, lambda page=page: number(app) == page)
             await pilot.pause(0.3)

@@ -274,7 +274,7 @@ async def test_without_a_run_there_is_nothing_to_change(make_app) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "ready")
-        await pilot.press("n", "w")
+        await pilot.press("]", "w")
         await settled(pilot)
         assert isinstance(app.screen, LessonScreen)
         assert "what if" not in text(app)

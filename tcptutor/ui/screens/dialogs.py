@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.base.columns import wrapped
 from tcptutor.course.glossary import Term
+from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TutorScreen
@@ -21,6 +23,10 @@ from tcptutor.ui.widgets.chart import strips
 from tcptutor.ui.widgets.page.text import paragraphs
 from tcptutor.ui.widgets.page.track import LEGEND, PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.prose.network import NetworkView
+
+_FOLLOW_INTERVAL_S = 0.5
+"""Seconds between two looks at the state of an open session."""
 
 
 def _key_bar(*entries: FooterKey) -> KeyBar:
@@ -115,6 +121,33 @@ class TermScreen(ModalScreen[bool]):
                 FooterKey((("Esc", "escape"),), "back"),
                 FooterKey((("Enter", "enter"),), f"read on: {self._page}"),
             )
+
+
+class NetworkScreen(ModalScreen[None]):
+    """The network of a page, over it; `network` returns its state, which is followed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,space,n", "dismiss", "close", id="network.close")
+    ]
+
+    def __init__(self, network: Callable[[], NetworkFigure | None]) -> None:
+        super().__init__()
+        self._network = network
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="network") as box:
+            box.border_title = "Network"
+            box.border_subtitle = "Esc closes"
+            network = self._network()
+            if network is not None:
+                yield NetworkView(network)
+
+    def on_mount(self) -> None:
+        self.set_interval(_FOLLOW_INTERVAL_S, self._follow)
+
+    def _follow(self) -> None:
+        for view in self.query(NetworkView):
+            view.show_network(self._network())
 
 
 SIGNS = (

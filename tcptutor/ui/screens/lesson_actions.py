@@ -24,7 +24,11 @@ from tcptutor.ui.messages import (
 from tcptutor.ui.screens.activities import BOXES
 from tcptutor.ui.screens.base import SavingScreen, Tutor
 from tcptutor.ui.screens.chart_screen import ChartScreen
-from tcptutor.ui.screens.dialogs import confirm_run_without_prediction, confirm_terminal_close
+from tcptutor.ui.screens.dialogs import (
+    NetworkScreen,
+    confirm_run_without_prediction,
+    confirm_terminal_close,
+)
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_body import LessonBody
 from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPED, page_footer, typing_footer
@@ -251,6 +255,12 @@ class LessonActions(ChartScreen, SavingScreen):
     def action_others(self) -> None:
         self._body.prefer("text")
         self._page.toggle_others()
+
+    def action_network(self) -> None:
+        if self._body.network is None:
+            self.notify("This page has no network.")
+        else:
+            self.app.push_screen(NetworkScreen(lambda: self._body.network))
 
     def action_figure(self, command: str, *arguments: int) -> None:
         """Move the figure in view: toggle, step or change_speed."""

@@ -13,9 +13,11 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tcptutor.course.activities.shell import ShownCommand
+from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.spec import Experiment
+from tcptutor.ui import lab_network
 from tcptutor.ui.bench import Bench
-from tcptutor.ui.messages import RunUpdated, SessionUpdated, SweepUpdated
+from tcptutor.ui.messages import GoalsUpdated, RunUpdated, SessionUpdated, SweepUpdated
 from tcptutor.ui.screens.activities import SIDES
 from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.lesson_layout import Layout, View
@@ -24,7 +26,9 @@ from tcptutor.ui.study import Study, Tally
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
 from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.prose.network import NetworkView
 from tcptutor.ui.widgets.terminal.terminal import HostTabs, Terminal
+from tcptutor.wire.kernel_state import SessionState
 
 _MIN_SIDE_COLUMNS = 56
 """Minimum columns of the panel next to the text."""
@@ -270,6 +274,22 @@ class LessonBody(Container):
             case SessionUpdated(event=None):
                 self._replace_ended_terminal()
                 self.lay_out()
+                self._show_networks()
+            case SessionUpdated(event=SessionState()) | GoalsUpdated():
+                self._show_networks()
+
+    def _show_networks(self) -> None:
+        """Show the network of the open session in the page's own figures of it."""
+        network = self._bench.session if self.terminal_open else None
+        for view in self.page.query(NetworkView):
+            if view.is_of_page:
+                view.show_network(lab_network.of_session(network, view.planned) if network else None)
+
+    @property
+    def network(self) -> NetworkFigure | None:
+        """Network of the open session, or that the page plans; None if the page has none."""
+        live = lab_network.of_session(self._bench.session) if self.terminal_open else None
+        return live or lab_network.of_page(self._study.step, self.terminal.network)
 
     def _replace_ended_terminal(self) -> None:
         if self.terminal.is_attached and not self.terminal_open:

@@ -28,6 +28,7 @@ TYPED = (
     "copy_command",
     "home",
     "others",
+    "network",
     "withdraw",
     "follow",
     "return_from_link",
@@ -44,12 +45,12 @@ BINDINGS: list[BindingType] = [
     priority(
         DEEPER_KEY, "deeper", "deeper", "lesson.deeper", "the deeper page that follows here, off your path"
     ),
-    # With a cursor in the chart, arrows move it; letters still turn pages.
+    # With a cursor in the chart, arrows move it; brackets still turn pages.
     *ARROWS,
     priority(
-        "left,p", "go(-1)", "previous page", "lesson.previous", "the previous page, on your path or not"
+        "left,[", "go(-1)", "previous page", "lesson.previous", "the previous page, on your path or not"
     ),
-    priority("right,n", "go(1)", "next page", "lesson.next", "the next page, on your path or not"),
+    priority("right,]", "go(1)", "next page", "lesson.next", "the next page, on your path or not"),
     priority(
         "r",
         "run",
@@ -99,6 +100,7 @@ BINDINGS: list[BindingType] = [
         "greater_than_sign", "figure('change_speed', 1)", "faster", "figure.faster", "play the figure faster"
     ),
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
+    priority("n", "network", "network", "lesson.network", "the network, with what is set on each interface"),
     priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
     priority("g", "follow", "go to", "lesson.follow", "go to a page that this page names"),
@@ -143,6 +145,7 @@ FOOTER: Entries = (
     ("lesson.turn", "view"),
     ("lesson.onward", "next"),
     ("lesson.previous lesson.next", "page"),
+    ("lesson.network", "network"),
     ("app.what-if", "what if"),
     ("lesson.deeper", "deeper"),
     ("lesson.home", "home"),

@@ -27,6 +27,7 @@ MIN_SIZE = (40, 5)
 _STYLES = (
     "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "trajectory", "forecast",
     "expected", "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
+    "frame", "data",
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 

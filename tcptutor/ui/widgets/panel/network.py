@@ -1,4 +1,4 @@
-"""Drawing of an experiment's network with the lab manuals' host names, and a line of its live state."""
+"""Line of a run's network: senders, queue and path, as they are now."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Iterator
 
 from tcptutor.base import units
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.spec import Experiment, Path
+from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.strips import DROPPED
-
-LINK_COLUMNS = 18
-"""Columns of the link between the switches."""
 
 _QUEUE_COLUMNS = 12
 
@@ -21,55 +18,6 @@ _SILENCE_S = 0.6
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LINK_STYLE = "link"
-
-
-def drawing(experiment: Experiment) -> list[Line]:
-    """Return hosts, switches and settings of the path.
-
-    h1 ──┐                          ┌── h2
-    h3 ──┴─ s1 ══════════════ s2 ───┴── h4
-    """
-    lines = [_pair(pair, experiment.pairs) for pair in range(experiment.pairs)]
-    indent = " " * 12
-    return [*lines, Line(), *(Line.of((indent + text, TEXT)) for text in _path(experiment))]
-
-
-def _pair(pair: int, pairs: int) -> Line:
-    left, right = f"h{2 * pair + 1} ─", f"─ h{2 * pair + 2}"
-    if pair == pairs // 2:
-        joint = ("─", "─") if pairs == 1 else ("┴", "┴") if pair == pairs - 1 else ("┼", "┼")
-        # The link between the switches, where the path is emulated, is drawn double.
-        return Line.of(
-            (f"{left}─{joint[0]}── s1 ", TEXT),
-            ("═" * LINK_COLUMNS, _LINK_STYLE),
-            (f" s2 ──{joint[1]}─{right}", TEXT),
-        )
-    joint = ("┐", "┌") if pair == 0 else ("┘", "└") if pair == pairs - 1 else ("┤", "├")
-    return Line.of((f"{left}─{joint[0]}{' ' * (LINK_COLUMNS + 12)}{joint[1]}─{right}", TEXT))
-
-
-def _rate(path: Path) -> str:
-    if path.unread:
-        return f"not known, for {', '.join(path.unread)} is not read"
-    return units.rate(path.rate) if path.rate else "not limited"
-
-
-def _path(experiment: Experiment) -> list[str]:
-    """Return the settings of s1's interface towards s2 and of the hosts, a line each."""
-    path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
-    jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
-    candidates = (
-        (f"rate    {_rate(path)}", True),
-        (f"delay   {units.seconds(path.delay)}{jitter}, which is the RTT", bool(path.delay)),
-        (f"loss    {units.percent(path.loss)} of the segments, at random", bool(path.loss)),
-        (f"queue   {path.queue_text}", bool(path.rate)),
-        (f"window  {units.size(hosts.window or 0)}, the receiver's", hosts.window is not None),
-        (f"pacing  {units.rate(flows.pacing or 0)} a flow", flows.pacing is not None),
-        (f"fq      maxrate {units.rate(hosts.maxrate or 0)} a flow", hosts.maxrate is not None),
-        (f"MTU     {hosts.mtu} bytes", hosts.mtu != 1500),
-        (f"sender  {hosts.algorithm}, {flows.streams} flow{'s' if flows.streams > 1 else ''} a host", True),
-    )
-    return [text for text, shown in candidates if shown]
 
 
 def live_line(live: Live, history: History, width: int) -> Line:

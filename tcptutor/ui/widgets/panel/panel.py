@@ -12,6 +12,8 @@ from pathlib import Path
 
 from textual import events
 
+from tcptutor.figures.figure import MIN_WIDTH
+from tcptutor.figures.kinds.network import NetworkFigure, of_experiment
 from tcptutor.figures.lines import TEXT, Line, paragraph
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -21,7 +23,7 @@ from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
-from tcptutor.ui.widgets.panel import layout, network
+from tcptutor.ui.widgets.panel import layout
 from tcptutor.ui.widgets.readout import cursor_view
 from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss, neighboring_loss
 from tcptutor.ui.widgets.readout.inspection import Inspection
@@ -39,6 +41,7 @@ class RunPanel(LinePanel):
         self._history: History | None = None
         self._own: OwnPrediction | None = None
         self._experiment: Experiment | None = None
+        self._network: NetworkFigure | None = None
         self._message = ""
         self._view: layout.View = "chart"
         self._cursor: Cursor | None = None
@@ -49,11 +52,14 @@ class RunPanel(LinePanel):
         self.run_file: Callable[[Run], Path | None] = lambda _: None
         """Returns the file of a run, next to which its packets are; set by the screen."""
 
-    def show_idle(self, experiment: Experiment, instruction: str) -> None:
-        """Show the network and how to start, before any run."""
+    def show_idle(
+        self, experiment: Experiment, instruction: str, network: NetworkFigure | None = None
+    ) -> None:
+        """Show the network and how to start, before any run; by default the network that the experiment sets up."""
         self._live, self._history = None, None
         self._end_inspection()
         self._experiment, self._message = experiment, " ".join((instruction, *_capture_sentence(experiment)))
+        self._network = network or of_experiment(experiment, hosts=True)
         self._notify_can_inspect()
         self.set_class(False, "-live")
         self.refresh(layout=True)
@@ -269,9 +275,9 @@ class RunPanel(LinePanel):
     def waiting(self, width: int, height: int) -> list[Line] | None:
         if self._live is not None and self._history is not None:
             return None
-        if self._experiment is None:
+        if self._experiment is None or self._network is None:
             return []
-        drawing = network.drawing(self._experiment)
+        drawing = self._network.draw(max(MIN_WIDTH, width))
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
             return [*drawing, Line(), Line(), *instruction]

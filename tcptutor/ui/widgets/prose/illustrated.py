@@ -8,9 +8,11 @@ from textual.widget import Widget
 
 from tcptutor.course.figure_places import split
 from tcptutor.figures.figure import Figure
+from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.ui.widgets.prose.figure import FigureView
 from tcptutor.ui.widgets.prose.markdown import Prose
 from tcptutor.ui.widgets.prose.moving import MovingView
+from tcptutor.ui.widgets.prose.network import NetworkView
 
 
 def illustrated(text: str, figures: Sequence[Figure], head: str = "") -> Iterator[Widget]:
@@ -20,6 +22,12 @@ def illustrated(text: str, figures: Sequence[Figure], head: str = "") -> Iterato
         parts = ["", *parts]
     for number, part in enumerate(parts):
         if isinstance(part, Figure):
-            yield MovingView(part, part.motion) if part.motion else FigureView(part)
+            yield _view(part)
         elif part or head:
             yield Prose(f"{head}{part}" if number == 0 else part)
+
+
+def _view(figure: Figure) -> FigureView:
+    if isinstance(figure, NetworkFigure):
+        return NetworkView(figure)
+    return MovingView(figure, figure.motion) if figure.motion else FigureView(figure)

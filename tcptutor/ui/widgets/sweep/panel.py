@@ -15,12 +15,13 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.page_sweep import summaries
+from tcptutor.figures.figure import MIN_WIDTH
+from tcptutor.figures.kinds.network import of_experiment
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.run import mean_of_known
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
-from tcptutor.ui.widgets.panel import network
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, format_figure, scene_of
 
@@ -85,7 +86,7 @@ class SweepPanel(LinePanel, can_focus=True):
         if self._live is not None:
             return None
         experiment = self._activity.experiments[0]
-        drawing = network.drawing(experiment)
+        drawing = of_experiment(experiment, hosts=True).draw(max(MIN_WIDTH, width))
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
             return [*drawing, Line(), Line(), *instruction]

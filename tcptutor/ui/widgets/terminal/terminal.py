@@ -21,6 +21,7 @@ from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
+from tcptutor.ui import lab_network
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import priority
 from tcptutor.ui.host_shell import Shell
@@ -57,7 +58,7 @@ class Terminal(Vertical):
         self.pane = TerminalPane(self._type_ahead)
         self._host = ""
         self._live: Live | None = None
-        self._drawn: Experiment | None = None
+        self._drawn: object = None
 
     def compose(self) -> ComposeResult:
         yield self.chart
@@ -168,11 +169,11 @@ class Terminal(Vertical):
                 self.chart.show(session.live, None)
             return
         self._live = None
-        experiment = session.network
-        if experiment is not None and experiment != self._drawn:
-            self._drawn = experiment
+        experiment, network = session.network, lab_network.of_session(session)
+        if experiment is not None and (experiment, network) != self._drawn:
+            self._drawn = experiment, network
             self.chart.show_idle(
-                experiment, "Your traffic is drawn here, with the models' predictions for the path."
+                experiment, "Your traffic is drawn here, with the models' predictions for the path.", network
             )
 
     def _show_goals(self) -> None:

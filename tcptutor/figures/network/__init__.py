@@ -1,0 +1,1 @@
+"""Networks of the lab: names of hosts and interfaces, what is set on each, and their drawing."""

@@ -1,0 +1,53 @@
+"""Network to draw for a page: what the kernel of its open session holds, or what the page plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from tcptutor.course.step import Step
+from tcptutor.figures.kinds.network import NetworkFigure, of_experiment, of_state
+from tcptutor.spec import Experiment
+from tcptutor.ui.lab_session import LabSession
+
+_LIVE, _AS_BUILT = "What the kernel holds now.", "The network as it was built."
+"""Captions of a network that follows the kernel, and of one that must not."""
+
+
+def of_session(session: LabSession, figure: NetworkFigure | None = None) -> NetworkFigure | None:
+    """Return the network of the session in progress; None without one.
+
+    As the kernel holds it, with the interfaces of open goals marked. While a fault is to be found it is the network
+    as it was built, without marks: neither may show where the fault is.
+
+    Args:
+        session: The session.
+        figure: Figure of the page, whose marks and notes are kept.
+    """
+    if not session.in_progress or session.experiment is None:
+        return None
+    if session.state is None or session.hides_fault:
+        built = of_experiment(session.experiment, figure)
+        return structs.replace(built, caption=_AS_BUILT) if session.hides_fault else built
+    held = of_state(session.state, session.experiment.pairs, figure, _due_interfaces(session))
+    return structs.replace(held, caption=_LIVE)
+
+
+def of_page(step: Step, network: Experiment | None) -> NetworkFigure | None:
+    """Return the network of a page without a session; None if the page has none.
+
+    Args:
+        step: The page, whose first figure of a network is the last resort.
+        network: Network on which the page's terminal opens.
+    """
+    if network is not None:
+        return of_experiment(network, hosts=True)
+    return next((figure for figure in step.figures if isinstance(figure, NetworkFigure)), None)
+
+
+def _due_interfaces(session: LabSession) -> Iterator[str]:
+    for goal in session.board.goals if session.board is not None else ():
+        interface = session.goal_interfaces.get(goal.id)
+        if interface and goal.due and not goal.ticked:
+            yield interface
