@@ -24,6 +24,7 @@ from tcptutor.analysis.expected.prediction import Expectation, Prediction, Windo
 from tcptutor.analysis.expected.window import window_trajectories
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures, FlowPhase, PhaseName
+from tcptutor.analysis.observed.flight import EventKind, Flight, FlightState, InFlight, SenderEvent, flight
 from tcptutor.analysis.observed.instant import (
     FlowInstant,
     Instant,
@@ -42,6 +43,7 @@ from tcptutor.analysis.observed.measured import (
     total_throughput,
 )
 from tcptutor.analysis.observed.path import counted_by_sender, is_path_known, rate_doubt
+from tcptutor.analysis.observed.sender_reasons import sender_reason
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,
@@ -54,14 +56,18 @@ from tcptutor.theory.models import ThroughputModel
 __all__ = [
     "ByteSpan",
     "CaptureSize",
+    "EventKind",
     "Evidence",
     "Expectation",
     "FairnessSecond",
     "FigureChanged",
+    "Flight",
+    "FlightState",
     "FlowFigures",
     "FlowInstant",
     "FlowPhase",
     "FlowVerdict",
+    "InFlight",
     "Insight",
     "Instant",
     "Instants",
@@ -77,6 +83,7 @@ __all__ = [
     "Report",
     "RoundTrip",
     "Second",
+    "SenderEvent",
     "SequenceGraph",
     "SettingChanged",
     "SharedHistory",
@@ -95,6 +102,7 @@ __all__ = [
     "expected_throughput",
     "explain",
     "feedback_text",
+    "flight",
     "flow_results",
     "insight",
     "is_imported",
@@ -106,6 +114,7 @@ __all__ = [
     "rate_doubt",
     "report",
     "round_trips",
+    "sender_reason",
     "sequence_of_acks",
     "sequence_of_packets",
     "total_throughput",

@@ -14,6 +14,7 @@ from tcptutor.run import Run
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.base import TutorScreen, WhatIfBase
+from tcptutor.ui.screens.packet_steps_screen import PacketStepsScreen
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
 _FAST = 8
@@ -79,6 +80,13 @@ _BINDINGS: list[BindingType] = [
         "cursor.bytes",
         "switch between the flow's bytes over time (runs with acks=on) and its window",
     ),
+    priority(
+        "k",
+        "packets",
+        "packets",
+        "cursor.packets",
+        "the flow's packets at the cursor, step by step (runs with acks=on)",
+    ),
     # On a page, the page's own action closes the cursor first.
     Binding("escape", "close_cursor", show=False, priority=True, id="cursor.close"),
 ]
@@ -90,6 +98,7 @@ _CURSOR_FOOTER = (
     ("cursor.zoom-in", "zoom"),
     ("cursor.zoom-out", "out"),
     ("cursor.flow", "flow"),
+    ("cursor.packets", "packets"),
     ("cursor.bytes", "bytes"),
     ("cursor.toggle", "close"),
 )
@@ -138,6 +147,8 @@ class ChartScreen(TutorScreen):
                 return chart is not None and chart.can_inspect
             case "close_cursor":
                 return self.has_cursor
+            case "packets":
+                return chart is not None and self.has_cursor and chart.has_ack_trace
             case "cursor":
                 return chart is not None and self.has_cursor and chart.can_move(str(parameters[0]))
             case _:
@@ -161,6 +172,13 @@ class ChartScreen(TutorScreen):
     def action_close_cursor(self) -> None:
         if self.has_cursor:
             self.action_toggle_cursor()
+
+    async def action_packets(self) -> None:
+        if self.chart is None or self.chart.cursor is None:
+            return
+        t, steps = self.chart.cursor.t, await self.chart.packet_steps()
+        if steps is not None:
+            self.app.push_screen(PacketStepsScreen(steps, t, steps.run.experiment.title))
 
     def action_cursor(self, command: str, *arguments: int) -> None:
         if self.chart is not None:

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tcptutor.figures.lines import Line
+from tcptutor.figures.lines import ACK, DATA, FRAME, OTHER, QUEUE, RTT, Line
 from tcptutor.ui.widgets.chart import axes, chart
 from tcptutor.ui.widgets.slices import SlicedLines
 
@@ -27,7 +27,7 @@ MIN_SIZE = (40, 5)
 _STYLES = (
     "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "trajectory", "forecast",
     "expected", "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
-    "frame", "data",
+    DATA, OTHER, ACK, QUEUE, RTT, FRAME,
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 

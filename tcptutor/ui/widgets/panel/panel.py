@@ -5,10 +5,12 @@ With a cursor in the run, a readout of the instant replaces ruler and verdict.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 
@@ -20,6 +22,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.build import flow_names
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
@@ -27,6 +30,9 @@ from tcptutor.ui.widgets.panel import layout
 from tcptutor.ui.widgets.readout import cursor_view
 from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss, neighboring_loss
 from tcptutor.ui.widgets.readout.inspection import Inspection
+
+if TYPE_CHECKING:
+    from tcptutor.ui.widgets.readout.packet_steps import PacketSteps
 
 _NEAR_COLUMNS = 2
 """Maximum distance of the cursor from a loss event, in columns, for a zoom on the event."""
@@ -193,6 +199,21 @@ class RunPanel(LinePanel):
     @property
     def has_sequence(self) -> bool:
         return self._inspection is not None and self._inspection.has_sequence
+
+    @property
+    def has_ack_trace(self) -> bool:
+        """Whether the packets of the run under the cursor can be stepped through."""
+        return self._inspection is not None and self._inspection.has_ack_trace
+
+    async def packet_steps(self) -> PacketSteps | None:
+        """Return the pictures of the packets of the cursor's flow; None without a trace of it."""
+        inspection, cursor = self._inspection, self._cursor
+        if inspection is None or cursor is None:
+            return None
+        flows = inspection.latest.flows
+        names = flow_names(inspection.live.run.experiment, flows)
+        name = dict(zip(flows, names, strict=True)).get(cursor.flow, "")
+        return await asyncio.to_thread(inspection.packet_steps, cursor.flow, name)
 
     @property
     def has_flows(self) -> bool:

@@ -25,6 +25,7 @@ from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Insight, Instants, SequenceGraph
+    from tcptutor.ui.widgets.readout.packet_steps import PacketSteps
 
 _CACHE_SIZE = 4
 """Cached histories and pictures: enough for the zooms on the way out."""
@@ -149,6 +150,21 @@ class Inspection:
         """Whether the flows' sequence numbers were traced, or packets captured."""
         acks = self.live.run.acks
         return (len(acks.column("acked")) > 0 and acks.column("acked")[0] >= 0) or self._has_packets
+
+    @property
+    def has_ack_trace(self) -> bool:
+        """Whether an ended run's ACKs were traced, so that its packets can be stepped through."""
+        acks = self.live.run.acks
+        return not self.live.in_progress and len(acks) > 0 and acks.column("acked")[0] >= 0
+
+    def packet_steps(self, flow: int, name: str) -> PacketSteps | None:
+        """Return the pictures of a flow's packets; None if it was not traced. Takes up to a second."""
+        from tcptutor.analysis import flight  # noqa: PLC0415
+        from tcptutor.ui.widgets.readout.packet_steps import PacketSteps  # noqa: PLC0415
+
+        run = self.instants.run
+        found = flight(run, flow)
+        return PacketSteps(run, flow, name, found, self._sequence_graph(run, flow)) if found else None
 
     @property
     def _has_packets(self) -> bool:
