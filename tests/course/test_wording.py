@@ -29,8 +29,8 @@ page = "parallel-streams/one-lossy-flow"
 CASES = {
     "a bold word that is no term": (
         KNEE,
-        "Random loss does",
-        "Random **noise** does",
+        "rate of random loss does",
+        "rate of random **noise** does",
         f"{KNEE}: prose: **noise** is not a term of glossary.toml",
     ),
     "a term that is explained twice": (
