@@ -21,7 +21,7 @@ async def test_a_terminal_opens_the_network_with_its_fault(make_app, lab, size) 
     app = make_app("broken-labs", of=load())
     async with app.run_test(size=size, notifications=True) as pilot:
         await until_text(pilot, "Five questions on faults")
-        for title in ("How to look", "Four times as far"):
+        for title in ("How to look", "Twice as long"):
             await pilot.press("]")
             await until_text(pilot, title)
         await pilot.press("t")
