@@ -13,6 +13,9 @@ from itertools import pairwise
 ACROSS, DOWN = 2, 4
 """Dots per cell."""
 
+_STEEP = 2
+"""Dots that a line climbs or falls within a column from which it is steep."""
+
 _LEFT = (0x40, 0x04, 0x02, 0x01)
 _RIGHT = (0x80, 0x20, 0x10, 0x08)
 _EMPTY = "\u2800"
@@ -29,15 +32,21 @@ def _character(left: int, right: int) -> str:
 
 _CHARACTERS = [[_character(left, right) for right in range(16)] for left in range(16)]
 _EVEN = sum(1 << bit for bit in range(0, 4096, 2))
-_FOURTH = sum(1 << bit for bit in range(0, 4096, 4))
 
 
 class Pattern:
     """Dash pattern of a line, to distinguish lines without colors."""
 
-    def __init__(self, name: str, keeps: Callable[[int], int], thick: bool = False, glyph: str = "") -> None:
-        self.name, self.keeps, self.thick = name, keeps, thick
-        """`keeps` returns the mask of the dots drawn in a column."""
+    def __init__(
+        self,
+        name: str,
+        keeps: Callable[[int], int],
+        thick: bool = False,
+        glyph: str = "",
+        steep: bool = False,
+    ) -> None:
+        self.name, self.keeps, self.thick, self.steep = name, keeps, thick, steep
+        """`keeps` returns the mask of the dots drawn in a column; `steep` draws steep parts whole."""
         self.glyph = glyph
         """Character in place of the dots of a level line."""
 
@@ -56,13 +65,11 @@ DOTTED = Pattern("dotted", _checkerboard)
 DASH_DOT = Pattern("dash-dot", _periodic(6, 0, 1, 2, 4))
 GAPPED = Pattern("gapped", _periodic(6, 0, 1, 2, 3, 4))
 SPARSE = Pattern("sparse", _periodic(4, 0))
-SCATTERED = Pattern("scattered", lambda column: _FOURTH << column % 4)
-"""Loose dots on level and steep lines alike."""
+SPACED = Pattern("spaced", _periodic(3, 0), steep=True)
+"""A line at a third of the density."""
 
-# No flow uses these characters. The two means alternate cells: both stay visible where they overlap.
+# No flow uses these characters.
 RULE = Pattern("rule", _periodic(1, 0), glyph="┈")
-DOUBLE = Pattern("double", _periodic(8, 0, 1, 2, 3), glyph="═")
-SINGLE = Pattern("single", _periodic(8, 4, 5, 6, 7), glyph="─")
 HEAVY = Pattern("heavy", _periodic(4, 0, 1), glyph="━")
 
 
@@ -91,7 +98,8 @@ class Layer:
         bits = ((1 << (high - low + 1)) - 1) << low
         if self.pattern.thick:
             bits |= bits << 1 if high < self.height - 1 else bits >> 1
-        self.columns[column] |= bits & self.pattern.keeps(column)
+        is_whole = self.pattern.steep and high - low >= _STEEP
+        self.columns[column] |= bits if is_whole else bits & self.pattern.keeps(column)
 
     def line(self, points: Sequence[tuple[float, float]]) -> None:
         """Draw a polyline through (column, row) points in dots, ordered by column."""

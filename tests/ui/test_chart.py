@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.figures.lines import Line
 from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
-from tcptutor.ui.widgets.chart import axes, chart
+from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 
 from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, live_of, scene, screen, stored
@@ -24,7 +24,8 @@ def rows(lines: list[str]) -> int:
 
 
 def styles(shown: Scene, width: int = 78, height: int = 12) -> set[str]:
-    return {style for line in chart.render(shown, width, height, False) for style in line.styles}
+    lines = chart.render(shown, width, height, False)
+    return {warmup.base_style(style) for line in lines for style in line.styles}
 
 
 @pytest.mark.parametrize("name", [ONE, FOUR, EIGHT, WINDOW, "bbr-loss", "timeouts"])
@@ -57,7 +58,11 @@ def test_it_fills_whatever_it_is_given(name: str, size: tuple[int, int]) -> None
 def test_each_of_eight_flows_is_seen_and_named() -> None:
     shown = scene(ended(EIGHT))
     lines = chart.render(shown, 78, 9, False)
-    seen = [style for line in lines for style in line.part(axes.GUTTER, 78 - axes.MARGIN).styles]
+    seen = [
+        warmup.base_style(style)
+        for line in lines
+        for style in line.part(axes.GUTTER, 78 - axes.MARGIN).styles
+    ]
     for number in range(8):
         assert seen.count(chart.flow_style(number)) >= 8, f"cells of flow {number + 1}"
     beside = [line.text[78 - axes.MARGIN :] for line in lines]
@@ -93,30 +98,61 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
     assert any("+queue/8┤" in line for line in eight)
 
 
-def test_a_mean_ends_at_the_right_edge_beside_its_name_and_value() -> None:
+def test_a_mean_is_a_tick_at_the_right_edge_with_its_name_and_value() -> None:
     for name in (ONE, FOUR, WINDOW):
         for width, height in ((78, 9), (78, 12), (63, 13), (110, 30)):
             shown = scene(ended(name))
             lines = chart.render(shown, width, height, False)[:height]
             for kind, word in (("expected", "expected"), ("mean", "measured")):
                 found = shown.reference(kind)  # type: ignore[arg-type]
-                beside = [line.text[width - axes.MARGIN :].strip() for line in lines]
-                at = [row for row, text in enumerate(beside) if text.endswith(word)]
+                beside = [line.text[width - axes.MARGIN :] for line in lines]
+                at = [row for row, text in enumerate(beside) if text.endswith(f" {word}")]
                 if found is None:
                     continue
                 row = height - 1 - chart._row_from_bottom(found.value, shown, height)
                 if shown.flows > 1:
-                    assert at in ([row], [])
+                    assert beside[row].startswith("◂")
                     assert found.name in chart.title(shown, width).text
                 else:
                     assert abs(at[0] - row) <= 1
-                    assert beside[at[0]] == f"{found.value:.3g} {word}"
+                    assert beside[at[0]].strip(" ◂") == f"{found.value:.3g} {word}"
+                    assert beside[at[0]].startswith("◂") == (at[0] == row), "no tick one line off"
                 cells = [
                     column for line in lines for column, style in enumerate(line.styles) if style == kind
                 ]
-                assert all(each >= width - axes.MARGIN - chart._EDGE_CELLS for each in cells), (
-                    "nothing across the data"
-                )
+                assert all(each >= width - axes.MARGIN for each in cells), "nothing across the data"
+
+
+def test_a_run_that_goes_on_names_its_latest_value_at_its_height() -> None:
+    shown = scene(going(WINDOW, 6.0))
+    (label,) = [line for line in chart.render(shown, 78, 12, False) if line.text.endswith(" now")]
+    latest = next(value for value in reversed(shown.curves[0].last) if value == value)
+    assert f"◂ {latest:.3g} now" in label.text
+    assert label.styles[-1] == "flow-1"
+    assert not any(line.text.endswith(" now") for line in chart.render(scene(ended(WINDOW)), 78, 12, False))
+
+
+def test_the_warm_up_is_a_ground_under_chart_and_strips() -> None:
+    shown = scene(ended(ONE))
+    lines = [*chart.render(shown, 78, 12, False)[:12], *strips.render(shown, shown.series["rtt"], 78)]
+    across = axes.columns(78)
+    for line in lines:
+        ground = [at for at, style in enumerate(line.styles) if style.endswith(warmup.GROUND)]
+        assert ground == list(range(axes.GUTTER, axes.GUTTER + round(5 / 45 * across)))
+
+
+def test_swings_too_narrow_for_a_line_are_a_range_around_their_mean() -> None:
+    shown = scene(ended(ONE))
+    assert "range" in chart.title(shown, 63, 12).text
+    lines = chart.render(shown, 63, 12, False)[:12]
+    across = axes.columns(63)
+    for at in range(axes.GUTTER + across // 4, axes.GUTTER + across):
+        line = [
+            row for row, each in enumerate(lines) if each.styles[at] == "flow-1" and each.text[at] > "\u2800"
+        ]
+        assert 1 <= len(line) <= 2, "a line, not a block"
+    assert "range" not in styles(scene(ended("../congestion-algorithms/the-sawtooth"))), "teeth wide enough"
+    assert "range" not in chart.title(scene(ended("../congestion-algorithms/the-sawtooth")), 78, 12).text
 
 
 @pytest.mark.parametrize("width", [50, 78, 118])
@@ -127,7 +163,7 @@ def test_the_line_at_the_end_of_the_warm_up_is_named(width: int) -> None:
         (line,) = [line.text for line in lines if "warm-up" in line.text]
         begins = axes.GUTTER + shown.share(shown.warmup) * across
         at = line.index("warm-up")
-        assert at + len("warm-up") <= begins + 1 or line[at - 1] == "◂"
+        assert at + len("warm-up") <= begins + 1 or line[at - 2 : at] == "◂ "
         assert min(abs(at - begins), abs(at + len("warm-up") - begins)) <= 3
     unknown = scene(going(ONE, 0.1))
     assert "warm-up" not in "\n".join(
@@ -140,7 +176,10 @@ def test_the_sawtooth_has_most_of_the_chart() -> None:
     (curve,) = shown.curves
     measured = [value for value in curve.high[len(curve.high) // 8 :] if value == value]
     assert max(measured) > 0.7 * shown.top
-    assert "peak 333" in chart.title(shown, 78).text
+    top, *_ = chart.render(shown, 78, 9, False)
+    assert "▲ 333" in top.text
+    assert axes.GUTTER < top.text.index("▲") < axes.GUTTER + 6, "where the axis cuts it off"
+    assert "peak" not in chart.title(shown, 78).text
 
 
 def test_shares_are_called_so() -> None:
@@ -153,7 +192,7 @@ def test_a_prediction_above_the_chart_is_told_as_such() -> None:
     shown = scene(ended(ONE), OwnPrediction("99 Mbit/s", 99e6))
     title = chart.title(shown, 160).text
     assert "you 4" in title.partition("above:")[2]
-    assert "━ ━ you" not in title
+    assert "◆ you" not in title
     assert "you" not in styles(shown)
 
 
@@ -172,7 +211,9 @@ def test_old_columns_never_move_and_only_new_cells_are_drawn() -> None:
     ]
     assert changed
     assert all(start >= axes.GUTTER + across * 20 // 45 - 2 for start, _ in changed)
-    assert sum(end - start for start, end in changed) < 30
+    edge = axes.GUTTER + across
+    spans = [new.changed_range(old, 0, edge) for old, new in zip(before, after, strict=True)]
+    assert sum(span[1] - span[0] for span in spans if span) < 30
 
 
 def test_every_peak_and_every_loss_is_kept_however_narrow_the_chart() -> None:
@@ -189,7 +230,8 @@ def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
     peak = max(sample.cwnd for sample in stored(ONE).samples)
     assert peak > 10 * shown.top
     assert shown.peak == peak
-    assert f"peak {peak}" in chart.title(shown, 120).text
+    assert f"▲ {peak}" in chart.render(shown, 120, 9, False)[0].text
+    assert f"peak {peak}" in chart.title(shown, 63).text, "no free place next to it"
 
 
 def test_nothing_is_said_of_a_path_that_is_not_known() -> None:

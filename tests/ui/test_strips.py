@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import Report, report
+from tcptutor.figures.lines import DATA, QUEUE, RTT
 from tcptutor.run import CA_STATES, Run, SampleTable
 from tcptutor.ui.live import EarlierRun, Live
-from tcptutor.ui.widgets.chart import axes, strips
+from tcptutor.ui.widgets.chart import axes, strips, warmup
 from tcptutor.ui.widgets.chart import series as series_module
 from tcptutor.ui.widgets.chart.scene import Series
 from tcptutor.ui.widgets.readout import causes
@@ -48,12 +49,12 @@ def test_causes_are_written_out_where_they_fit(live: Live) -> None:
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
-    narrow = causes.causes(live, 75).text
+    narrow = causes.causes(live, 76).text
     assert narrow.startswith("limited by gggbb random loss (g: growing, b: bottleneck) ")
-    assert causes.key(live, 75, full=False) == ""
-    slim = causes.causes(live, 51).text
+    assert causes.key(live, 76, full=False) == ""
+    slim = causes.causes(live, 52).text
     assert slim.startswith("limited by gbb random loss ─")
-    assert causes.key(live, 51, full=False) == "g: growing, b: bottleneck"
+    assert causes.key(live, 52, full=False) == "g: growing, b: bottleneck"
 
 
 def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:
@@ -219,11 +220,20 @@ def test_runs_before_are_faint_lines_under_this_one_and_marks_on_the_ruler() -> 
     )
     shown = scene(live)
     drawn = strips.render(shown, shown.series["throughput"], 90, 2)
-    assert {strips.EARLIER, strips.BLOCK} <= {style for line in drawn for style in line.styles}
+    assert {strips.EARLIER, DATA} <= {warmup.base_style(style) for line in drawn for style in line.styles}
     lines = screen(live)
     row = next(line for line in lines if line.startswith("3 runs before"))
     assert row.count("○") == 3 or "┃" in row
     assert "last 9.8" in row
+
+
+def test_throughput_rtt_and_queue_have_a_hue_each() -> None:
+    shown = scene(ended(ONE))
+    for name, style in (("throughput", DATA), ("rtt", RTT), ("queue", QUEUE)):
+        (line,) = strips.render(shown, shown.series[name], 90)
+        drawn = {warmup.base_style(each).removesuffix(strips.AREA) for each in line.styles}
+        assert not drawn & ({DATA, RTT, QUEUE} - {style})
+        assert line.styles[-1] == style, "its figure, too"
 
 
 def test_a_column_takes_the_mean_the_most_or_the_sum_of_its_steps() -> None:

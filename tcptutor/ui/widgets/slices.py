@@ -76,11 +76,14 @@ class SlicedLines(Widget):
         """Return the columns from `start` to `end` of a line."""
         if y >= len(self._lines):
             return Strip.blank(end - start, self.blank)
-        style = self.get_component_rich_style
         pieces = self.pieces(self._lines[y].part(start, end))
-        segments = [Segment(text, style(f"{self.STYLE_PREFIX}{name}")) for text, name in pieces]
+        segments = [Segment(text, self.cell_style(name)) for text, name in pieces]
         # The line may still be of another size.
         return Strip(segments).adjust_cell_length(end - start, self.blank)
+
+    def cell_style(self, name: str) -> Style:
+        """Return the style of cells by its name in a line."""
+        return self.get_component_rich_style(f"{self.STYLE_PREFIX}{name}")
 
     def pieces(self, line: Line) -> Iterable[Piece]:
         """Return the pieces to write for a line or a part of it."""

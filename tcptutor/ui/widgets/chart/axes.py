@@ -10,7 +10,7 @@ from tcptutor.figures.axes import Ticks, round_ticks
 GUTTER = 11
 """Columns left of every time axis for scales and labels; the last column is the axis itself, or blank."""
 
-MARGIN = 14
+MARGIN = 15
 """Columns right of every time axis for labels and figures."""
 
 

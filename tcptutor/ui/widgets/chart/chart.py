@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import isnan
@@ -12,14 +11,13 @@ from tcptutor.figures import braille
 from tcptutor.figures.axes import Ticks, free_rows, round_ticks
 from tcptutor.figures.braille import Layer, Pattern
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.chart import axes
-from tcptutor.ui.widgets.chart.history import STEPS
-from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
+from tcptutor.ui.widgets.chart import axes, trace, warmup
+from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Kind, Scene
 
 MIN_HEIGHT = 8
 """Minimum lines of a chart in which flows can be distinguished."""
 
-AXIS, GRID, BAND = "axis", "grid", "band"
+AXIS, GRID, BAND, RANGE = "axis", "grid", "band", "range"
 
 FLOW_PATTERNS: tuple[Pattern, ...] = (
     braille.SOLID, braille.DASHED, braille.DOTTED, braille.DASH_DOT,
@@ -29,28 +27,30 @@ FLOW_PATTERNS: tuple[Pattern, ...] = (
 
 _PATTERNS: dict[Kind, Pattern] = {
     "limit": braille.RULE,
-    "trajectory": braille.SCATTERED,
+    "trajectory": braille.SPACED,
     "forecast": braille.SOLID,
-    "expected": braille.DOUBLE,
-    "mean": braille.SINGLE,
     "you": braille.HEAVY,
 }
-"""Pattern of each kind of reference line, from the lowest layer to the highest."""
+"""Pattern of each kind of reference line across the chart, from the lowest layer to the highest."""
 
 _SAMPLES: dict[Kind, str] = {
-    "limit": "┈┈", "trajectory": "⠠ ⠠", "forecast": "⠤⠤⠤", "expected": "══", "mean": "──", "you": "━ ━",
-}  # fmt: skip
+    "trajectory": "⠂⠐",
+    "forecast": "⠤⠤⠤",
+    "expected": "◂",
+    "mean": "◂",
+    "you": "◆",
+    "now": "◂",
+}
 
 _FULL_WIDTH_KINDS = ("trajectory", "forecast")
 """Kinds drawn as curves over the full axis, wherever they end."""
 
-_EDGE_KINDS: tuple[Kind, ...] = ("expected", "mean")
-"""Kinds drawn only at the right edge: through the data, the measured curves would hide them."""
+_EDGE_KINDS: tuple[Kind, ...] = ("mean", "expected", "you")
+"""Kinds marked only at the right edge: a line through the data would hide it, or be hidden."""
 
-_EDGE_CELLS = 3
-"""Cells of such a line at the right edge."""
-
-_WARMUP = "warm-up"
+_PEAK = "▲"
+_FREE_SHARE = 0.7
+"""Share of the chart's height below which a curve leaves its top row to the label of a peak."""
 
 _MIN_TOOTH = (12, 12)
 """Minimum columns per sawtooth and lines of the chart for a readable expected trajectory."""
@@ -73,9 +73,13 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     across = axes.columns(width)
     layers = _background_layers(scene, across, height)
     layers += [_curve_layer(each, 0, scene.top, across, height, ORIGINAL_STYLE) for each in scene.original]
-    flows = [
-        _curve_layer(curve, number, scene.top, across, height) for number, curve in enumerate(scene.curves)
-    ]
+    if has_range(scene):
+        curve, area = _range_layers(scene.curves[0], scene.top, across, height)
+        layers, flows = [*layers, area], [curve]
+    else:
+        flows = [
+            _curve_layer(each, number, scene.top, across, height) for number, each in enumerate(scene.curves)
+        ]
     cells = braille.compose(layers, flows, across, height)
     frame = axes.frame(
         across,
@@ -84,7 +88,8 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
         _left_labels(scene, height),
         ruled,
     )
-    _name_warmup(cells, scene, across)
+    _write_peak(cells, scene, across)
+    warmup.write_name(cells, scene, across, GRID)
     labels = _right_labels(scene, height)
     lines = []
     for number, text in enumerate(frame):
@@ -97,8 +102,15 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
         if not row:
             pieces.append((text[axes.GUTTER :], AXIS))
         line = Line.of(*pieces)
+        if row:
+            line = warmup.add_ground(line, scene, across)
         lines.append(line.append_at(axes.GUTTER + across, labels[number]) if number in labels else line)
     return lines
+
+
+def has_range(scene: Scene) -> bool:
+    """Return True if swings that a line cannot show are drawn as a range: after a run, for its only curve."""
+    return scene.ended and len(scene.curves) == 1 and scene.band is None
 
 
 def simplify(scene: Scene, width: int, height: int) -> Scene:
@@ -110,29 +122,29 @@ def simplify(scene: Scene, width: int, height: int) -> Scene:
     return replace(scene, references=tuple(each for each in scene.references if each.kind != "trajectory"))
 
 
-def title(scene: Scene, width: int) -> Line:
-    """Return the title: quantity, legend, and values cut off above; entries that do not fit are dropped."""
+def title(scene: Scene, width: int, height: int = MIN_HEIGHT) -> Line:
+    """Return the title of a chart of `height` lines: quantity, legend, and values cut off above, as far as they fit."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
     if scene.original:
         lines.append([("   ", TEXT), ("⠤⠤", ORIGINAL_STYLE), (f" {scene.original[0].name}", TEXT)])
     # A single flow leaves room at the right for the names of the means.
-    means: tuple[Kind, ...] = () if scene.flows < 2 else _EDGE_KINDS
-    if scene.flows < 2 and (end := scene.reference("mean") or scene.reference("expected")):
-        lines.append([("   ", TEXT), (_SAMPLES[end.kind], end.kind), (" means", TEXT)])
-    for kind in (*means, "you", "trajectory", "forecast"):
+    edge: tuple[Kind, ...] = () if scene.flows < 2 else _EDGE_KINDS
+    for kind in (*edge, "trajectory", "forecast"):
         if (reference := scene.reference(kind)) and (
             kind in _FULL_WIDTH_KINDS or reference.value <= scene.top
         ):
             lines.append([("   ", TEXT), (_SAMPLES[kind], kind), (f" {reference.name}", TEXT)])
+    if _is_dense(scene, axes.columns(width), height):
+        lines.append([("   ", TEXT), ("⣿", RANGE), (" range", TEXT), (" ⠤⠤", flow_style(0)), (" mean", TEXT)])
     above = [
         f"{each.name} {_short_figure(each.value)}"
         for each in scene.references
         if each.kind in ("limit", "you") and each.value > scene.top
     ]
     peak: list[list[Piece]] = []
-    if scene.peak:
-        peak = [[(f"   peak {scene.peak:.0f} ▲", MUTED)]]
+    if scene.peak and _peak_place(scene, axes.columns(width)) is None:
+        peak = [[(f"   peak {scene.peak:.0f} {_PEAK}", MUTED)]]
     if above:
         peak.append([(f"   above: {', '.join(above)}", MUTED)])
     parts = [*lines, *peak] if scene.band is None else [
@@ -149,23 +161,18 @@ def title(scene: Scene, width: int) -> Line:
 
 
 def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
-    """Return grid, warm-up line, reference lines and band, lowest layer first."""
+    """Return grid, reference lines and band, lowest layer first."""
     width, dots = braille.ACROSS * across, braille.DOWN * height
     grid = Layer(GRID, width, dots, braille.SPARSE)
     for row, _ in _ticks(scene, height):
         if row:
-            grid.span(0, row * braille.DOWN, row * braille.DOWN)
             for column in range(0, width, 4):
                 grid.span(column, row * braille.DOWN + 1, row * braille.DOWN + 1)
     layers = [grid]
-    if 0 < scene.share(scene.warmup) < 1 and scene.warmup:
-        # Start of the measured time.
-        start = Layer(GRID, width, dots, braille.DOTTED)
-        start.span(round(scene.share(scene.warmup) * (width - 1)), 0, dots - 1)
-        layers.append(start)
+    has_data = bool(scene.curves or scene.band)
     for kind, pattern in _PATTERNS.items():
         for reference in scene.references:
-            if reference.kind == kind:
+            if reference.kind == kind and not (has_data and kind in _EDGE_KINDS):
                 layer = Layer(kind, width, dots, pattern)
                 layer.line(_to_dots(reference, scene, width, dots))
                 layers.append(layer)
@@ -175,13 +182,7 @@ def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
 
 
 def _to_dots(reference: GuideLine, scene: Scene, width: int, dots: int) -> list[tuple[float, float]]:
-    points = [
-        (scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points
-    ]
-    if reference.kind not in _EDGE_KINDS:
-        return points
-    height = points[-1][1]
-    return [(max(0.0, width - _EDGE_CELLS * braille.ACROSS), height), (width - 1, height)]
+    return [(scene.share(t) * (width - 1), value * ((dots - 1) / scene.top)) for t, value in reference.points]
 
 
 def _curve_layer(
@@ -191,38 +192,23 @@ def _curve_layer(
     layer = Layer(
         style or _curve_style(curve, number), width, dots, FLOW_PATTERNS[number % len(FLOW_PATTERNS)]
     )
-    before: tuple[int, int, int] | None = None
-    for column, low, high in _spans(curve, top, width, dots):
-        first, last = low, high
-        if before is not None:
-            at, lowest, highest = before
-            if column - at > 1:
-                layer.line([(at, (lowest + highest) / 2), (column, (low + high) / 2)])
-            else:
-                first = min(low, highest + 1)
-                last = max(high, lowest - 1)
-        layer.span(column, first, last)
-        before = column, low, high
+    trace.draw(layer, list(trace.spans_of(curve, top, width, dots)))
     return layer
+
+
+def _range_layers(curve: FlowCurve, top: float, across: int, height: int) -> tuple[Layer, Layer]:
+    """Return the line of a run's only curve, and the area of its range where a line would be a block."""
+    width, dots = braille.ACROSS * across, braille.DOWN * height
+    line, area = Layer(flow_style(0), width, dots), Layer(RANGE, width, dots)
+    trace.draw_range(line, area, curve, top)
+    return line, area
 
 
 def _band_layer(band: FlowCurve, top: float, width: int, dots: int) -> Layer:
     layer = Layer(BAND, width, dots, braille.DOTTED)
-    for column, low, high in _spans(band, top, width, dots):
+    for column, low, high in trace.spans_of(band, top, width, dots):
         layer.span(column, low, high)
     return layer
-
-
-def _spans(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (column, lowest dot, highest dot) for each column with measurements."""
-    scale = (dots - 1) / top
-    for column in range(width):
-        first = column * STEPS // width
-        steps = slice(first, max(first + 1, (column + 1) * STEPS // width))
-        low = min((value for value in curve.low[steps] if not isnan(value)), default=math.inf)
-        if low < math.inf:
-            high = max(value for value in curve.high[steps] if not isnan(value))
-            yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
 
 
 def _row_from_bottom(value: float, scene: Scene, height: int) -> int:
@@ -250,43 +236,83 @@ def _left_labels(scene: Scene, height: int) -> Ticks:
     return tuple(sorted([*named, *(tick for tick in _ticks(scene, height) if tick[0] not in taken)]))
 
 
-def _name_warmup(cells: list[list[braille.Cell | None]], scene: Scene, across: int) -> None:
-    """Write "warm-up" left or right of the end of the warm-up, in a row without curves."""
-    share = scene.share(scene.warmup)
-    if not (scene.warmup and 0 < share < 1):
-        return
-    column = round(share * (braille.ACROSS * across - 1)) // braille.ACROSS
-    for start, name in ((column - len(_WARMUP), _WARMUP), (column + 1, f"◂{_WARMUP}")):
-        if start < 0 or start + len(name) > across:
-            continue
-        for row in cells[: len(cells) // 2]:
-            if all(cell is None or cell[1] == GRID for cell in row[start : start + len(name)]):
-                row[start : start + len(name)] = [(letter, MUTED) for letter in name]
-                return
+def _is_dense(scene: Scene, across: int, height: int) -> bool:
+    """Return True if the chart shows a range around a mean."""
+    if not has_range(scene):
+        return False
+    spans = trace.spans_of(scene.curves[0], scene.top, braille.ACROSS * across, braille.DOWN * height)
+    return bool(trace.dense_columns(list(spans)))
+
+
+def _peak_place(scene: Scene, across: int) -> int | None:
+    """Return the column of the label of a peak that the axis cuts off, next to it; None if curves are there."""
+    if not scene.peak or scene.flows > 1 or len(scene.curves) != 1:
+        return None
+    dots = 100
+    label = len(_peak_label(scene))
+    highest = [0] * across
+    for column, _, high in trace.spans_of(scene.curves[0], scene.top, braille.ACROSS * across, dots):
+        highest[column // braille.ACROSS] = max(highest[column // braille.ACROSS], high)
+    cut_off = [column for column, high in enumerate(highest) if high >= dots - 1]
+    if not cut_off:
+        return None
+    last = next((at for at in cut_off if at + 1 not in cut_off), cut_off[-1])
+    place = range(last + 1, last + 1 + label)
+    is_free = place.stop <= across and all(highest[at] < _FREE_SHARE * dots for at in place[1:])
+    return place.start if is_free else None
+
+
+def _peak_label(scene: Scene) -> str:
+    return f"{_PEAK} {_short_figure(scene.peak)} "
+
+
+def _write_peak(cells: list[list[braille.Cell | None]], scene: Scene, across: int) -> None:
+    place = _peak_place(scene, across)
+    if place is not None and cells:
+        label = _peak_label(scene)
+        cells[0][place : place + len(label)] = [(letter, flow_style(0)) for letter in label]
 
 
 def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
-    """Return labels right of the chart by line from the top: flows near the ends of their lines, then references.
+    """Return labels right of the chart by line from the top: flows near the ends of their lines, ticks at values.
 
     With several flows the title shows the means with their values; a label one line off would read as another
     value.
     """
     flows = _flow_names(scene, height)
     taken = dict(_assign_rows(flows, height))
-    labels = [
-        each for kind in ("you", *_EDGE_KINDS) if (each := scene.reference(kind)) and each.value <= scene.top
-    ]
-    for reference in sorted(labels, key=lambda each: -each.value):
-        valued = scene.flows < 2 and reference.kind in _EDGE_KINDS
+    for reference in _edge_marks(scene):
         row = _row_from_bottom(reference.value, scene, height)
-        rows = (row, row - 1, row + 1) if valued or reference.kind not in _EDGE_KINDS else (row,)
-        free = next((at for at in rows if 0 <= at < height and at not in taken), None)
+        sign = _SAMPLES[reference.kind]
+        style = flow_style(0) if reference.kind == "now" else reference.kind
+        if scene.flows > 1:
+            pieces = taken.get(row, [(f" {reference.name.split()[0]}", style)])
+            if pieces[0][0].startswith(" "):
+                taken[row] = [(sign, style), (pieces[0][0][1:], pieces[0][1]), *pieces[1:]]
+            continue
+        free = next((at for at in (row, row - 1, row + 1) if 0 <= at < height and at not in taken), None)
         if free is not None:
-            name = reference.name.split()[0]
-            taken[free] = [
-                (f" {_short_figure(reference.value)} {name}" if valued else f" {name}", reference.kind)
-            ]
+            taken[free] = [(f"{sign if free == row else ' '}{_tick_text(scene, reference)}", style)]
     return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}
+
+
+def _edge_marks(scene: Scene) -> list[GuideLine]:
+    """Return the marks at the right edge in order of importance; during a run also the latest value of its flow."""
+    marks = [each for kind in _EDGE_KINDS if (each := scene.reference(kind)) and each.value <= scene.top]
+    if not scene.ended and scene.flows < 2 and scene.curves:
+        latest = next((value for value in reversed(scene.curves[0].last) if not isnan(value)), None)
+        if latest is not None and latest <= scene.top:
+            marks.insert(0, GuideLine("now", "now", ((scene.until, latest),)))
+    return marks
+
+
+def _tick_text(scene: Scene, reference: GuideLine) -> str:
+    """Return value and name of a tick, in at most the columns left in the margin."""
+    name = reference.name.split()[0]
+    if reference.kind == "you" and scene.quantity == WINDOW:  # no number that the student typed
+        return f" {name}"
+    text = f"{_short_figure(reference.value)} {name}"
+    return f" {text}" if len(text) + 2 <= axes.MARGIN else text
 
 
 def _short_figure(value: float) -> str:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from rich.style import Style
 from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tcptutor.figures.lines import ACK, DATA, FRAME, OTHER, QUEUE, RTT, Line
-from tcptutor.ui.widgets.chart import axes, chart
+from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, OTHER, QUEUE, RTT, Line
+from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
 from tcptutor.ui.widgets.slices import SlicedLines
 
 DRAW_INTERVAL_S = 0.5
@@ -27,7 +28,8 @@ MIN_SIZE = (40, 5)
 _STYLES = (
     "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "trajectory", "forecast",
     "expected", "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
-    DATA, OTHER, ACK, QUEUE, RTT, FRAME,
+    DATA, OTHER, ACK, QUEUE, RTT, FRAME, "range", "warm-up",
+    *(f"{style}{strips.AREA}" for style in (DATA, RTT, QUEUE, BAD)),
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip
 
@@ -67,6 +69,11 @@ class LinePanel(SlicedLines):
         super().__init__(SLICES, id="panel")
         self._requested = self._drawing = False
         self.pace = Pace(self, DRAW_INTERVAL_S, self.draw)
+
+    def cell_style(self, name: str) -> Style:
+        base = warmup.base_style(name)
+        style = super().cell_style(base)
+        return style if base == name else style + Style(bgcolor=super().cell_style("warm-up").bgcolor)
 
     # For subclasses
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from tcptutor.figures.lines import DATA
+
 WINDOW = "cwnd, segments"
 """Label of the axis of cwnd."""
 
-Kind = Literal["limit", "expected", "trajectory", "forecast", "mean", "you"]
+Kind = Literal["limit", "expected", "trajectory", "forecast", "mean", "you", "now"]
 Points = Sequence[tuple[float, float]]
 
 
@@ -71,6 +73,8 @@ class Series:
     """Points of earlier runs, in the unit of `values`."""
     upper_text: str = ""
     """`upper` with its unit."""
+    style: str = DATA
+    """Hue of the quantity."""
 
 
 @dataclass(frozen=True)

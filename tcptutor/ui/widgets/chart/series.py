@@ -9,6 +9,7 @@ from math import isnan
 
 from tcptutor.base import units
 from tcptutor.figures.axes import rounded_up
+from tcptutor.figures.lines import BAD, QUEUE, RTT
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit, size_unit
 from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
@@ -42,6 +43,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
                 aggregation="most",
                 drops=history.dropped,
                 upper_text=units.size(path.queue),
+                style=QUEUE,
             ),
         )
     if history.flows:
@@ -64,6 +66,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
                     count_text,
                     aggregation="sum",
                     upper_text=f"{maximum:g} segments",
+                    style=BAD,
                 ),
             )
 
@@ -173,7 +176,9 @@ def _rtt(live: Live, history: History) -> Series:
     if live.report and live.report.flows:
         mean = _mean([flow.mean_rtt_s for flow in live.report.flows if flow.mean_rtt_s])
         summary = f"mean {mean / scale:.3g}" if mean else ""
-    return Series(f"RTT, {unit}", combined, full, summary, lower=lower, upper_text=units.seconds(full))
+    return Series(
+        f"RTT, {unit}", combined, full, summary, lower=lower, upper_text=units.seconds(full), style=RTT
+    )
 
 
 def mean_of_last(points: Points, over: float = 1.0) -> float:

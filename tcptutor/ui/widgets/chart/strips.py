@@ -11,8 +11,8 @@ from dataclasses import replace
 from math import isnan
 
 from tcptutor.figures import braille
-from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.chart import axes
+from tcptutor.figures.lines import BAD, STRONG, TEXT, Line, Piece
+from tcptutor.ui.widgets.chart import axes, warmup
 from tcptutor.ui.widgets.chart.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -23,7 +23,10 @@ LOST, MARKED, DROPPED = "×", "◇", "▼"
 _HYSTERESIS = 0.65
 """Hysteresis of a level, in steps of a strip's height."""
 
-BLOCK, MARK, EARLIER = "block", "mark", "before"
+MARK, EARLIER = "mark", "before"
+
+AREA = "-area"
+"""Suffix of a quantity's style for its bars, which are dimmer than its figure."""
 
 
 def render(scene: Scene, series: Series, width: int, height: int = 1) -> list[Line]:
@@ -35,15 +38,13 @@ def render(scene: Scene, series: Series, width: int, height: int = 1) -> list[Li
     else:
         rows = _bars(series, across, height)
     lines = []
+    summary_style = STRONG if series.aggregation in ("sum", "signs") else series.style
     for number, pieces in enumerate(rows):
         name = series.name if number == len(rows) - 1 else ""
-        line = Line.of((name[: axes.GUTTER - 1].ljust(axes.GUTTER), TEXT), *pieces)
+        line = Line.of((name[: axes.GUTTER - 1].ljust(axes.GUTTER), TEXT), *pieces).fit(axes.GUTTER + across)
+        line = warmup.add_ground(line, scene, across)
         summary = series.summary[: axes.MARGIN - 1] if number == len(rows) - 1 else ""
-        lines.append(
-            line.fit(axes.GUTTER + across).append_at(
-                axes.GUTTER + across, Line.of((" ", TEXT), (summary, STRONG))
-            )
-        )
+        lines.append(line.append_at(axes.GUTTER + across, Line.of((" ", TEXT), (summary, summary_style))))
     return lines
 
 
@@ -94,12 +95,12 @@ def _bars(series: Series, across: int, height: int) -> list[list[Piece]]:
         text = "".join(
             _block(level - 8 * row, row == 0 and series.aggregation != "sum") for level in column_levels
         )
-        rows.append([(text, BLOCK)])
+        rows.append([(text, f"{series.style}{AREA}")])
     if any(series.drops):
         # A queue drops when it is full: its highest row is free for the sign.
         cells = [(character, style) for text, style in rows[0] for character in text]
         has_events = _has_events(series.drops, across)
-        rows[0] = [(DROPPED, "bad") if yes else cell for yes, cell in zip(has_events, cells, strict=True)]
+        rows[0] = [(DROPPED, BAD) if yes else cell for yes, cell in zip(has_events, cells, strict=True)]
     return rows
 
 
@@ -112,7 +113,7 @@ def _signs(series: Series, across: int) -> list[Piece]:
     """Return a sign per column; a sender's reduction hides drops in the same column."""
     has_events = (_has_events(values, across) for values in (series.values, series.marks, series.drops))
     return [
-        (LOST, MARK) if lost else (MARKED, MARK) if marked else (DROPPED if dropped else " ", "bad")
+        (LOST, BAD) if lost else (MARKED, MARK) if marked else (DROPPED if dropped else " ", BAD)
         for lost, marked, dropped in zip(*has_events, strict=True)
     ]
 
@@ -147,9 +148,9 @@ def _with_earlier_runs(scene: Scene, series: Series, across: int, height: int) -
         if not isnan(value)
     ]
     cells = braille.compose(
-        [layer(EARLIER, run) for run in series.earlier], [layer(BLOCK, now)], across, height
+        [layer(EARLIER, run) for run in series.earlier], [layer(series.style, now)], across, height
     )
-    return [[cell or (" ", BLOCK) for cell in row] for row in cells]
+    return [[cell or (" ", series.style) for cell in row] for row in cells]
 
 
 def key(series: Sequence[Series]) -> str:

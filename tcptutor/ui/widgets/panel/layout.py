@@ -129,7 +129,7 @@ def _with_chart(
     tallest = max(2, space.left)
     ruled = ruled and tallest >= 4
     scene = chart.simplify(scene, width, tallest)
-    space.parts["title"] = [chart.title(scene, width)]
+    space.parts["title"] = [chart.title(scene, width, tallest - 1 - ruled)]
     space.parts["chart"] = _render_chart(scene, width, tallest, ruled)
     lines = [line for name in _ORDER for line in space.parts.get(name, ())]
     return lines[:height]

@@ -50,7 +50,7 @@ _RULE = "─"
 """Fills the rest of a named stretch."""
 
 _GAP = "   "
-_FILL = "block"
+_FILL = "limit"
 
 _Kind = tuple[str, str]
 _Stretch = tuple[_Kind, int]

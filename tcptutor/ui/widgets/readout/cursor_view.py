@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart import axes, chart, strips
+from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
 from tcptutor.ui.widgets.chart.build import flow_names, scene_of
 from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
 from tcptutor.ui.widgets.readout import causes, sequence
@@ -140,6 +140,7 @@ def _render_backdrop(inspection: Inspection, cursor: Cursor, width: int, height_
     if cursor.shows_sequence:
         parts["title"], parts["chart"] = _sequence(inspection, cursor, width, tallest)
     else:
+        parts["title"] = [_title(scene, live, cursor, width, tallest)]
         parts["chart"] = chart.render(chart.simplify(scene, width, tallest), width, tallest, False)
     ordered = [line for name in _ORDER for line in parts.get(name, ())]
     return Backdrop(tuple(ordered), range(1, 1 + tallest))
@@ -204,11 +205,13 @@ def _ssthresh(inspection: Inspection, cursor: Cursor) -> Iterator[GuideLine]:
         yield GuideLine("ssthresh", "limit", points)
 
 
-def _title(scene: Scene, live: Live, cursor: Cursor, width: int) -> Line:
+def _title(scene: Scene, live: Live, cursor: Cursor, width: int, tallest: int = chart.MIN_HEIGHT) -> Line:
     if not cursor.is_zoomed:
-        return chart.title(scene, width)
+        return chart.title(scene, width, tallest)
     span_text = _span_text(live, cursor)
-    return spread(chart.title(scene, width - len(span_text) - 2), Line.of((span_text, STRONG)), width)
+    return spread(
+        chart.title(scene, width - len(span_text) - 2, tallest), Line.of((span_text, STRONG)), width
+    )
 
 
 def _render_strip(series: Series | None, name: str, scene: Scene, width: int) -> Line:
@@ -247,7 +250,7 @@ def _mark_column(backdrop: Backdrop, column: int) -> Iterator[Line]:
             yield line
             continue
         (text, style), *_ = line.part(column, column + 1).cells()
-        faint = number in backdrop.ruled and (text == " " or style in _COVERED_STYLES)
+        faint = number in backdrop.ruled and (text == " " or warmup.base_style(style) in _COVERED_STYLES)
         cell = Line.of((_RULE, STRONG) if faint else (text, CURSOR))
         yield replace(
             line,

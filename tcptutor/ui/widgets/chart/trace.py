@@ -1,0 +1,109 @@
+"""Traces of measured values on a canvas of dots: a line, or a range around its mean where a line would be a block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+from math import isnan
+
+from tcptutor.figures.braille import Layer
+from tcptutor.ui.widgets.chart.history import STEPS, interpolate
+from tcptutor.ui.widgets.chart.scene import FlowCurve
+
+Span = tuple[int, int, int]
+"""Column, lowest dot and highest dot."""
+
+_TALL = 5
+"""Dots of a column from which it looks like part of a block."""
+
+_AROUND = 8
+"""Columns on each side over which tall columns are counted and the mean is taken."""
+
+_DENSE = 0.4
+"""Share of tall columns from which single swings cannot be told apart."""
+
+_SHORTEST = 24
+"""Columns that a stretch of such swings has at least."""
+
+
+def draw(layer: Layer, spans: Sequence[Span]) -> None:
+    """Draw the columns as a connected line."""
+    before: Span | None = None
+    for column, low, high in spans:
+        first, last = low, high
+        if before is not None:
+            at, lowest, highest = before
+            if column - at > 1:
+                layer.line([(at, (lowest + highest) / 2), (column, (low + high) / 2)])
+            else:
+                first = min(low, highest + 1)
+                last = max(high, lowest - 1)
+        layer.span(column, first, last)
+        before = column, low, high
+
+
+def draw_range(line: Layer, area: Layer, curve: FlowCurve, top: float) -> None:
+    """Draw a line where single swings can be told apart, else their range as `area` and their mean as `line`."""
+    spans = list(spans_of(curve, top, line.width, line.height))
+    dense = dense_columns(spans)
+    means = _means(curve, line.width)
+    for is_dense, group in groupby(spans, key=lambda span: span[0] in dense):
+        stretch = list(group)
+        if is_dense:
+            for column, low, high in stretch:
+                area.span(column, low, high)
+            line.line([(column, means[column] * ((line.height - 1) / top)) for column, *_ in stretch])
+        else:
+            draw(line, stretch)
+
+
+def spans_of(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[Span]:
+    """Yield the span of each column with measurements, cut off at the top."""
+    scale = (dots - 1) / top
+    for column in range(width):
+        first = column * STEPS // width
+        steps = slice(first, max(first + 1, (column + 1) * STEPS // width))
+        low = min((value for value in curve.low[steps] if not isnan(value)), default=math.inf)
+        if low < math.inf:
+            high = max(value for value in curve.high[steps] if not isnan(value))
+            yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
+
+
+def dense_columns(spans: Sequence[Span]) -> set[int]:
+    """Return the columns in long stretches with so many tall ones that single swings cannot be told apart."""
+    tall = []
+    lowest = highest = spans[0][1] if spans else 0
+    for _, low, high in spans:
+        tall.append(max(high - low, low - highest, lowest - high) >= _TALL)
+        lowest, highest = low, high
+    counts, number = [0, *accumulate(tall)], len(spans)
+    dense: set[int] = set()
+    end = 0
+    for at in range(number):
+        around = counts[min(number, at + _AROUND)] - counts[max(0, at - _AROUND)]
+        if around >= _DENSE * 2 * _AROUND:
+            # Stretches that overlap with what is counted around them are one.
+            start = end if 0 < at - end <= _AROUND else at
+            dense.update(range(start, at + 1))
+            end = at + 1
+    stretches: set[int] = set()
+    for is_dense, group in groupby(range(number), key=dense.__contains__):
+        stretch = list(group)
+        if is_dense and len(stretch) >= _SHORTEST:
+            stretches.update(spans[at][0] for at in stretch)
+    return stretches
+
+
+def _means(curve: FlowCurve, width: int) -> list[float]:
+    """Return the mean around each column."""
+    known = [0.0 if isnan(value) else value for value in interpolate(curve.last)]
+    sums = [0.0, *accumulate(known)]
+    counts = [0, *accumulate(not isnan(value) for value in interpolate(curve.last))]
+    means = []
+    for column in range(width):
+        start = max(0, (column - _AROUND) * STEPS // width)
+        end = min(STEPS, (column + _AROUND + 1) * STEPS // width)
+        number = counts[end] - counts[start]
+        means.append((sums[end] - sums[start]) / number if number else 0.0)
+    return means
