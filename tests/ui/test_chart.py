@@ -111,12 +111,12 @@ def test_a_mean_is_a_tick_at_the_right_edge_with_its_name_and_value() -> None:
                     continue
                 row = height - 1 - chart._row_from_bottom(found.value, shown, height)
                 if shown.flows > 1:
-                    assert beside[row].startswith("◂")
+                    assert beside[row][0] in "◂◃"
                     assert found.name in chart.title(shown, width).text
                 else:
                     assert abs(at[0] - row) <= 1
-                    assert beside[at[0]].strip(" ◂") == f"{found.value:.3g} {word}"
-                    assert beside[at[0]].startswith("◂") == (at[0] == row), "no tick one line off"
+                    assert beside[at[0]].strip(" ◂◃") == f"{found.value:.3g} {word}"
+                    assert (beside[at[0]][0] in "◂◃") == (at[0] == row), "no tick one line off"
                 cells = [
                     column for line in lines for column, style in enumerate(line.styles) if style == kind
                 ]

@@ -36,7 +36,7 @@ _PATTERNS: dict[Kind, Pattern] = {
 _SAMPLES: dict[Kind, str] = {
     "trajectory": "⠂⠐",
     "forecast": "⠤⠤⠤",
-    "expected": "◂",
+    "expected": "◃",
     "mean": "◂",
     "you": "◆",
     "now": "◂",
