@@ -84,3 +84,23 @@ def test_cases_are_compared_in_one_unit_and_with_the_same_flows() -> None:
     ):
         table = {"id": "s", "kind": "shares", "flows": FOUR, "case": cases}
         assert msgspec.convert(table, SharesFigure).contradiction() is not None
+
+
+def test_what_flows_leave_of_a_link_is_blank() -> None:
+    table = {
+        "flows": ["h1"],
+        "stacked": True,
+        "link": "40 Mbit/s",
+        "case": [{"label": "one", "rates": ["10 Mbit/s"]}],
+    }
+    figure = shares(**table)
+    line = figure.draw(72)[-1].text
+    assert length(line) / (length(line) + line.count("·")) == pytest.approx(0.25, abs=0.03)
+    assert "75 % idle" in line
+    assert "75 % is idle" in figure.describe()
+    for wrong in ({"link": "5 Mbit/s"}, {"stacked": False}, {"case": [{"equal": 2}]}):
+        refused = msgspec.convert(
+            {"id": "s", "kind": "shares", **table, **wrong}, SharesFigure
+        ).contradiction()
+        assert refused is not None
+        assert refused[0] == "link"

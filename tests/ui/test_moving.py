@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from textual.app import App
+from textual.geometry import Size
 
 from tcptutor.course import Course
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.prose.figure import FigureView
 from tcptutor.ui.widgets.prose.moving import MovingView
 
 from .made import MODULE, lossy
@@ -180,3 +182,12 @@ async def test_a_figure_says_what_it_shows(opened) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "wagon at")
         assert view(app).description == "A wagon passes."
+
+
+def test_a_long_caption_takes_further_lines() -> None:
+    def lines(caption: str) -> int:
+        view = FigureView(Wagon(id="wagon", caption=caption))
+        return view.get_content_height(Size(40, 20), Size(80, 24), 40)
+
+    assert lines("A wagon.") == lines("") + 1
+    assert lines("A wagon that passes a station where nobody waits for it.") == lines("") + 2

@@ -54,7 +54,8 @@ def _cut(_: str, __: str, values: Values, places: Sequence[float]) -> Traced:
     window, at = values["window"], values["at"]
     kept = values["kept"] * window
     end = at + values["over"]
-    return Traced(((places[0], window), (at, window), (end, kept), (places[-1], kept)), (at,))
+    glide = [(t, window + (kept - window) * (t - at) / (end - at)) for t in places if at < t < end]
+    return Traced(((places[0], window), (at, window), *glide, (end, kept), (places[-1], kept)), (at,))
 
 
 def _signals(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:

@@ -7,6 +7,7 @@ flows = ["h1", "h3", "h5", "h7"]      # the last name is also that of all furthe
 index = ["jain", "cov"]               # optional: computed from the rates, below each case
 stacked = true                        # optional: a bar for each case, divided among its flows
 others = ["h7"]                       # optional: flows in another hue and pattern
+link = "40 Mbit/s"                    # optional, with stacked rates: dots are what flows leave of it
 
 [[figure.case]]
 label = "before"                      # optional with a single case
@@ -34,11 +35,14 @@ _INDEXES = {
     "cov": ("CoV", "the CoV is", coefficient_of_variation),
 }
 _FULL, _OTHER_FULL, _HALF = "█", "▒", "▌"
+_IDLE = "·"
 _GAP = 3
 """Columns between two cases."""
 _LEAST_BAR = 10
 """Columns of the longest bar from which values are written next to bars."""
 _WIDEST_BAR = 48
+_LEAST_IDLE = 0.005
+"""Share of a link from which it counts as idle."""
 _MOST_LANES = 12
 
 
@@ -81,6 +85,8 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
     index: tuple[Literal["jain", "cov"], ...] = ()
     stacked: bool = False
     others: tuple[str, ...] = ()
+    link: str = ""
+    """Rate of the link that the flows share."""
 
     def contradiction(self) -> Problem | None:
         if not (self.flows and self.cases):
@@ -92,7 +98,31 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
                 return f"case[{number}]", reason
         if not self.stacked and len({len(case.values) for case in self.cases}) > 1:
             return "case", "lanes need the same flows in all cases: set stacked"
-        return None
+        return self._wrong_link()
+
+    def _wrong_link(self) -> Problem | None:
+        if not self.link:
+            return None
+        if not self.stacked or self.cases[0].kind != "rate":
+            return "link", "needs stacked bars of rates"
+        try:
+            rate = units.parse(self.link, "rate")
+        except UnitError as error:
+            return "link", str(error)
+        most = max(sum(case.values) for case in self.cases)
+        return ("link", "is less than what the flows get together") if rate < most else None
+
+    @property
+    def _whole(self) -> float:
+        """Rate or share of a bar over the whole width."""
+        if self.link:
+            return units.parse(self.link, "rate")
+        return max(sum(case.values) for case in self.cases)
+
+    def _idle(self, case: ShareCase) -> str:
+        """Return how much of the link is idle; empty if nothing, or without a link."""
+        rest = 1 - sum(case.values) / self._whole
+        return f"{units.percent(rest, 2)} idle" if self.link and rest > _LEAST_IDLE else ""
 
     def problems(self) -> Iterator[Problem]:
         if not self.stacked and len(self.cases) > 1:
@@ -118,6 +148,8 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
         label = case.label or "The flows get"
         sentence = f"{label[0].upper()}{label[1:]}: {', '.join(flows)}."
         indexes = [f"{_INDEXES[each][1]} {self._computed(each, case)}" for each in self.index]
+        if idle := self._idle(case):
+            indexes.append(f"of the link of {self.link}, {idle.replace(' idle', ' is idle')}")
         return f"{sentence} {_capital('; '.join(indexes))}." if indexes else sentence
 
     def _name(self, number: int) -> str:
@@ -170,9 +202,7 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
 
     def _draw_stacked(self, width: int) -> list[Line]:
         labels = max(len(case.label) for case in self.cases) + 1
-        notes = [
-            "  ".join([self._written(case.values[0], case), *self._indexes(case)]) for case in self.cases
-        ]
+        notes = [self._note(case) for case in self.cases]
         room = min(width - labels - 1 - max(map(len, notes)), _WIDEST_BAR)
         grid = Grid(width, 1 + len(self.cases))
         column = labels
@@ -180,18 +210,23 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
             style, fill = self._style(name)
             grid.put(column, 0, f"{fill}{fill} {name}", style)
             column += len(name) + 6
-        most = max(sum(case.values) for case in self.cases)
+        most = self._whole
         for row, (case, note) in enumerate(zip(self.cases, notes, strict=True), start=1):
             grid.put(0, row, case.label, STRONG)
+            grid.put(labels, row, _IDLE * (room if self.link else 0), MUTED)
             passed = 0.0
             for number, value in enumerate(case.values):
                 style, fill = self._style(self._name(number))
                 start, end = (labels + round(room * each / most) for each in (passed, passed + value))
                 # A blank column divides the flows.
-                grid.put(start, row, fill * max(end - start - 1, 1), style)
+                grid.put(start, row, (fill * max(end - start - 1, 1)).ljust(end - start), style)
                 passed += value
             grid.put(labels + room + 1, row, note, self._style(self._name(0))[0])
         return grid.lines()
+
+    def _note(self, case: ShareCase) -> str:
+        first = "" if self.link else self._written(case.values[0], case)
+        return "  ".join(filter(None, [first, self._idle(case), *self._indexes(case)]))
 
 
 KIND = SharesFigure

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.geometry import Size
 from textual.strip import Strip
 
+from tcptutor.base.columns import wrapped
 from tcptutor.figures.figure import MIN_WIDTH, Figure
 from tcptutor.figures.lines import MUTED, STYLES, Line, Piece
 from tcptutor.ui.widgets.slices import SlicedLines
@@ -57,5 +58,5 @@ class FigureView(SlicedLines):
             self._lines, self._drawn_width = self._draw(width), width
 
     def _draw(self, width: int, t: float = 0.0) -> list[Line]:
-        caption = [Line.of((self.figure.caption, MUTED))] if self.figure.caption else []
+        caption = [Line.of((text, MUTED)) for text in wrapped(self.figure.caption, width)]
         return [*self.figure.draw(width, t), *caption]
