@@ -201,6 +201,8 @@ class Benches:
 class _SettingsFile(msgspec.Struct, kw_only=True):
     format_version: int
     motion: bool = True
+    theme: str = ""
+    """Name of the theme; empty for the default."""
 
 
 class Settings:
@@ -209,6 +211,11 @@ class Settings:
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "settings.json" if folder else None
         self._values: _SettingsFile | None = None
+
+    @classmethod
+    def of_user(cls) -> Settings:
+        """Return the user's own settings."""
+        return cls(places.state())
 
     @property
     def motion(self) -> bool:
@@ -221,11 +228,26 @@ class Settings:
         Raises:
             JournalError: The file cannot be written; the choice stays in memory.
         """
-        values = self._read()
-        if motion != values.motion:
-            values.motion = motion
-            if self._file is not None:
-                _write_file(self._file, msgspec.json.encode(values))
+        self._replace(motion=motion)
+
+    @property
+    def theme(self) -> str:
+        """Name of the theme; empty for the default."""
+        return self._read().theme
+
+    def set_theme(self, theme: str) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(theme=theme)
+
+    def _replace(self, **changes: bool | str) -> None:
+        before = self._read()
+        self._values = msgspec.structs.replace(before, **changes)
+        if self._values != before and self._file is not None:
+            _write_file(self._file, msgspec.json.encode(self._values))
 
     def _read(self) -> _SettingsFile:
         if self._values is None:

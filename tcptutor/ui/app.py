@@ -16,11 +16,11 @@ from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
 from tcptutor.base import places
-from tcptutor.base.errors import LabUnavailable, UsageError
+from tcptutor.base.errors import JournalError, LabUnavailable, UsageError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Benches, Drafts, Settings
-from tcptutor.ui import pages
+from tcptutor.ui import pages, themes
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
@@ -97,14 +97,12 @@ class TutorApp(Frame):
         problems: Callable[[], Iterable[object]] = tuple,
         module: str | None = None,
     ) -> None:
-        super().__init__()
-        self.course, self.journal = course, journal
         folder = journal.runs.folder
+        super().__init__(Settings(folder.parent if folder else None))
+        self.course, self.journal = course, journal
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
-        self.motion = MotionChoice(
-            os.environ, Settings(folder.parent if folder else None), self._write_to_terminal
-        )
+        self.motion = MotionChoice(os.environ, self.settings, self._write_to_terminal)
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self.bench = Bench(lab, journal, self.post_message)
@@ -136,6 +134,14 @@ class TutorApp(Frame):
         """Let figures move, or let them stand still."""
         if problem := self.motion.choose(on):
             self.notify(problem, severity="warning")
+
+    def choose_theme(self, name: str) -> None:
+        """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
+        self.theme = themes.named(name).name
+        try:
+            self.settings.set_theme(name)
+        except JournalError as error:
+            self.notify(str(error), severity="warning")
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()

@@ -26,6 +26,7 @@ from textual.widgets import Static
 from tcptutor.base import glyphs, places
 from tcptutor.base.glyphs import Glyphs, substitute
 from tcptutor.base.printable import escaped
+from tcptutor.journal.saved import Settings
 from tcptutor.run import Run
 from tcptutor.ui import output, shutdown, themes
 from tcptutor.ui.screens.base import TutorScreen
@@ -109,12 +110,13 @@ class Frame(App[None]):
         ),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         super().__init__()
-        for theme in (themes.DARK, themes.LIGHT):
-            self.register_theme(theme)
+        self.settings = settings
+        for look in themes.LOOKS.values():
+            self.register_theme(look.theme)
         # Setting `theme` would make Textual parse all styles a second time before the first frame.
-        self.set_reactive(App.theme, themes.DARK.name)
+        self.set_reactive(App.theme, themes.named(settings.theme).name)
         self.stylesheet.set_variables(self.get_css_variables())
         # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"
@@ -130,8 +132,12 @@ class Frame(App[None]):
         return output.lean(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        filters = super().get_line_filters()
-        return filters if self.glyphs == "all" else [*filters, _glyph_filter(self.glyphs)]
+        filters = list(super().get_line_filters())
+        if self.native_ansi_color:
+            filters.append(themes.DIM_MUTED)
+        if self.glyphs != "all":
+            filters.append(_glyph_filter(self.glyphs))
+        return filters
 
     def notify(self, message: str, *, markup: bool = False, **how: Any) -> None:  # noqa: ARG002
         """Show a message literally, with unprintable characters escaped, since it may quote a file."""
@@ -215,7 +221,7 @@ class ShowApp(Frame):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, run: Run, file: Path) -> None:
-        super().__init__()
+        super().__init__(Settings.of_user())
         self._stored, self._file = run, file
 
     def get_default_screen(self) -> Screen[None]:
@@ -230,7 +236,7 @@ class ClassApp(Frame):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, survey: Survey, *, anonymous: bool = False) -> None:
-        super().__init__()
+        super().__init__(Settings.of_user())
         self._survey, self._anonymous = survey, anonymous
 
     def get_default_screen(self) -> Screen[None]:

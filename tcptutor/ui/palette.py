@@ -15,7 +15,7 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.dialogs import TermScreen
-from tcptutor.ui.themes import DARK, LIGHT
+from tcptutor.ui.themes import LOOKS
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
@@ -67,11 +67,9 @@ def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
         if key.id.startswith(_SCREEN_PREFIXES):
             run = partial(_run_action, screen, action)
         yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
-    for theme in (DARK, LIGHT):
-        name = "Dark" if theme.dark else "Light"
-        use = partial(setattr, app, "theme", theme.name)
-        yield SystemCommand(f"{name} colors, theme", "high contrast", use)
     tutor = cast("Tutor", app)
+    for name, look in LOOKS.items():
+        yield SystemCommand(f"Theme: {look.title}", look.about, partial(tutor.choose_theme, name))
     still = tutor.motion.off_because
     text = f"figures move; now {still}" if still else "figures stand still"
     yield SystemCommand(f"Motion {'on' if still else 'off'}", text, partial(tutor.choose_motion, bool(still)))

@@ -1,4 +1,8 @@
-"""Themes with enough contrast for the back row. Words and shapes carry meaning, color repeats it.
+"""Themes: light, dark, high contrast, and the terminal's own 16 colors.
+
+Words and shapes carry meaning; color repeats it. The hues of flows differ for readers with any of the three color
+deficiencies, and so do those of right, wrong, a warning and a limit. All text has a contrast of at least 4.5:1 (WCAG
+2.2, 1.4.3) and of 7:1 in the theme with high contrast; that of `ansi` is up to the terminal.
 
 Textual derives muted text from the background, which turns plain white in text with mixed styles; ours is a fixed
 color.
@@ -6,63 +10,210 @@ color.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import Theme
 
-DARK = Theme(
-    name="tcptutor-dark",
+
+class Look(NamedTuple):
+    """A theme and its words in the palette."""
+
+    theme: Theme
+    title: str
+    about: str
+
+
+def _theme(
+    name: str,
+    *,
+    dark: bool,
+    ground: str,
+    panel: str,
+    text: str,
+    hues: dict[str, str],
+    ansi: bool = False,
+) -> Theme:
+    """Return a theme with `hues`: Textual's own colors by their names, and variables of our style sheet."""
+    return Theme(
+        name=f"tcptutor-{name}",
+        dark=dark,
+        ansi=ansi,
+        background=ground,
+        surface=ground,
+        panel=panel,
+        foreground=text,
+        primary=hues["primary"],
+        secondary=hues["secondary"],
+        accent=hues["accent"],
+        success=hues["success"],
+        warning=hues["warning"],
+        error=hues["error"],
+        variables={"footer-key-foreground": hues["primary"], **hues},
+    )
+
+
+DARK = _theme(
+    "dark",
     dark=True,
-    background="#0a0c10",
-    surface="#0a0c10",
+    ground="#0a0c10",
     panel="#1c222b",
-    foreground="#f4f6f8",
-    primary="#6fd6ff",
-    secondary="#a9b7c6",
-    accent="#ffd866",
-    success="#8ff08f",
-    warning="#ffb454",
-    error="#ff8a80",
-    variables={
+    text="#f4f6f8",
+    hues={
+        "primary": "#6fd6f2",
+        "secondary": "#a9b7c6",
+        "accent": "#ffd94f",
+        "success": "#8af5ac",
+        "warning": "#f0a53c",
+        "error": "#f4646a",
         "border": "#4a5665",
-        "footer-key-foreground": "#6fd6ff",
         "text-muted": "#95a3b3",
         "focus": "#12171f",
-        "you": "#ff8fe0",
-        "flow-1": "#6fd6ff",
-        "flow-2": "#ff9e4f",
-        "flow-3": "#7fe08a",
-        "flow-4": "#c4a1ff",
-        "flow-5": "#ff7a8a",
-        "flow-6": "#38c9b0",
-        "flow-7": "#7c9cff",
-        "flow-8": "#d9b48a",
+        "you": "#ec6fab",
+        "flow-1": "#6fd6f2",
+        "flow-2": "#ffa22e",
+        "flow-3": "#97f0a0",
+        "flow-4": "#b193ff",
+        "flow-5": "#f65d55",
+        "flow-6": "#86fff4",
+        "flow-7": "#7a86ff",
+        "flow-8": "#d6c58a",
     },
 )
 
-LIGHT = Theme(
-    name="tcptutor-light",
+LIGHT = _theme(
+    "light",
     dark=False,
-    background="#ffffff",
-    surface="#ffffff",
+    ground="#ffffff",
     panel="#e6ebf0",
-    foreground="#101418",
-    primary="#00558c",
-    secondary="#44505c",
-    accent="#8a4b00",
-    success="#0b6b0b",
-    warning="#8a4b00",
-    error="#a80000",
-    variables={
+    text="#101418",
+    hues={
+        "primary": "#0060a8",
+        "secondary": "#44505c",
+        "accent": "#724b00",
+        "success": "#1b7548",
+        "warning": "#a55203",
+        "error": "#890020",
         "border": "#8a97a5",
         "text-muted": "#56626e",
         "focus": "#f1f5f9",
-        "you": "#b0178f",
-        "flow-1": "#00558c",
-        "flow-2": "#c24e00",
-        "flow-3": "#1a7f2e",
-        "flow-4": "#6b3fb5",
-        "flow-5": "#c0143c",
-        "flow-6": "#007a74",
-        "flow-7": "#2a50e0",
-        "flow-8": "#6e5320",
+        "you": "#842375",
+        "flow-1": "#016bb9",
+        "flow-2": "#b04000",
+        "flow-3": "#177346",
+        "flow-4": "#5600ac",
+        "flow-5": "#910034",
+        "flow-6": "#004c4e",
+        "flow-7": "#3e07eb",
+        "flow-8": "#583d00",
     },
 )
+
+HIGH_CONTRAST = _theme(
+    "high-contrast",
+    dark=True,
+    ground="#000000",
+    panel="#1f1f1f",
+    text="#ffffff",
+    hues={
+        "primary": "#90e0fe",
+        "secondary": "#d8dee6",
+        "accent": "#ffeb4e",
+        "success": "#a2ffc5",
+        "warning": "#ffb243",
+        "error": "#ff8588",
+        "border": "#9aa4b0",
+        "text-muted": "#c9d1da",
+        "focus": "#161616",
+        "you": "#ff8bbd",
+        "flow-1": "#90e0fe",
+        "flow-2": "#ffb464",
+        "flow-3": "#a7fdaa",
+        "flow-4": "#cbabff",
+        "flow-5": "#ff877b",
+        "flow-6": "#7bfff7",
+        "flow-7": "#85a7ff",
+        "flow-8": "#dacfa2",
+    },
+)
+
+ANSI = _theme(
+    "ansi",
+    dark=True,
+    ansi=True,
+    ground="ansi_default",
+    panel="ansi_default",
+    text="ansi_default",
+    hues={
+        "primary": "ansi_cyan",
+        "secondary": "ansi_default",
+        "accent": "ansi_yellow",
+        "success": "ansi_green",
+        "warning": "ansi_yellow",
+        "error": "ansi_red",
+        "border": "ansi_bright_black",
+        "text-muted": "ansi_bright_black",
+        "focus": "ansi_default",
+        "you": "ansi_magenta",
+        "flow-1": "ansi_cyan",
+        "flow-2": "ansi_yellow",
+        "flow-3": "ansi_green",
+        "flow-4": "ansi_magenta",
+        "flow-5": "ansi_red",
+        "flow-6": "ansi_bright_cyan",
+        "flow-7": "ansi_blue",
+        "flow-8": "ansi_bright_yellow",
+        "scrollbar": "ansi_default",
+        "scrollbar-hover": "ansi_default",
+        "scrollbar-active": "ansi_cyan",
+        "scrollbar-background": "ansi_default",
+        "scrollbar-background-hover": "ansi_default",
+        "scrollbar-background-active": "ansi_default",
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        "input-cursor-text-style": "reverse",
+        "link-color": "ansi_cyan",
+        "link-background-hover": "ansi_default",
+        "link-color-hover": "ansi_cyan",
+    },
+)
+
+LOOKS = {
+    "dark": Look(DARK, "dark", "light text on a dark ground"),
+    "light": Look(LIGHT, "light", "dark text on white"),
+    "high-contrast": Look(HIGH_CONTRAST, "high contrast", "every text at least 7:1 on black"),
+    "ansi": Look(ANSI, "terminal colors (ansi)", "the 16 colors that you set in your terminal"),
+}
+"""Themes by the names in the settings."""
+DEFAULT = "dark"
+
+
+def named(name: str) -> Theme:
+    """Return the theme of that name; the default for an unknown name."""
+    return LOOKS.get(name, LOOKS[DEFAULT]).theme
+
+
+_BRIGHT_BLACK = 8
+
+
+class DimMuted(LineFilter):
+    """Filter for the terminal's own colors: muted text is dim.
+
+    Bright black is gray in some terminals, and the ground's color in others.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        return [
+            Segment(segment.text, segment.style + _DIM, segment.control)
+            if segment.style and segment.style.color and segment.style.color.number == _BRIGHT_BLACK
+            else segment
+            for segment in segments
+        ]
+
+
+_DIM = Style(color="default", dim=True)
+DIM_MUTED = DimMuted()
+"""The shared filter: Textual caches its results per filter."""

@@ -154,7 +154,7 @@ async def test_what_the_palette_starts_is_found_by_its_name_alone(make_app, jour
         await until_text(pilot, "✓ done")
         dark = pilot.app.theme
         await pilot.press("ctrl+p", *keys("theme"))
-        await until_text(pilot, "Light colors, theme")
+        await until_text(pilot, "Theme: light")
         assert "Run the same" not in text(pilot.app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app.theme != dark)

@@ -72,6 +72,9 @@ class Tutor(Protocol):
     def choose_motion(self, on: bool) -> None:
         """Let figures move, or let them stand still."""
 
+    def choose_theme(self, name: str) -> None:
+        """Show all in that theme, now and in later sessions."""
+
     def open_module(self, module: str) -> None:
         """Open a module where the student left it."""
 
