@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
@@ -40,16 +39,11 @@ from tcptutor.ui.screens.home import HomeScreen
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.step import Step
+    from tcptutor.ui.matching import Entry
     from tcptutor.ui.workbench import Workbench
 
 _SAVE_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved."""
-
-
-def _command_finder() -> type[Provider]:
-    from tcptutor.ui.palette import CommandFinder  # noqa: PLC0415  # not for the first frame
-
-    return CommandFinder
 
 
 def _import_page_modules() -> None:
@@ -62,12 +56,11 @@ class TutorApp(Frame):
     `problems` reads all lessons and returns their problems, a line each.
     """
 
-    COMMANDS: ClassVar = {_command_finder}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+p",
-            "command_palette",
-            "commands",
+            "find",
+            "find",
             id="app.commands",
             priority=True,
             tooltip="find a term, a page, an experiment, a command",
@@ -301,6 +294,20 @@ class TutorApp(Frame):
             from tcptutor.ui.screens.what_if import ask  # noqa: PLC0415  # not for the first frame
 
             ask(self, self.bench, base)
+
+    def action_find(self) -> None:
+        """Open the palette."""
+        screen = self.screen
+        if not isinstance(screen, TutorScreen):
+            return
+        from tcptutor.ui import palette  # noqa: PLC0415  # not for the first frame
+        from tcptutor.ui.screens.find import FindScreen  # noqa: PLC0415
+
+        def run(entry: Entry | None) -> None:
+            if entry is not None:
+                self.call_later(entry.run)
+
+        self.push_screen(FindScreen(palette.entries(screen)), run)
 
     # Messages from widgets and bench
 

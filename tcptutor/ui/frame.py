@@ -90,6 +90,8 @@ class Frame(App[None]):
 
     CSS_PATH = places.assets() / "ui" / "tutor.tcss"
     TITLE = "tcptutor"
+    ENABLE_COMMAND_PALETTE = False
+    """Off, since Textual's palette is not ours: see `screens.find`."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit", id="app.quit", tooltip="quit; everything is saved"),
         Binding(
@@ -134,7 +136,7 @@ class Frame(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = list(super().get_line_filters())
         if self.native_ansi_color:
-            filters.append(themes.DIM_MUTED)
+            filters.append(themes.TERMINAL_STYLES)
         if self.glyphs != "all":
             filters.append(_glyph_filter(self.glyphs))
         return filters
@@ -218,8 +220,6 @@ def _glyph_filter(glyphs: Glyphs) -> GlyphFilter:
 class ShowApp(Frame):
     """Viewer of a stored run."""
 
-    ENABLE_COMMAND_PALETTE = False
-
     def __init__(self, run: Run, file: Path) -> None:
         super().__init__(Settings.of_user())
         self._stored, self._file = run, file
@@ -232,8 +232,6 @@ class ShowApp(Frame):
 
 class ClassApp(Frame):
     """Viewer of a class's results."""
-
-    ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, survey: Survey, *, anonymous: bool = False) -> None:
         super().__init__(Settings.of_user())

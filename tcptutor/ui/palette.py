@@ -1,78 +1,49 @@
-"""Commands of the palette: actions of the current page, pages, terms, experiments, colors."""
+"""What the palette finds: actions of the current page, pages and their text, terms, experiments, settings."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from textual.app import SystemCommand
-from textual.command import DiscoveryHit, Hit, Provider
 from textual.screen import Screen
 
 from tcptutor.course.glossary import Term, readable_glossary
 from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
 from tcptutor.ui import bindings
-from tcptutor.ui.screens.base import Tutor
+from tcptutor.ui.matching import Entry
+from tcptutor.ui.screens.base import Tutor, TutorScreen
 from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.themes import LOOKS
 
-if TYPE_CHECKING:
-    from tcptutor.course.step import Step
-
-_SCREEN_PREFIXES = ("lesson.", "workbench.")
+_SCREEN_PREFIXES = ("lesson.", "workbench.", "home.")
 """Prefixes of the ids of screen-specific keys."""
 _UNLISTED = ("app.commands", "app.quit-anywhere")
 
 
-class CommandFinder(Provider):
-    """Provider of palette commands.
-
-    Actions match only at the beginnings of words, since Enter executes them at once. Navigation matches fuzzily.
-    """
-
-    async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        commands = [*_actions(self.screen), *_destinations(self._tutor)]
-        for name, text, run, discovered in sorted(commands, key=lambda command: command.title):
-            if discovered:
-                yield DiscoveryHit(name, run, help=text)
-
-    async def search(self, query: str) -> AsyncIterator[Hit]:
-        matcher = self.matcher(query)
-        for name, text, run, _ in _actions(self.screen):
-            if _matches_word_starts(query, name):
-                yield Hit(max(matcher.match(name), 1), matcher.highlight(name), run, help=text)
-        for name, text, run, _ in _destinations(self._tutor):
-            if score := matcher.match(name):
-                yield Hit(score, matcher.highlight(name), run, help=text)
-
-    @property
-    def _tutor(self) -> Tutor:
-        return cast("Tutor", self.app)
+def entries(screen: TutorScreen) -> list[Entry]:
+    """Return all that can be found from `screen`, actions first, the next step of the page at the top."""
+    tutor = screen.tutor
+    found = [*_actions(screen)]
+    for module in tutor.course.modules:
+        found += _pages(module, tutor)
+    return [*found, *_terms(tutor.course, tutor), *_settings(tutor)]
 
 
-def _matches_word_starts(query: str, name: str) -> bool:
-    words = name.casefold().split()
-    return all(any(word.startswith(wanted) for word in words) for wanted in query.casefold().split())
-
-
-def _actions(screen: Screen[Any]) -> Iterator[SystemCommand]:
+def _actions(screen: TutorScreen) -> Iterator[Entry]:
     app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
-    for key in working.values():
+    next_names = {name for key in screen.footer_keys() if key.is_next for _, name in key.keys}
+    for key in sorted(working.values(), key=lambda key: not next_names & set(key.names)):
         if not key.id.startswith((*_SCREEN_PREFIXES, "app.")) or key.id in _UNLISTED:
             continue
         action = actions[key.id]
         run: Callable[[], object] = partial(app.run_action, action)
         if key.id.startswith(_SCREEN_PREFIXES):
             run = partial(_run_action, screen, action)
-        yield SystemCommand(key.short.capitalize(), f"{key.long} ({' or '.join(key.keys)})", run)
-    tutor = cast("Tutor", app)
-    for name, look in LOOKS.items():
-        yield SystemCommand(f"Theme: {look.title}", look.about, partial(tutor.choose_theme, name))
-    still = tutor.motion.off_because
-    text = f"figures move; now {still}" if still else "figures stand still"
-    yield SystemCommand(f"Motion {'on' if still else 'off'}", text, partial(tutor.choose_motion, bool(still)))
+        title = f"{key.short[:1].upper()}{key.short[1:]}"
+        yield Entry("actions", title, f"key {' or '.join(key.keys)}", key.long, run, is_offered=True)
 
 
 def _run_action(screen: Screen[Any], action: str) -> None:
@@ -80,32 +51,28 @@ def _run_action(screen: Screen[Any], action: str) -> None:
     screen.app.run_worker(screen.run_action(action))
 
 
-def _destinations(tutor: Tutor) -> Iterator[SystemCommand]:
-    for module in tutor.course.modules:
-        yield from _pages(module, tutor)
-    yield from _terms(tutor.course, tutor)
-
-
-def _pages(module: Module, tutor: Tutor) -> Iterator[SystemCommand]:
+def _pages(module: Module, tutor: Tutor) -> Iterator[Entry]:
     """Yield the module, its pages and its experiments."""
-    text = "; ".join(module.objectives) or "open this module"
-    yield SystemCommand(f"Go to {module.number} {module.title}", text, partial(tutor.open_module, module.id))
+    about = "; ".join(module.objectives) or "open this module"
+    go: Callable[[], object] = partial(tutor.open_module, module.id)
+    yield Entry("pages", module.title, f"module {module.number}", about, go, is_offered=True)
     for number, step in enumerate(module.steps, start=1):
-        title, go = f"Page {number}: {step.title}", partial(tutor.open_step, module, step)
-        yield SystemCommand(title, f"{module.number} {module.title}", go)
+        go = partial(tutor.open_step, module, step)
+        at = f"{module.number}.{number}"
+        about = step.subtitle or f"{module.number} {module.title}"
+        yield Entry("pages", step.title, f"page {at}", about, go, text=f"{step.prose} {step.after_run}")
         if experiment := step.experiment or step.sweep:
-            name = experiment.name.partition("/")[2]
-            text = f"{step.experiments[0].title}: page {number}, {step.title}"
-            yield SystemCommand(f"Experiment {name}, page {number}", text, go)
+            about = f"{step.experiments[0].title}: {step.title}"
+            yield Entry("experiments", experiment.name.partition("/")[2], f"page {at}", about, go)
 
 
-def _terms(course: Course, tutor: Tutor) -> Iterator[SystemCommand]:
+def _terms(course: Course, tutor: Tutor) -> Iterator[Entry]:
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
     for term in readable_glossary(course.root):
         if term.page in pages:
             also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
             show = partial(_show_term, tutor, term, *pages[term.page])
-            yield SystemCommand(f"Term: {term.title}{also}", term.text, show, discover=False)
+            yield Entry("terms", f"{term.title}{also}", "term", term.text, show)
 
 
 def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
@@ -115,3 +82,13 @@ def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
 
     number = module.steps.index(step) + 1
     tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)
+
+
+def _settings(tutor: Tutor) -> Iterator[Entry]:
+    for name, look in LOOKS.items():
+        choose = partial(tutor.choose_theme, name)
+        yield Entry("settings", f"Theme: {look.title}", "setting", look.about, choose, is_offered=True)
+    still = tutor.motion.off_because
+    about = f"figures move; now {still}" if still else "figures stand still"
+    turn = partial(tutor.choose_motion, bool(still))
+    yield Entry("settings", f"Motion {'on' if still else 'off'}", "setting", about, turn, is_offered=True)

@@ -10,6 +10,7 @@ color.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -199,21 +200,29 @@ def named(name: str) -> Theme:
 _BRIGHT_BLACK = 8
 
 
-class DimMuted(LineFilter):
-    """Filter for the terminal's own colors: muted text is dim.
+class TerminalStyles(LineFilter):
+    """Filter for the terminal's own colors: bright black text becomes dim, a bright black ground reversed.
 
-    Bright black is gray in some terminals, and the ground's color in others.
+    Bright black itself is gray in some terminals, and the ground's color in others.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
         return [
-            Segment(segment.text, segment.style + _DIM, segment.control)
-            if segment.style and segment.style.color and segment.style.color.number == _BRIGHT_BLACK
+            Segment(segment.text, _in_terminal(segment.style), segment.control)
+            if segment.style and segment.control is None
             else segment
             for segment in segments
         ]
 
 
-_DIM = Style(color="default", dim=True)
-DIM_MUTED = DimMuted()
+@lru_cache(maxsize=256)
+def _in_terminal(style: Style) -> Style:
+    if style.bgcolor and style.bgcolor.number == _BRIGHT_BLACK:
+        return style + Style(color="default", bgcolor="default", reverse=True)
+    if style.color and style.color.number == _BRIGHT_BLACK:
+        return style + Style(color="default", dim=True)
+    return style
+
+
+TERMINAL_STYLES = TerminalStyles()
 """The shared filter: Textual caches its results per filter."""

@@ -161,7 +161,7 @@ async def test_the_choice_is_kept(make_app: Any) -> None:
     async with first.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+p", *keys("contrast"))
         await until_text(pilot, "Theme: high contrast")
-        await pilot.press("down", "enter")
+        await pilot.press("enter")
         await until(pilot, lambda: first.theme == themes.HIGH_CONTRAST.name)
     assert make_app().theme == themes.HIGH_CONTRAST.name
 

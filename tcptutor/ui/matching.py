@@ -1,0 +1,95 @@
+"""Search of the palette: matches at the beginnings of words, grouped, with those in titles first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+Group: TypeAlias = Literal["actions", "pages", "terms", "experiments", "settings", "text"]
+
+HEADS: dict[Group, str] = {
+    "actions": "Now",
+    "pages": "Pages",
+    "terms": "Terms",
+    "experiments": "Experiments",
+    "settings": "Settings",
+    "text": "In the text",
+}
+"""Heads of the groups, in the order in which equally good groups are listed."""
+_MOST_IN_GROUP = 12
+"""Hits of a group to list."""
+
+_NAME = re.compile(r"[^,(]*[^,( ]|")
+"""Title without abbreviation and synonyms."""
+
+Span: TypeAlias = tuple[int, int]
+
+
+class Entry(NamedTuple):
+    """Something that can be found and run."""
+
+    group: Group
+    title: str
+    kind: str
+    """Kind and place, "page 1.9"."""
+    about: str
+    """Description in a line."""
+    run: Callable[[], object]
+    text: str = ""
+    """Longer text to search."""
+    is_offered: bool = False
+    """True if the entry is listed before anything is typed."""
+
+
+class Hit(NamedTuple):
+    """An entry that was found, under the group where it is listed."""
+
+    group: Group
+    entry: Entry
+    spans: tuple[Span, ...] = ()
+    """Matches in the title."""
+
+
+def search(query: str, entries: Sequence[Entry]) -> list[Hit]:
+    """Return the hits, group after group: the group with the best match first, text and descriptions last.
+
+    All words of the query must begin words of the title, or words of the text. Actions are found by their titles alone,
+    since Enter runs them at once.
+    """
+    words = query.casefold().split()
+    if not words:
+        return [Hit(entry.group, entry) for group in HEADS for entry in entries if _offers(entry, group)]
+    beginnings = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
+    groups: dict[Group, list[tuple[tuple[int, int], Hit]]] = {}
+    for entry in entries:
+        title = entry.title.casefold()
+        places = [each.search(title) for each in beginnings]
+        if all(places):
+            spans = tuple(sorted(place.span() for place in places if place))
+            rank = (_rank(" ".join(words), title), spans[0][0])
+            groups.setdefault(entry.group, []).append((rank, Hit(entry.group, entry, spans)))
+        elif entry.group not in ("actions", "settings"):
+            text = f"{entry.title} {entry.about} {entry.text}".casefold()
+            if all(each.search(text) for each in beginnings):
+                # Descriptions say more than a mention on a page.
+                is_mention = not all(each.search(entry.about.casefold()) for each in beginnings)
+                groups.setdefault("text", []).append(((int(is_mention), 0), Hit("text", entry)))
+    order = list(HEADS)
+    for hits in groups.values():
+        hits.sort(key=lambda ranked: ranked[0])
+    ordered = sorted(groups, key=lambda group: (group == "text", groups[group][0][0][0], order.index(group)))
+    return [hit for group in ordered for _, hit in groups[group][:_MOST_IN_GROUP]]
+
+
+def _offers(entry: Entry, group: Group) -> bool:
+    return entry.is_offered and entry.group == group
+
+
+def _rank(query: str, title: str) -> int:
+    """Return 0 for the title itself, 1 for a whole word at its beginning, 2 for its beginning, 3 otherwise."""
+    if query == _NAME.match(title)[0]:  # type: ignore[index]  # it matches every text
+        return 0
+    if not title.startswith(query):
+        return 3
+    return 1 + title[len(query) : len(query) + 1].isalnum()

@@ -1,0 +1,94 @@
+"""The palette: what is found, in which order, and what Enter does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.widgets import OptionList
+
+from tcptutor.ui.matching import Entry, Group, search
+
+from .screen import keys, press_at_once, text, until, until_text
+
+
+def entry(group: Group, title: str, about: str = "", prose: str = "", is_offered: bool = False) -> Entry:
+    return Entry(group, title, "kind", about, lambda: None, prose, is_offered)
+
+
+ENTRIES = [
+    entry("actions", "Run the same", "run this page again", is_offered=True),
+    entry("pages", "Slow start", "how a flow begins", "cwnd doubles in each round trip"),
+    entry("pages", "Window and round-trip time"),
+    entry("pages", "The receive window"),
+    entry("terms", "window (windows)", "what may be in flight"),
+    entry("terms", "congestion window, cwnd", "the sender's own limit"),
+    entry("experiments", "small-window"),
+    entry("settings", "Theme: light", is_offered=True),
+]
+
+
+def found(query: str) -> list[str]:
+    return [hit.entry.title for hit in search(query, ENTRIES)]
+
+
+def test_the_thing_itself_comes_first_and_groups_stay_together() -> None:
+    hits = search("window", ENTRIES)
+    assert hits[0].entry.title == "window (windows)"
+    groups = [hit.group for hit in hits]
+    assert groups == sorted(groups, key=groups.index)
+    assert found("window")[2:4] == ["Window and round-trip time", "The receive window"]
+
+
+def test_words_match_at_their_beginnings_never_in_scattered_letters() -> None:
+    assert found("wdw") == []
+    assert found("indow") == []
+    assert found("rec win") == ["The receive window"]
+
+
+def test_text_is_found_after_titles() -> None:
+    assert found("cwnd") == ["congestion window, cwnd", "Slow start"]
+    assert search("cwnd", ENTRIES)[-1].group == "text"
+
+
+def test_actions_and_settings_are_found_by_their_titles_alone() -> None:
+    assert found("again") == []
+    assert found("run") == ["Run the same"]
+
+
+def test_before_anything_is_typed_there_is_what_can_be_done_now() -> None:
+    assert found("") == ["Run the same", "Theme: light"]
+
+
+async def test_each_hit_is_a_line_with_its_kind_at_the_right(make_app: Any) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Press Enter to begin")
+        await pilot.press("ctrl+p", *keys("lossy"))
+        await until_text(pilot, "page 1.2")
+        lines = [line.strip(" │▁▂▃▄▅▆▇█") for line in text(pilot.app).splitlines()]
+        assert any(line.startswith("One lossy flow") and line.endswith("page 1.2") for line in lines)
+
+
+@pytest.mark.parametrize("typed", ["many flows", "lossy flow"])
+async def test_keys_that_come_at_once_find_and_go(make_app: Any, typed: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Press Enter to begin")
+        await pilot.press("ctrl+p")
+        press_at_once(app, *keys(typed), "enter")
+        await until_text(pilot, "2 Many flows ▸" if typed == "many flows" else "▸ One lossy flow")
+
+
+async def test_arrows_pass_over_heads_and_go_round(make_app: Any) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Press Enter to begin")
+        await pilot.press("ctrl+p")
+        await until_text(pilot, "Theme: dark")
+        await pilot.press("up")
+        hits = app.screen.query_one("#find-hits", OptionList)
+        await until(pilot, lambda: hits.highlighted == hits.option_count - 1)
+        await pilot.press("down")
+        await until(pilot, lambda: hits.highlighted == 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Theme: dark" not in text(app))
