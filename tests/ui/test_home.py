@@ -24,7 +24,7 @@ from tests.journal.conftest import predict
 from .fakes import FakeLab
 from .four_modules import four_modules
 from .record import COURSE, RUNS
-from .screen import settled, text, until_text
+from .screen import text, until_text
 from .test_snapshots import keep_run
 
 
