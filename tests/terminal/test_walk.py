@@ -43,7 +43,7 @@ def terminal(mark: str, snapshots: Snapshots, without_state: Path, tmp_path: Pat
 def test_a_page_is_walked_its_experiment_run_and_its_result_read(terminal: Open) -> None:
     tutor = terminal("--module parallel-streams")
     tutor.wait_for(r"pre-test")
-    tutor.wait_for(r"virtual machine · ready", 60)
+    tutor.wait_for(r"ready *\n", 60)
     for page in range(1, number_of("one-lossy-flow") + 1):
         tutor.keys("Right")
         tutor.wait_for(rf"{page}/{PAGES}")
@@ -76,7 +76,7 @@ def test_a_closed_terminal_leaves_nothing_and_keeps_what_had_arrived(
     terminal: Open, mark: str, without_state: Path
 ) -> None:
     tutor = terminal("--module parallel-streams", 80, 24)
-    tutor.wait_for(r"virtual machine · ready", 60)
+    tutor.wait_for(r"ready *\n", 60)
     for page in range(1, number_of("one-lossy-flow") + 1):
         tutor.keys("Right")
         tutor.wait_for(rf"{page}/{PAGES}")

@@ -9,6 +9,7 @@ from typing import Any
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from tcptutor.ui.widgets.page.track import PageTrack
 from tests import patience
@@ -39,6 +40,13 @@ CHARACTERS = {"space": " ", "slash": "/", "full_stop": "."}
 def text(app: App[Any]) -> str:
     """All lines of the screen."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+def part(app: App[Any], kind: type[Widget]) -> str:
+    """The lines of a widget of the screen."""
+    region = app.screen.query_one(kind).region
+    lines = text(app).split("\n")[region.y : region.bottom]
+    return "\n".join(line[region.x : region.right] for line in lines)
 
 
 def page_states(app: App[Any]) -> list[str]:

@@ -19,11 +19,12 @@ from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.stored import CellScreen
+from tcptutor.ui.widgets.sweep.panel import SweepPanel
 from tests.journal.conftest import predict
 
 from .fakes import SweptLab, swept
 from .record import EXAMPLES, SWEPT
-from .screen import text, until, until_text
+from .screen import part, text, until, until_text
 
 STEP = ("a-curve", "window-and-link")
 COURSE = load(EXAMPLES)
@@ -48,8 +49,8 @@ async def opened(
 
 
 def points(pilot: Pilot[Any]) -> int:
-    """Measured points in the chart, the one of the legend left out."""
-    return text(pilot.app).count("●") - 1
+    """Measured points in the chart, without the one of the legend."""
+    return part(pilot.app, SweepPanel).count("●") - 1
 
 
 async def test_all_values_are_measured_and_the_knee_is_answered(
@@ -235,7 +236,7 @@ async def test_every_suspect_point_is_shown_as_such_and_r_runs_just_those_again(
         screen = text(pilot.app)
         assert points(pilot) == 4
         assert "○ suspect" in screen
-        hollow = screen.count("○")
+        hollow = part(pilot.app, SweepPanel).count("○")
         assert "knee: measured at 30 kB" in screen
         assert re.search(r"your runs have the knee at.*?30 kB", screen, re.DOTALL), (
             "what is marked leaves them out"
@@ -250,7 +251,7 @@ async def test_every_suspect_point_is_shown_as_such_and_r_runs_just_those_again(
         assert sorted(each.hosts.window or 0 for each in lab.asked) == [10_000, 20_000]
         await until(pilot, lambda: "suspect" not in text(pilot.app))
         assert points(pilot) == 6
-        assert text(pilot.app).count("○") == hollow - 3, "two points, and one in the legend"
+        assert part(pilot.app, SweepPanel).count("○") == hollow - 3, "two points, and one in the legend"
     async with opened(make_app) as pilot:
         await until_text(pilot, "✓ 6 runs")
         assert "suspect" not in text(pilot.app), "the sound runs are those that count"
