@@ -181,3 +181,39 @@ def test_a_run_that_failed_says_so_first() -> None:
     live = live_of(run)
     for size in ((78, 22), (62, 12)):
         assert any("cut short at 20.0 of 45 s: stopped by you." in line for line in screen(live, *size))
+
+
+def test_the_verdict_leads_with_the_measured_value_its_limit_and_the_prediction() -> None:
+    own = OwnPrediction("12 Mbit/s", 12e6)
+    assert screen(ended(ONE), own=own)[0].strip() == (
+        "8.99 Mbit/s, limited by random loss; you said 12, 33 % too high"
+    )
+    assert screen(ended(ONE))[0].strip() == "8.99 Mbit/s, limited by random loss"
+    narrow = screen(ended(ONE), 50, 22, own=own)
+    assert [line.strip() for line in narrow[:2]] == [
+        "8.99 Mbit/s, limited by random loss",
+        "you said 12, 33 % too high",
+    ]
+
+
+def test_the_verdict_is_large_where_there_is_room() -> None:
+    lines = screen(ended(ONE), 62, 33, own=OwnPrediction("9 Mbit/s", 9e6))
+    (first,) = [row for row, line in enumerate(lines) if line.endswith(" Mbit/s") and "━" in line]
+    assert lines[first + 1].endswith(" limited by random loss")
+    assert lines[first + 2].endswith(" you said 9: right")
+    assert lines[first + 3].startswith("why: ")
+
+
+def test_the_verdict_says_nothing_that_is_withheld_or_not_measured() -> None:
+    waiting = ended(ONE)
+    waiting.awaits_observation = True
+    assert screen(waiting)[0].strip() == "8.99 Mbit/s"
+    hidden = ended(ONE)
+    hidden.hides_fault = True
+    unexplained = ended(ONE)
+    assert unexplained.report is not None
+    verdict_ = msgspec.structs.replace(unexplained.report.verdict, limited_by="unexplained")
+    unexplained.report = msgspec.structs.replace(unexplained.report, verdict=verdict_)
+    assert "limited by the" not in screen(unexplained)[0]
+    for live in (hidden, going(ONE, 20.0)):
+        assert not any("Mbit/s, limited" in line for line in screen(live))

@@ -19,7 +19,7 @@ from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
-from tcptutor.ui.widgets.panel import network, result, ruler, tables
+from tcptutor.ui.widgets.panel import network, result, ruler, tables, verdict
 from tcptutor.ui.widgets.readout import causes
 
 View = Literal["chart", "models", "flows"]
@@ -30,10 +30,13 @@ MIN_LIVE_CHART = 10
 _TALL = 13
 """Lines of the chart from which other parts may grow."""
 
+_LARGE_FROM = 30
+"""Lines of the panel from which the verdict has large digits."""
+
 _ORDER = (
-    "setup", "network", "gap0", "title", "chart", "gap1", "throughput", "udp0", "udp1", "udp2", "udp3", "rtt", "queue",
-    "losses", "retransmits", "early", "causes", "phases", "key", "status", "gap2", "ruler", "gap3", "why",
-    "comparisons",
+    "setup", "network", "gap0", "verdict", "why", "gap3", "title", "chart", "gap1", "throughput", "udp0", "udp1",
+    "udp2", "udp3", "rtt", "queue", "losses", "retransmits", "early", "causes", "phases", "key", "status", "gap2",
+    "ruler", "comparisons",
 )  # fmt: skip
 
 
@@ -83,6 +86,8 @@ def _with_chart(
     if live.in_progress:
         space.fit("network", [network.live_line(live, history, width)], least)
     else:
+        large = verdict.large(live, own, width) if height >= _LARGE_FROM else []
+        space.fit("verdict", large or verdict.small(live, own, width), min(least, 4))
         space.fit("why", result.explanation(live, width), min(least, 3))
         space.fit(
             "comparisons",
