@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
@@ -129,3 +131,23 @@ def test_what_cannot_be_drawn_is_named(keys: dict[str, object], key: str) -> Non
     problem = msgspec.convert({"id": "it", "kind": "pipe", **keys}, PipeFigure).contradiction()
     assert problem is not None
     assert problem[0] == key
+
+
+def test_the_window_slides_by_a_segment_per_ack() -> None:
+    table = {"duration": "330 ms", "rtt": "100 ms", "rate": "10 Mbit/s", "window": 2, "initial_window": 2}
+    figure = msgspec.convert(
+        {"id": "w", "kind": "pipe", "sliding_window": True, "show_queue": False, "simulate": table},
+        PipeFigure,
+    )
+    assert figure.contradiction() is None
+
+    def window(t: float) -> list[str]:
+        return re.findall(r"\[(.*)\]", figure.draw(72, t)[0].text)[0].split()
+
+    assert window(0.05) == ["1", "2"]
+    acks = [packet.arrived for packet in figure.traces[0].packets if packet.kind == "ack" and packet.arrived]
+    assert window(acks[0]) == ["2", "3"]
+    assert window(acks[1]) == ["3", "4"]
+    assert "The window goes from 7 to 8" in figure.describe()
+    places = {figure.draw(72, t)[0].text.index("6") for t in (0.0, 0.1, 0.2)}
+    assert len(places) == 1, "segments keep their place"

@@ -42,8 +42,8 @@ def law(name: str) -> Law:
 
 
 _SCALARS = frozenset({"rate", "time", "size", "ratio", "number", "count"})
-_KINDS = {"share": "ratio"}
-_RESULTS = {"rate": "throughput", "segments": "cwnd"}
+_KINDS = {"share": "ratio", "segments/RTT": "number"}
+_RESULTS = {"rate": "throughput", "segments": "cwnd", "segments/RTT": "growth"}
 
 
 def _hyphens(name: str) -> str:

@@ -5,6 +5,7 @@ id = "more-than-fits"
 kind = "pipe"
 watch = "12 s"                     # optional: time to watch it
 rest = "200 ms"                    # optional: instant at which it stands still; by default the end
+sliding_window = true              # optional: the sender's segments by number, and its window around some of them
 
 [figure.simulate]                  # see tcptutor/figures/simulated.py
 duration = "200 ms"
@@ -27,7 +28,8 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError
-from tcptutor.figures.figure import Figure, Motion, Problem
+from tcptutor.figures import sliding_window
+from tcptutor.figures.figure import MIN_WIDTH, Figure, Motion, Problem
 from tcptutor.figures.lines import DATA, LIMIT, MUTED, QUEUE, Line, Piece
 from tcptutor.figures.pipe_drawing import FLOW_STYLES, PacketKind, PipePacket, PipeState, draw_pipe, scale_of
 from tcptutor.figures.simulated import MOST_PACKETS, SimulationTable
@@ -62,6 +64,8 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     """Names of queue, bottleneck and link, to write above a single path in place of its numbers."""
     show_queue: bool = True
     """Whether the queue is drawn; without it, what waits is still with the sender."""
+    sliding_window: bool = False
+    """Whether a row above a single path has the sender's segments and its window."""
     rest: str = ""
     watch: str = ""
 
@@ -79,12 +83,17 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
             return "senders", "give a name for each queue"
         if self.parts and (len(self.parts) != 3 or len(self.rows) > 1):
             return "parts", "give three names, of queue, bottleneck and link, for a single path"
+        if self.sliding_window and (len(self.rows) > 1 or tables[0].flows or tables[0].window is None):
+            return "sliding_window", "needs a single path with a single flow, and its window"
+        return self._wrong_times(tables[0].seconds())
+
+    def _wrong_times(self, seconds: float) -> Problem | None:
         try:
             rest = units.parse(self.rest, "time") if self.rest else 0.0
             units.parse(self.watch, "time") if self.watch else 0.0
         except UnitError as error:
             return "rest", str(error)
-        return ("rest", "is after the end") if rest > tables[0].seconds() else None
+        return ("rest", "is after the end") if rest > seconds else None
 
     def problems(self) -> Iterator[Problem]:
         if max(len(trace.packets) for trace in self.traces) > MOST_PACKETS:
@@ -92,6 +101,8 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
                 "simulate.duration",
                 f"more than {MOST_PACKETS} packets: take a shorter time or a slower path",
             )
+        if self.sliding_window and not sliding_window.fits(self.traces[0], MIN_WIDTH):
+            yield "sliding_window", f"has too many segments for {MIN_WIDTH} columns: take a shorter time"
 
     @property
     def motion(self) -> Motion:
@@ -107,16 +118,20 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
 
     def draw(self, width: int, t: float = 0.0) -> list[Line]:
         states = [view.state(t) for view in _views(self)]
-        lines: list[Line] = []
+        lines = [sliding_window.draw_window(self.traces[0], t, width)] if self.sliding_window else []
         for state in states:
-            if lines and not state.shows_drops:
+            if lines and (not state.shows_drops or self.sliding_window):
                 lines.append(Line())
             lines += draw_pipe(state, width)
         packets = scale_of(states[0], width).packets_per_cell
         return [*lines, Line.of((f"■ = {packets} segments", MUTED))] if packets > 1 else lines
 
     def describe(self) -> str:
-        return " ".join(_in_words(view, self.motion.rest) for view in _views(self))
+        rest = self.motion.rest
+        words = [_in_words(view, rest) for view in _views(self)]
+        if self.sliding_window:
+            words.append(sliding_window.in_words(self.traces[0], rest))
+        return " ".join(words)
 
 
 KIND = PipeFigure
