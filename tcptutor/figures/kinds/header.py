@@ -311,10 +311,10 @@ def _draw_scale(grid: Grid, figure: HeaderFigure) -> None:
     row, total = grid.height - 1, sum(each.bits for each in figure.fields)
     grid.put_right(grid.width, row, _TO_SCALE, MUTED)
     room, column, passed = grid.width - len(_TO_SCALE), 0, 0
-    largest = max(figure.fields, key=lambda field: field.bits)
+    largest = max(each.bits for each in figure.fields)
     for each in figure.fields:
         passed += each.bits
         end = max(round(room * passed / total), 1)
-        fill, style = ("░", DATA) if each is largest else ("█", LIMIT)
+        fill, style = ("░", DATA) if each.bits == largest else ("█", LIMIT)
         grid.put(column, row, fill * (end - column), style)
         column = max(column, end)
