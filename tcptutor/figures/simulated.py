@@ -10,6 +10,7 @@ cut = ["450 ms", "2.5 s"]      # optional: whatever is sent meanwhile dies
 window = "4 BDP"               # optional: or segments, or bytes
 lost = [2, 4, 4]               # optional: numbers of segments that die; twice: so does the retransmission
 late = [{ segment = 1, by = "30 ms" }]
+udp_rate = "14 Mbit/s"         # optional: UDP in place of TCP: no ACKs, no window, no retransmissions
 
 [[figure.simulate.flow]]       # optional: several flows, each with the keys that differ
 algorithm = "bbr"
@@ -65,6 +66,7 @@ class FlowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """even spreads the window over the RTT; linux uses the kernel's factors."""
     delayed_acks: bool | None = None
     rto_above_rtt: str | None = None
+    udp_rate: str | None = None
     lost: tuple[int, ...] | None = None
     late: tuple[LateSegment, ...] | None = None
 
@@ -133,10 +135,12 @@ def _trace(table: SimulationTable) -> PacketTrace:
 
 
 def _packet_flow(table: SimulationTable) -> PacketFlow:
+    udp_rate = units.parse(table.udp_rate, "rate") if table.udp_rate else 0.0
     transmissions = Counter(table.lost or ())
     window = math.inf if table.window is None else _in_segments(table.window, table)
     return PacketFlow(
-        algorithm=table.algorithm or ("reno" if table.window is None else "fixed"),
+        algorithm="udp" if udp_rate else table.algorithm or ("reno" if table.window is None else "fixed"),
+        rate=udp_rate,
         start=units.parse(table.start, "time") if table.start else 0.0,
         segments=table.segments or math.inf,
         size=_size(table),

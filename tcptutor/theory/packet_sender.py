@@ -23,7 +23,7 @@ INITIAL_RTO, RTO_ABOVE_RTT, MAX_RTO = 1.0, 0.2, 120.0
 LINUX_PACING = (2.0, 1.2)
 """Linux's pacing rate over cwnd / RTT: in slow start and afterwards."""
 
-Algorithm = Literal["fixed", "reno", "bbr"]
+Algorithm = Literal["fixed", "reno", "bbr", "udp"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,10 @@ class PacketFlow:
     """A flow to simulate: its data, its sender's rules, and the events of its own packets."""
 
     algorithm: Algorithm = "reno"
-    """fixed keeps `window` in flight; bbr is BBR's ProbeBW, which already knows rate and RTT of the path."""
+    """fixed keeps `window` in flight; bbr is BBR's ProbeBW, which already knows rate and RTT of the path.
+
+    udp sends at `rate`, without ACKs.
+    """
     start: float = 0.0
     """Seconds, 0 or above."""
     segments: float = math.inf
@@ -53,6 +56,8 @@ class PacketFlow:
     """Segments per ACK, 1 or 2; a second segment is waited for up to ACK_DELAY."""
     rto_above_rtt: float = RTO_ABOVE_RTT
     """Smallest distance of the timeout from the smoothed RTT, seconds, above 0."""
+    rate: float = 0.0
+    """Rate of a UDP program, bit/s."""
     losses: tuple[tuple[int, int], ...] = ()
     """Segments that die on the path: number, and which transmission, from 1."""
     late: tuple[tuple[int, float], ...] = ()
@@ -66,6 +71,8 @@ class PacketFlow:
         fixed = self.algorithm == "fixed" and self.window == math.inf
         require(not fixed, "window", self.window, "finite", "a fixed window needs a size")
         at_least("initial", self.initial, 1, "segments that may be sent at once")
+        is_silent = self.algorithm == "udp" and self.rate <= 0
+        require(not is_silent, "rate", self.rate, "above 0", "a program without TCP chooses its rate")
         positive("rto_above_rtt", self.rto_above_rtt, "an ACK may be late, in seconds")
         require(self.ack_every in (1, 2), "ack_every", self.ack_every, "1 or 2", "segments per ACK")
         require(not self.pacing or min(self.pacing) > 0, "pacing", self.pacing, "above 0", "a rate's factor")
@@ -106,7 +113,9 @@ class PacketSender:
 
     @property
     def in_flight(self) -> int:
-        """Segments that the sender counts as on the path: RFC 6675's pipe."""
+        """Segments that the sender counts as on the path: RFC 6675's pipe; none without ACKs."""
+        if self.flow.algorithm == "udp":
+            return 0
         arrived = len(self._sacked) if self.flow.sack else self._duplicates
         return max(0, self.next - self.first - arrived - len(self._lost))
 
@@ -120,6 +129,8 @@ class PacketSender:
 
     def gap(self, t: float) -> float:
         """Return the seconds from a segment that leaves at `t` to the next; 0 without pacing."""
+        if self.flow.algorithm == "udp":
+            return 8 * self.flow.size / self.flow.rate
         if self.flow.algorithm == "bbr":
             return 1 / (bbr_gain(t - self.flow.start, self.base_rtt) * self.link_rate)
         if self.flow.pacing is None:
@@ -137,7 +148,7 @@ class PacketSender:
             self.next += 1
         else:
             self._sent.pop(number, None)  # Karn's algorithm, RFC 6298, section 3
-        if self.timer is None:
+        if self.timer is None and self.flow.algorithm != "udp":
             self._restart_timer(t)
 
     def on_ack(self, t: float, ack: int, blocks: tuple[tuple[int, int], ...]) -> None:

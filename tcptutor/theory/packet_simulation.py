@@ -271,6 +271,8 @@ class _Simulation:
     def _arrive(self, t: float, flow: int, number: int) -> None:
         receiver = self._receivers[flow]
         in_order = receiver.take(number)
+        if self._flows[flow].algorithm == "udp":
+            return
         if not in_order or receiver.unanswered >= self._flows[flow].ack_every:
             self._answer(t, flow)
         else:

@@ -81,6 +81,12 @@ def test_a_frame_is_made_of_parts_with_their_bytes(width: int) -> None:
     assert "95.6 % are data" in figure.describe()
 
 
+def test_the_largest_part_of_a_frame_of_its_own_is_the_light_one() -> None:
+    figure = header(field=[{"name": "IP", "bytes": 20}, {"name": "data", "bytes": 180}], to_scale=True)
+    shades = drawn(figure)[-1]
+    assert shades.count("█") / (shades.count("█") + shades.count("░")) == pytest.approx(0.1, abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [

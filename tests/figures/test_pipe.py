@@ -33,6 +33,15 @@ def test_a_segment_goes_right_and_its_ack_left() -> None:
     assert left == sorted(set(left), reverse=True)
 
 
+def test_udp_has_no_acks_and_its_drops_are_counted() -> None:
+    figure = pipe(simulate={"queue": 4, "udp_rate": "40 Mbit/s", "duration": "100 ms"})
+    lines = texts(figure, 0.1)
+    assert "◂" not in "".join(lines)
+    numbers = [int(texts(figure, t)[-1].strip(" ✗").removesuffix(" dropped")) for t in (0.02, 0.05, 0.1)]
+    assert numbers == sorted(numbers) and numbers[0] > 0
+    assert "0 ACKs on the way back" in figure.describe()
+
+
 def test_the_queue_is_as_long_as_its_number_says() -> None:
     figure = pipe(simulate={"queue": 12, "algorithm": "fixed", "window": 24, "segments": 24, "sack": True})
     for t in (0.0, 0.01, 0.05, 0.1):

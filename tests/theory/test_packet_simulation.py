@@ -44,6 +44,16 @@ def test_a_window_leaves_per_round_trip() -> None:
     assert {round(packet.sent % 0.1, 6) % 0.1 for packet in segments(trace)} == {0.0}
 
 
+def test_udp_keeps_its_rate_and_what_the_link_cannot_carry_is_lost() -> None:
+    trace = run(PacketPath(delay=0.02, rate=RATE, queue=5), 2.0, algorithm="udp", rate=1.25 * RATE)
+    sent = segments(trace)
+    assert len(sent) == pytest.approx(2.0 * 1.25 * RATE / (8 * MSS), abs=1)
+    lost = [packet for packet in sent if packet.dropped is not None]
+    assert len(lost) / len(sent) == pytest.approx(0.2, abs=0.02)
+    assert len(trace.packets) == len(sent), "neither ACKs nor retransmissions"
+    assert not retransmissions(trace)
+
+
 @pytest.mark.parametrize("bdps", [1.5, 2, 4])
 def test_what_exceeds_the_bdp_waits(bdps: float) -> None:
     bdp = LINK.segments(MSS)

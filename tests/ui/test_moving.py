@@ -53,6 +53,12 @@ async def test_a_figure_plays_once_when_it_is_seen_and_then_rests(opened) -> Non
         assert view(app).playback.resting
 
 
+async def test_a_long_caption_goes_on_in_a_second_line(opened) -> None:
+    app = opened(page_with(Wagon(id="wagon", caption=f"A caption that is {'long, ' * 12}and ends here.")))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "and ends here.")
+
+
 async def test_a_figure_below_the_screen_waits(opened) -> None:
     app = opened(page_with(SLOW, above="\n\n".join(["More text."] * 30)))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -236,6 +236,8 @@ class _View:
         elif first.algorithm == "bbr":
             rtt = 2 * trace.path.delay + trace.path.service(first.size)
             pieces.append((f"pace × {bbr_gain(t - first.start, rtt):g}", LIMIT))
+        if all(flow.algorithm == "udp" for flow in trace.flows):
+            return tuple(pieces)
         in_flight = sum(sender.in_flight_at(t) for sender in trace.senders)
         return *pieces, (f"in flight {in_flight}", DATA)
 
