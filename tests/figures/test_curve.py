@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tcptutor import theory
+from tcptutor.figures.curve.law import Traced
 from tcptutor.figures.curve.laws import LAWS, law
 from tcptutor.figures.kinds.curve import CurveFigure
 
@@ -141,6 +142,22 @@ def test_streams_fill_the_link_before_the_queue_and_the_queue_before_it_drops() 
     assert at["rtt"][1.0] == 0.065 < at["rtt"][4.0] < at["rtt"][6.0] < at["rtt"][20.0] * 1.01
     assert at["loss"][6.0] == 0.003
     assert at["loss"][20.0] == pytest.approx(0.028, rel=0.05), "the loss at which 20 windows fit"
+
+
+def test_a_loss_takes_an_eighth_from_the_sum_of_four_teeth() -> None:
+    tooth = law("tooth")
+    places = [number / 10 for number in range(801)]
+
+    def traced(result: str, **given: str) -> Traced:
+        values = tooth.values({"loss": "0.1 %", **given}, "round_trips")
+        return tooth.trace("round_trips", result, values, places)
+
+    total = [height for _, height in traced("sum", streams="4").points]
+    mean = theory.reno_window(0.001)
+    before, after = max(total), min(total)
+    assert before - after == pytest.approx(2 / 3 * mean), "half of a peak"
+    assert (before + after) / 2 == pytest.approx(4 * mean, rel=0.01)
+    assert traced("cwnd", phase="75 %").events[0] == pytest.approx(traced("cwnd").events[0] / 4)
 
 
 def test_packets_in_a_short_queue_end_slow_start_early_and_pacing_does_not() -> None:

@@ -118,18 +118,28 @@ def _frame(mss: float) -> float:
 
 
 def _teeth(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
-    """Trace Mathis' teeth: 1/loss segments each, from half of the peak to the peak by a segment per round trip."""
+    """Trace Mathis' teeth: 1/loss segments each, from half of the peak to the peak by a segment per round trip.
+
+    `sum` adds the teeth of several streams, whose losses are spread evenly over a tooth.
+    """
     peak = math.sqrt(8 / (3 * values["loss"]))
     if result == "mean":
         return Traced(tuple((place, 3 / 4 * peak) for place in places))
-    scale = values["mss"] if result == "flight" else 1.0
-    half, points, events, start = peak / 2, [], [], 0.0
-    while start < places[-1]:
-        end = min(start + half, places[-1])
-        points += [(start, scale * half), (end, scale * (half + end - start))]
-        if start:
+    scale, streams = values["mss"] if result == "flight" else 1.0, 1.0
+    if result == "sum":
+        streams = values["streams"]
+    half, end = peak / 2, places[-1]
+    gap = half / streams
+    # Each loss takes half of a peak from the sum, which grows by a segment per stream and round trip.
+    top = streams * half + sum((number / streams) * half for number in range(1, int(streams) + 1))
+    first = (1 - values["phase"]) * gap
+    points, events, start = [], [], first - gap
+    while start < end:
+        stop = min(start + gap, end)
+        points += [(at, scale * (top - streams * (start + gap - at))) for at in (max(start, 0.0), stop)]
+        if start > 0:
             events.append(start)
-        start += half
+        start += gap
     return Traced(tuple(points), tuple(events))
 
 
@@ -201,8 +211,8 @@ LAWS: dict[str, Law] = {
     ),
     "tooth": Law(
         {ROUND_TRIPS: "number"},
-        {"cwnd": "segments", "mean": "segments", "flight": "size"},
-        {"loss": ("ratio", REQUIRED), "mss": _MSS},
+        {"cwnd": "segments", "mean": "segments", "flight": "size", "sum": "segments"},
+        {"loss": ("ratio", REQUIRED), "mss": _MSS, "phase": ("ratio", 0.0), "streams": ("count", 1)},
         _teeth,
     ),
     "in-flight": Law({"in_flight": "bdp"}, {"throughput": "rate", "rtt": "time"}, _PATH, _in_flight),
