@@ -64,6 +64,8 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     """Names of queue, bottleneck and link, to write above a single path in place of its numbers."""
     show_queue: bool = True
     """Whether the queue is drawn; without it, what waits is still with the sender."""
+    one_sign: bool = False
+    """Whether segments of all flows look alike; signs for each cost a terminal more."""
     sliding_window: bool = False
     """Whether a row above a single path has the sender's segments and its window."""
     rest: str = ""
@@ -150,7 +152,7 @@ class _View:
         service = trace.path.service(unit)
         self._capacity = trace.path.delay / service if service else math.inf
         self._visible = _SHOWN * trace.seconds
-        self._flows = len(trace.flows) if len(trace.flows) <= len(FLOW_STYLES) else 1
+        self._flows = len(trace.flows) if len(trace.flows) <= len(FLOW_STYLES) and not figure.one_sign else 1
         self._sent = [packet.sent for packet in trace.packets]
         self._longest_life = max(
             packet.end - packet.sent for packet in trace.packets if packet.end < math.inf
