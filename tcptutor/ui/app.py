@@ -39,7 +39,7 @@ from tcptutor.ui.screens.home import HomeScreen
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.step import Step
-    from tcptutor.ui.matching import Entry
+    from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.workbench import Workbench
 
 _SAVE_AGAIN = 3.0
@@ -303,7 +303,7 @@ class TutorApp(Frame):
         from tcptutor.ui import palette  # noqa: PLC0415  # not for the first frame
         from tcptutor.ui.screens.find import FindScreen  # noqa: PLC0415
 
-        def run(entry: Entry | None) -> None:
+        def run(entry: PaletteEntry | None) -> None:
             if entry is not None:
                 self.call_later(entry.run)
 

@@ -26,7 +26,7 @@ _NAME = re.compile(r"[^,(]*[^,( ]|")
 Span: TypeAlias = tuple[int, int]
 
 
-class Entry(NamedTuple):
+class PaletteEntry(NamedTuple):
     """Something that can be found and run."""
 
     group: Group
@@ -46,12 +46,12 @@ class Hit(NamedTuple):
     """An entry that was found, under the group where it is listed."""
 
     group: Group
-    entry: Entry
+    entry: PaletteEntry
     spans: tuple[Span, ...] = ()
     """Matches in the title."""
 
 
-def search(query: str, entries: Sequence[Entry]) -> list[Hit]:
+def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
     """Return the hits, group after group: the group with the best match first, text and descriptions last.
 
     All words of the query must begin words of the title, or words of the text. Actions are found by their titles alone,
@@ -82,7 +82,7 @@ def search(query: str, entries: Sequence[Entry]) -> list[Hit]:
     return [hit for group in ordered for _, hit in groups[group][:_MOST_IN_GROUP]]
 
 
-def _offers(entry: Entry, group: Group) -> bool:
+def _offers(entry: PaletteEntry, group: Group) -> bool:
     return entry.is_offered and entry.group == group
 
 

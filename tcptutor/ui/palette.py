@@ -12,9 +12,10 @@ from tcptutor.course.glossary import Term, readable_glossary
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings
-from tcptutor.ui.matching import Entry
+from tcptutor.ui.matching import PaletteEntry
 from tcptutor.ui.screens.base import Tutor, TutorScreen
 from tcptutor.ui.screens.dialogs import TermScreen
+from tcptutor.ui.screens.module_end import module_end
 from tcptutor.ui.themes import LOOKS
 
 _SCREEN_PREFIXES = ("lesson.", "workbench.", "home.")
@@ -22,7 +23,7 @@ _SCREEN_PREFIXES = ("lesson.", "workbench.", "home.")
 _UNLISTED = ("app.commands", "app.quit-anywhere")
 
 
-def entries(screen: TutorScreen) -> list[Entry]:
+def entries(screen: TutorScreen) -> list[PaletteEntry]:
     """Return all that can be found from `screen`, actions first, the next step of the page at the top."""
     tutor = screen.tutor
     found = [*_actions(screen)]
@@ -31,7 +32,7 @@ def entries(screen: TutorScreen) -> list[Entry]:
     return [*found, *_terms(tutor.course, tutor), *_settings(tutor)]
 
 
-def _actions(screen: TutorScreen) -> Iterator[Entry]:
+def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
     app, working = screen.app, bindings.working_keys(screen)
     actions = {active.binding.id: active.binding.action for active in screen.active_bindings.values()}
     next_names = {name for key in screen.footer_keys() if key.is_next for _, name in key.keys}
@@ -43,7 +44,7 @@ def _actions(screen: TutorScreen) -> Iterator[Entry]:
         if key.id.startswith(_SCREEN_PREFIXES):
             run = partial(_run_action, screen, action)
         title = f"{key.short[:1].upper()}{key.short[1:]}"
-        yield Entry("actions", title, f"key {' or '.join(key.keys)}", key.long, run, is_offered=True)
+        yield PaletteEntry("actions", title, f"key {' or '.join(key.keys)}", key.long, run, is_offered=True)
 
 
 def _run_action(screen: Screen[Any], action: str) -> None:
@@ -51,28 +52,41 @@ def _run_action(screen: Screen[Any], action: str) -> None:
     screen.app.run_worker(screen.run_action(action))
 
 
-def _pages(module: Module, tutor: Tutor) -> Iterator[Entry]:
+def _pages(module: Module, tutor: Tutor) -> Iterator[PaletteEntry]:
     """Yield the module, its pages and its experiments."""
     about = "; ".join(module.objectives) or "open this module"
     go: Callable[[], object] = partial(tutor.open_module, module.id)
-    yield Entry("pages", module.title, f"module {module.number}", about, go, is_offered=True)
+    yield PaletteEntry("pages", module.title, f"module {module.number}", about, go, is_offered=True)
+    if tutor.journal.record.has_visited(module.id):
+        yield _summary(module, tutor)
     for number, step in enumerate(module.steps, start=1):
         go = partial(tutor.open_step, module, step)
         at = f"{module.number}.{number}"
         about = step.subtitle or f"{module.number} {module.title}"
-        yield Entry("pages", step.title, f"page {at}", about, go, text=f"{step.prose} {step.after_run}")
+        yield PaletteEntry(
+            "pages", step.title, f"page {at}", about, go, text=f"{step.prose} {step.after_run}"
+        )
         if experiment := step.experiment or step.sweep:
             about = f"{step.experiments[0].title}: {step.title}"
-            yield Entry("experiments", experiment.name.partition("/")[2], f"page {at}", about, go)
+            yield PaletteEntry("experiments", experiment.name.partition("/")[2], f"page {at}", about, go)
 
 
-def _terms(course: Course, tutor: Tutor) -> Iterator[Entry]:
+def _summary(module: Module, tutor: Tutor) -> PaletteEntry:
+    about = "what you can do now, your best and worst predictions, your error over time"
+
+    def show() -> None:
+        tutor.push_screen(module_end(tutor, module, "close"), lambda _: None)
+
+    return PaletteEntry("pages", f"Summary of {module.title}", f"module {module.number}", about, show)
+
+
+def _terms(course: Course, tutor: Tutor) -> Iterator[PaletteEntry]:
     pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
     for term in readable_glossary(course.root):
         if term.page in pages:
             also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
             show = partial(_show_term, tutor, term, *pages[term.page])
-            yield Entry("terms", f"{term.title}{also}", "term", term.text, show)
+            yield PaletteEntry("terms", f"{term.title}{also}", "term", term.text, show)
 
 
 def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
@@ -84,11 +98,13 @@ def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
     tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)
 
 
-def _settings(tutor: Tutor) -> Iterator[Entry]:
+def _settings(tutor: Tutor) -> Iterator[PaletteEntry]:
     for name, look in LOOKS.items():
         choose = partial(tutor.choose_theme, name)
-        yield Entry("settings", f"Theme: {look.title}", "setting", look.about, choose, is_offered=True)
+        yield PaletteEntry("settings", f"Theme: {look.title}", "setting", look.about, choose, is_offered=True)
     still = tutor.motion.off_because
     about = f"figures move; now {still}" if still else "figures stand still"
     turn = partial(tutor.choose_motion, bool(still))
-    yield Entry("settings", f"Motion {'on' if still else 'off'}", "setting", about, turn, is_offered=True)
+    yield PaletteEntry(
+        "settings", f"Motion {'on' if still else 'off'}", "setting", about, turn, is_offered=True
+    )

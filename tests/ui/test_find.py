@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from textual.widgets import OptionList
 
-from tcptutor.ui.matching import Entry, Group, search
+from tcptutor.ui.matching import Group, PaletteEntry, search
 
 from .screen import keys, press_at_once, text, until, until_text
 
 
-def entry(group: Group, title: str, about: str = "", prose: str = "", is_offered: bool = False) -> Entry:
-    return Entry(group, title, "kind", about, lambda: None, prose, is_offered)
+def entry(
+    group: Group, title: str, about: str = "", prose: str = "", is_offered: bool = False
+) -> PaletteEntry:
+    return PaletteEntry(group, title, "kind", about, lambda: None, prose, is_offered)
 
 
 ENTRIES = [

@@ -17,11 +17,11 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.matching import HEADS, Entry, Hit, search
+from tcptutor.ui.matching import HEADS, Hit, PaletteEntry, search
 from tcptutor.ui.widgets.bars import KeyBar
 
 
-class FindScreen(ModalScreen[Entry | None]):
+class FindScreen(ModalScreen[PaletteEntry | None]):
     """Search of `entries`, dismissed with the chosen one; None if closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,7 +32,7 @@ class FindScreen(ModalScreen[Entry | None]):
         Binding("escape,ctrl+p", "dismiss", "close", priority=True, id="find.close"),
     ]
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[PaletteEntry]) -> None:
         super().__init__()
         self._entries = entries
         self._hits: list[Hit] = []

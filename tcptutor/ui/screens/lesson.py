@@ -24,8 +24,8 @@ from tcptutor.ui.messages import (
     SweepEnded,
 )
 from tcptutor.ui.screens.base import Tutor
-from tcptutor.ui.screens.lesson_actions import LessonActions
 from tcptutor.ui.screens.lesson_body import LessonBody
+from tcptutor.ui.screens.lesson_path import LessonPath
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import Entry
@@ -36,7 +36,7 @@ _DRAFTS_AFTER = 1.0
 """Seconds after the last key before drafts are written."""
 
 
-class LessonScreen(LessonActions):
+class LessonScreen(LessonPath):
     """A page of a module. Turning the page replaces the screen."""
 
     AUTO_FOCUS = None

@@ -17,10 +17,7 @@ from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.messages import (
-    HintWanted,
-    RedrawWanted,
-)
+from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES
 from tcptutor.ui.screens.base import SavingScreen, Tutor
 from tcptutor.ui.screens.chart_screen import ChartScreen
@@ -35,7 +32,6 @@ from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPE
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
-from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
@@ -59,6 +55,7 @@ class LessonActions(ChartScreen, SavingScreen):
         asked = [box.activity for box in boxes if isinstance(box.activity, Question)]
         for box in boxes:
             box.answer_handler = self._respond
+            box.pulses = lambda: not tutor.motion.off_because
             box.order = self._study.shown_order(box.activity)
             if isinstance(box.activity, Question):
                 box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
@@ -70,8 +67,6 @@ class LessonActions(ChartScreen, SavingScreen):
         self._shown_trouble = ""
         self._deeper: tuple[Step, ...] = ()
         """Pages off the path that follow here."""
-        self._is_leaving_unfinished = False
-        """True after Enter on an unfinished page: the next Enter leaves it."""
 
     @property
     def chart(self) -> RunPanel | None:
@@ -303,33 +298,6 @@ class LessonActions(ChartScreen, SavingScreen):
         """True if Enter turns the page: no open question or panel has the focus."""
         box = self._page.active_box()
         return self.focused in (None, self._page) or (box is not None and box.is_locked and not box.is_folded)
-
-    async def action_onward(self) -> None:
-        """Go to the next page of the path; from an unfinished page only after a second Enter."""
-        target = pages.next_on_path(self.tutor.course, self.module, self.step, self.tutor.journal)
-        if target is None:
-            self.notify("That is the last page of your path.")
-        elif self._is_unfinished and not self._is_leaving_unfinished:
-            self._is_leaving_unfinished = True
-            self.notify("This page is not finished: Tab goes to the next question, Enter again leaves it.")
-        else:
-            await self.tutor.open_step(*target)
-
-    @property
-    def _is_unfinished(self) -> bool:
-        record = self._study.record
-        return self.step.id != PRETEST and not all(each.is_done(record) for each in self.step.activities)
-
-    async def action_deeper(self) -> None:
-        if self._deeper:
-            await self.tutor.open_step(self.module, self._deeper[0])
-
-    def on_page_track_chosen(self, message: PageTrack.Chosen) -> None:
-        self.app.call_later(self.tutor.open_step, self.module, self.module.steps[message.number])
-
-    def on_onward_lines_chosen(self, message: OnwardLines.Chosen) -> None:
-        # Not within this screen's own handler, which would wait for its own end.
-        self.app.call_later(self.tutor.open_step, *message.place)
 
     # Links
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -20,13 +19,14 @@ from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.study import MarkedResponse
+from tcptutor.ui.widgets.page.feedback import feedback_on
 from tcptutor.ui.widgets.page.folded import FoldTitle
-from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, inline, paragraphs
+from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, inline
 
 A = TypeVar("A", bound=Activity)
 
-_PRAISE = re.compile(r"^(?:Right|Yes|Correct|Exactly)[:,] *(\w)")
-"""Openings of a lesson's feedback that would repeat the verdict."""
+_PULSE_S = 0.5
+"""Time for which a right answer changes the box's ground, s."""
 
 
 class ActivityBox(Vertical, Generic[A]):
@@ -67,6 +67,8 @@ class ActivityBox(Vertical, Generic[A]):
         self.activity = activity
         self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _confirmed: None
         """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
+        self.pulses: Callable[[], bool] = lambda: False
+        """Returns whether a right answer is shown by a short change of the ground; set by the screen."""
         self.is_locked = False
         self.sureness: Sureness | None = None
         """Sureness of the next response; None if not stated."""
@@ -211,6 +213,14 @@ class ActivityBox(Vertical, Generic[A]):
         self._offer()
         self._is_touched = self._is_touched or just_now
         self._show_state(response)
+        if just_now and self.is_right(response):
+            self.pulse()
+
+    def pulse(self) -> None:
+        """Show for a moment that something was reached."""
+        if self.pulses():
+            self.add_class("-pulse")
+            self.set_timer(_PULSE_S, lambda: self.remove_class("-pulse"))
 
     def _show_state(self, response: MarkedResponse) -> None:
         """Color the bar by the mark, and fold the box if it was done on an earlier visit."""
@@ -263,29 +273,7 @@ class ActivityBox(Vertical, Generic[A]):
 
     def feedback(self, response: MarkedResponse) -> Content:
         """Return the feedback on a response."""
-        mark, typed = response.mark, ""
-        if isinstance(response.answer, str):
-            understood = self.activity.interpret(response.answer)
-            typed = f"{response.answer} ({understood}): " if understood else f"{response.answer}: "
-        wrong = "✗ Wrong. " if response.final else "✗ Not yet. "
-        verdict = ("✓ Right. ", "$success bold") if mark.correct else (wrong, "$error bold")
-        lesson_feedback = mark.feedback
-        if mark.correct:  # the verdict says so already
-            lesson_feedback = _PRAISE.sub(lambda found: found[1].upper(), lesson_feedback)
-        feedback = Content.assemble(verdict, typed, paragraphs(lesson_feedback))
-        lines = [feedback]
-        if response.explanation:
-            lead = (
-                "You were guessing, so here is why: "
-                if mark.correct and response.sureness == "guessing"
-                else ""
-            )
-            lines.append(lead + paragraphs(response.explanation))
-        if response.sure_error:
-            lines.append("You were sure of another answer first. " + paragraphs(response.sure_error))
-        if response.read:
-            lines.append(Content(f"It is explained on {response.read}."))
-        return Content("\n").join(lines)
+        return feedback_on(response, self.activity)
 
     def show_error(self, reason: str) -> None:
         """Show why the response cannot be marked."""

@@ -139,6 +139,13 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
             line.show(at == place)
 
     def show_board(self, board: GoalBoard) -> None:
+        """Show the goals as the kernel's state has them now."""
+        reached = zip(self._board.goals, board.goals, strict=True)
+        if any(after.ticked and not before.ticked for before, after in reached):
+            self.pulse()
+        self._put(board)
+
+    def _put(self, board: GoalBoard) -> None:
         if board != self._board:
             self._board = board
             self._draw()
@@ -149,7 +156,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
             GoalState(id=goal.id, text=goal.text, ticked=place in given)
             for place, goal in enumerate(self.activity.goals)
         )
-        self.show_board(GoalBoard(goals=tuple(goals)))
+        self._put(GoalBoard(goals=tuple(goals)))
 
     def feedback(self, response: MarkedResponse) -> Content:
         if not response.mark.correct:
