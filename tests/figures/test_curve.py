@@ -160,6 +160,21 @@ def test_a_loss_takes_an_eighth_from_the_sum_of_four_teeth() -> None:
     assert traced("cwnd", phase="75 %").events[0] == pytest.approx(traced("cwnd").events[0] / 4)
 
 
+def test_an_autotuned_window_is_twice_what_was_read_up_to_its_bound() -> None:
+    given = {"rtt": "100 ms", "first": "65536 bytes", "largest": "262144 bytes", "share": "61 %"}
+    tuned = law("autotuned")
+    values = tuned.values(given, "time")
+    window, read = (
+        dict(tuned.trace("time", result, values, [0.0, 0.8]).points) for result in ("window", "in flight")
+    )
+    ends = sorted(window)[1:]
+    assert all(window[after] <= max(window[before], 2 * read[before]) for before, after in pairwise(ends))
+    assert window[ends[0]] == pytest.approx(0.61 * 65536)
+    assert window[ends[-1]] == read[ends[-1]] == pytest.approx(0.61 * 262144)
+    table = {"x": {"of": "time", "to": "0.8 s"}, "line": [{"law": "autotuned", "set": given}]}
+    assert "begins at 40 kB, and rises in steps: to 57.9 kB at 200 ms" in curve(table).describe()
+
+
 def test_packets_in_a_short_queue_end_slow_start_early_and_pacing_does_not() -> None:
     path = {"rate": 40e6, "rtt": 0.04, "queue": 20_000, "frame": 1514}
     first = {

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.figures.curve.law import REQUIRED, TIME, Law, Traced, Values
+from tcptutor.figures.curve.law import MSS, REQUIRED, TIME, Law, Traced, Values
+from tcptutor.theory.limits import INITIAL_WINDOW
 from tcptutor.theory.packet_link import PacketPath
 from tcptutor.theory.packet_sender import LINUX_PACING, PacketFlow
 from tcptutor.theory.packet_simulation import simulate
@@ -85,6 +86,26 @@ def _bucket(_: str, result: str, values: Values, places: Sequence[float]) -> Tra
     return Traced(tuple((point.t, point.passed) for point in points), pause)
 
 
+def _autotuned(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
+    """Trace the window of a receive buffer that grows, and slow start below it.
+
+    Once per round trip the receiver makes room for twice what was read in it (net/ipv4/tcp_input.c,
+    tcp_rcv_space_adjust), up to the largest buffer.
+    """
+    rtt, end, largest = values["rtt"], places[-1], values["share"] * values["largest"]
+    cwnd, window = values["initial"] * values["mss"], values["share"] * values["first"]
+    points, events = [], []
+    for number in range(math.ceil(end / rtt)):
+        flight = min(cwnd, window)
+        height = window if result == "window" else flight
+        points += [(number * rtt, height), (min((number + 1) * rtt, end), height)]
+        room = min(largest, max(window, 2 * flight))
+        if room > window and (number + 1) * rtt < end:
+            events.append((number + 1) * rtt)
+        cwnd, window = 2 * flight, room
+    return Traced(tuple(points), tuple(events))
+
+
 def _asked(_: str, __: str, values: Values, places: Sequence[float]) -> Traced:
     return Traced(tuple((place, values["streams"] * place) for place in places))
 
@@ -136,9 +157,23 @@ PACKET_LAWS: dict[str, Law] = {
         },
         _bucket,
     ),
+    "autotuned": Law(
+        {TIME: "time"},
+        {"window": "size", "in flight": "size"},
+        {
+            "rtt": ("time", REQUIRED),
+            "first": ("size", REQUIRED),
+            "largest": ("size", REQUIRED),
+            "share": ("ratio", REQUIRED),
+            "initial": ("number", INITIAL_WINDOW),
+            "mss": ("size", MSS),
+        },
+        _autotuned,
+    ),
     "asked": Law({"pacing": "rate"}, {"asked": "rate"}, {"streams": ("count", REQUIRED)}, _asked),
 }
 """Laws that only curves of lessons use, by name.
 
-`packets` simulates, `cut` lowers a window, `signals` has CoDel or marks, `asked` sums rates.
+`packets` simulates, `cut` lowers a window, `signals` has CoDel or marks, `autotuned` has a buffer that grows, `asked`
+sums rates.
 """

@@ -76,6 +76,10 @@ def _course(scene: AlignedPanels, panel: Panel, curve: LabeledCurve) -> str:
         falls = ", ".join(_place(scene, x) for x in jumps[:_MOST])
         times = "once" if len(jumps) == 1 else f"{len(jumps)} times"
         return f"swings {reach}, and falls at once {times}: at {falls}"
+    steps = [(x1, y1) for (x0, y0), (x1, y1) in pairwise(curve.points) if x0 == x1 and y1 > y0]
+    if steps and heights == sorted(heights):
+        rises = ", ".join(f"to {written(y, kind)} at {_place(scene, x)}" for x, y in steps[:_MOST])
+        return f"begins at {written(heights[0], kind)}, and rises in steps: {rises}"
     pieces = [piece for piece in _pieces(panel, curve) if not _is_short(scene, panel, piece)]
     if len(pieces) > _MOST_PIECES:
         return f"varies {reach}"
