@@ -160,3 +160,14 @@ def test_the_window_slides_by_a_segment_per_ack() -> None:
     assert "The window goes from 7 to 8" in figure.describe()
     places = {figure.draw(72, t)[0].text.index("6") for t in (0.0, 0.1, 0.2)}
     assert len(places) == 1, "segments keep their place"
+
+
+def test_words_tell_bursts_from_pacing() -> None:
+    table = {"duration": "80 ms", "rtt": "40 ms", "rate": "7 Mbit/s", "size": "1514 bytes", "window": 8}
+    rows = [{"label": "as one burst"}, {"label": "paced", "set": {"pacing": "even"}}]
+    words = msgspec.convert(
+        {"id": "b", "kind": "pipe", "simulate": table, "row": rows}, PipeFigure
+    ).describe()
+    burst, paced = words.split("Paced")
+    assert "in bursts, 8 in a row" in burst
+    assert "evenly, one every 5.2" in paced

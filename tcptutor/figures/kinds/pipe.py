@@ -32,6 +32,7 @@ from tcptutor.figures import sliding_window
 from tcptutor.figures.figure import MIN_WIDTH, Figure, Motion, Problem
 from tcptutor.figures.lines import DATA, LIMIT, MUTED, QUEUE, Line, Piece
 from tcptutor.figures.pipe_drawing import FLOW_STYLES, PacketKind, PipePacket, PipeState, draw_pipe, scale_of
+from tcptutor.figures.pipe_words import describe_pipe
 from tcptutor.figures.simulated import MOST_PACKETS, SimulationTable
 from tcptutor.theory.packet_sender import bbr_gain
 from tcptutor.theory.packet_simulation import PacketEvent, PacketTrace
@@ -130,7 +131,7 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
 
     def describe(self) -> str:
         rest = self.motion.rest
-        words = [_in_words(view, rest) for view in _views(self)]
+        words = [describe_pipe(view.state(rest), view.trace, rest) for view in _views(self)]
         if self.sliding_window:
             words.append(sliding_window.in_words(self.traces[0], rest))
         return " ".join(words)
@@ -288,33 +289,3 @@ def _stops(traces: tuple[PacketTrace, ...]) -> tuple[float, ...]:
             instants.update([packet.end for packet in trace.packets if packet.dropped is not None][:1])
             instants.update([packet.sent for packet in trace.packets if packet.transmission > 1][:1])
     return tuple(sorted({round(t, 9) for t in instants if t <= seconds}))
-
-
-def _in_words(view: _View, t: float) -> str:
-    state, trace = view.state(t), view.trace
-    room = f" of {state.room:.0f}" if state.room < math.inf else ""
-    places = [
-        f"{_count(len(state.segments), 'segment')} on the link",
-        f"{sum(len(queue) for queue in state.queues)} {f'in the queue{room}' if state.longest else 'still at h1'}",
-        f"{_count(len(state.acks), 'ACK')} on the way back",
-    ]
-    words = f"{view.label}, at {units.seconds(t)}" if view.label else f"At {units.seconds(t)}"
-    words += f": {', '.join(places)}."
-    if state.parts:
-        words += f" From left to right: {', '.join(filter(None, state.parts))}."
-    if trace.path.schedule == "round-robin" and state.numbers:
-        words += f" {', '.join(text for text, _ in state.numbers)}."
-    if state.longest and (most := max(trace.queue)) > 1:
-        words += (
-            f" The queue is longest at {units.seconds(trace.queue_t[trace.queue.index(most)])}, with {most}."
-        )
-    if drops := [packet for packet in trace.packets if packet.dropped is not None]:
-        verb = "dies" if len(drops) == 1 else "die"
-        words += f" {_count(len(drops), 'packet')} {verb}, the first at {units.seconds(drops[0].end)}"
-        again = [packet.sent for packet in trace.packets if packet.transmission > 1]
-        words += f"; the first retransmission leaves at {units.seconds(again[0])}." if again else "."
-    return words[0].upper() + words[1:]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
