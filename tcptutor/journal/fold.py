@@ -91,6 +91,15 @@ class JournalRecord(msgspec.Struct, frozen=True):
         """Return whether any page of the module has been on the screen."""
         return any(page.visited for page in self.pages.get(module, {}).values())
 
+    def pages_with_runs(self, but: tuple[str, str]) -> int:
+        """Return the number of pages with a complete run, without the page `but`."""
+        return sum(
+            page.whole_runs > 0
+            for module, steps in self.pages.items()
+            for step, page in steps.items()
+            if (module, step) != but
+        )
+
 
 class JournalFold(msgspec.Struct, frozen=True):
     """The record of the events 1 to `serial`. Without arguments: of no events."""

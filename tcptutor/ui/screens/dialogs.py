@@ -158,6 +158,7 @@ SIGNS = (
     ("", "RTT: the path's and a full queue's; queue: its buffer"),
     ("┈ ═ ─", "chart: limits, expected mean, measured mean"),
     ("━ ━", "chart: the window for the throughput that you predict"),
+    ("✓ ✗ –", "models: within its ±, outside, can't tell or doesn't apply"),
     ("", "figures on the right, after a run: without the warm-up"),
 )
 """(symbol, meaning) in a run's panel."""

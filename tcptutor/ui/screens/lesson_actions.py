@@ -36,6 +36,9 @@ from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
+_EXPLAINED_ON = 3
+"""Pages with runs on which the signs of the models are explained."""
+
 
 class LessonActions(ChartScreen, SavingScreen):
     """Screen of a page, as far as keys and responses change it."""
@@ -61,6 +64,8 @@ class LessonActions(ChartScreen, SavingScreen):
                 box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
                 box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
         self._page = Page(module, step, boxes)
+        if tutor.journal.record.pages_with_runs(but=(module.id, step.id)) < _EXPLAINED_ON:
+            self._page.explain_signs()
         self._answers = Answers(self._study, self._page)
         self._bar, self._track = TopBar(), PageTrack()
         self._body = LessonBody(self._study, self._page, tutor.bench)

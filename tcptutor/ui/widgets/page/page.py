@@ -166,6 +166,10 @@ class Page(VerticalScroll, inherit_bindings=False):
         if self.is_attached:
             self._runs.show(rows, spread)
 
+    def explain_signs(self) -> None:
+        """Explain the signs of the models next to the result; called before the page is composed."""
+        self._after.explains_signs = True
+
     def show_after(self, scroll: bool) -> None:
         """Show the texts after the run; scroll to them unless the student is busy elsewhere or has left."""
         if self._others:
@@ -209,6 +213,11 @@ _LIMITS = re.compile(r"^(\*\*Where [^*\n]* stops\.\*\*.*(?:\n.+)*)", re.MULTILIN
 """Paragraph about the limits of a model."""
 
 
+MODEL_SIGNS = (
+    "± is how far off a model may be: ✓ your run is within that, ✗ outside, – it can't tell or doesn't apply."
+)
+
+
 class TextAfterRun(Vertical):
     """Text after the run, hidden until then."""
 
@@ -216,12 +225,17 @@ class TextAfterRun(Vertical):
         super().__init__(id="after")
         self._step = step
         self.display = False
+        self.explains_signs = False
+        """True if the signs of the models are explained."""
         self._scroll_pending = False
 
     def compose(self) -> ComposeResult:
         if not self._step.after_run:
             return
-        yield Static(Content.styled("■ Result", "bold $secondary"), classes="title", markup=False)
+        title = Content.styled("■ Result", "bold $secondary")
+        if self.explains_signs and self._step.experiment:
+            title += Content.assemble("   ", (MODEL_SIGNS, "$text-muted"))
+        yield Static(title, classes="title", markup=False)
         for at, part in enumerate(_LIMITS.split(self._step.after_run)):
             for widget in illustrated(part, self._step.figures) if part.strip() else ():
                 widget.set_class(at % 2 == 1, "limits")
