@@ -20,6 +20,8 @@ HEADS: dict[Group, str] = {
 _MOST_IN_GROUP = 12
 """Hits of a group to list."""
 
+_EXCERPT = 240
+"""Characters of an excerpt."""
 _NAME = re.compile(r"[^,(]*[^,( ]|")
 """Title without abbreviation and synonyms."""
 
@@ -49,6 +51,8 @@ class Hit(NamedTuple):
     entry: PaletteEntry
     spans: tuple[Span, ...] = ()
     """Matches in the title."""
+    about: str = ""
+    """Description, or the words around the match in the text."""
 
 
 def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
@@ -59,7 +63,8 @@ def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
     """
     words = query.casefold().split()
     if not words:
-        return [Hit(entry.group, entry) for group in HEADS for entry in entries if _offers(entry, group)]
+        offered = [entry for group in HEADS for entry in entries if _offers(entry, group)]
+        return [Hit(entry.group, entry, about=entry.about) for entry in offered]
     beginnings = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
     groups: dict[Group, list[tuple[tuple[int, int], Hit]]] = {}
     for entry in entries:
@@ -68,13 +73,14 @@ def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
         if all(places):
             spans = tuple(sorted(place.span() for place in places if place))
             rank = (_rank(" ".join(words), title), spans[0][0])
-            groups.setdefault(entry.group, []).append((rank, Hit(entry.group, entry, spans)))
+            groups.setdefault(entry.group, []).append((rank, Hit(entry.group, entry, spans, entry.about)))
         elif entry.group not in ("actions", "settings"):
             text = f"{entry.title} {entry.about} {entry.text}".casefold()
             if all(each.search(text) for each in beginnings):
                 # Descriptions say more than a mention on a page.
                 is_mention = not all(each.search(entry.about.casefold()) for each in beginnings)
-                groups.setdefault("text", []).append(((int(is_mention), 0), Hit("text", entry)))
+                about = _excerpt(entry.text, beginnings) if is_mention else entry.about
+                groups.setdefault("text", []).append(((int(is_mention), 0), Hit("text", entry, about=about)))
     order = list(HEADS)
     for hits in groups.values():
         hits.sort(key=lambda ranked: ranked[0])
@@ -84,6 +90,15 @@ def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
 
 def _offers(entry: PaletteEntry, group: Group) -> bool:
     return entry.is_offered and entry.group == group
+
+
+def _excerpt(text: str, words: Sequence[re.Pattern[str]]) -> str:
+    """Return the sentences of `text` around the first match."""
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|[*`#]|```.*?```", r"\1", text)
+    found = next((match for each in words if (match := each.search(plain.casefold()))), None)
+    at = found.start() if found else 0
+    start = max(plain.rfind(end, 0, at) for end in (". ", "? ", "\n\n", "\n-")) + 1
+    return " ".join(plain[start : start + _EXCERPT].split())
 
 
 def _rank(query: str, title: str) -> int:

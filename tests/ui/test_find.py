@@ -20,7 +20,9 @@ def entry(
 
 ENTRIES = [
     entry("actions", "Run the same", "run this page again", is_offered=True),
-    entry("pages", "Slow start", "how a flow begins", "cwnd doubles in each round trip"),
+    entry(
+        "pages", "Slow start", "how a flow begins", "A flow begins slowly. *cwnd* doubles in each round trip."
+    ),
     entry("pages", "Window and round-trip time"),
     entry("pages", "The receive window"),
     entry("terms", "window (windows)", "what may be in flight"),
@@ -50,7 +52,8 @@ def test_words_match_at_their_beginnings_never_in_scattered_letters() -> None:
 
 def test_text_is_found_after_titles() -> None:
     assert found("cwnd") == ["congestion window, cwnd", "Slow start"]
-    assert search("cwnd", ENTRIES)[-1].group == "text"
+    mention = search("cwnd", ENTRIES)[-1]
+    assert (mention.group, mention.about) == ("text", "cwnd doubles in each round trip.")
 
 
 def test_actions_and_settings_are_found_by_their_titles_alone() -> None:

@@ -110,7 +110,7 @@ class FindScreen(ModalScreen[PaletteEntry | None]):
             listing.highlighted = index
             if not self._at:
                 listing.scroll_home(animate=False)  # with the head of the first group
-            about = Content(" ".join(self._hits[self._at].entry.about.split()))
+            about = Content(" ".join(self._hits[self._at].about.split()))
         self.query_one("#find-about", Static).update(about)
 
 
