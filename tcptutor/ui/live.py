@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from tcptutor.base import units
-from tcptutor.course.measures import MEASURES
+from tcptutor.course.activities.run import ChartName
+from tcptutor.course.measures import MEASURES, MeasureName
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.ui.words import drawn_by_chance
@@ -80,6 +81,12 @@ class Live:
 
     formula: str = ""
     """The model the page is about, listed first; empty for no preference."""
+
+    charted: ChartName = "cwnd"
+    """Quantity that the page asks about."""
+
+    said: tuple[MeasureName, float] | None = None
+    """The student's prediction of a measure other than throughput, in its base unit; None for none."""
 
     earlier: tuple[EarlierRun, ...] = ()
     """Earlier runs of the page, oldest first; for a what-if, only its base run."""

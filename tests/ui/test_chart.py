@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from tcptutor.figures.lines import Line
+from tcptutor.figures.lines import RTT, Line
 from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
 from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
@@ -285,3 +285,44 @@ def test_a_part_of_a_line_is_written_only_where_it_changed() -> None:
     assert after.changed_range(before, 0, 4) == (2, 3)
     assert after.changed_range(before, 3, 5) is None
     assert Line.of(("abc", "text")).changed_range(before, 0, 6) == (3, 6), "what was there is blank now"
+
+
+def test_a_page_about_throughput_charts_it_with_the_prediction_and_the_link() -> None:
+    live = ended(WINDOW)
+    live.charted = "throughput"
+    shown = scene(live, OwnPrediction("12 Mbit/s", 12e6))
+    assert shown.quantity == "throughput, Mbit/s"
+    assert "throughput" not in shown.series, "no strip shows the same"
+    assert live.report is not None
+    mean = live.report.throughput_bps / 1e6
+    text = [line.text for line in chart.render(shown, 78, 12, False)]
+    for label in (f"{mean:.3g} measured", "12 you"):
+        assert any(line.rstrip().endswith(label) for line in text), label
+    curve = [value for value in shown.curves[0].last if value == value]
+    assert curve[len(curve) // 2 :] == pytest.approx([mean] * (len(curve) - len(curve) // 2), rel=0.03), (
+        "level: averaged over whole round trips"
+    )
+    assert any("cwnd, segments" in line for line in screen(live, view="cwnd"))
+
+
+def test_a_page_about_the_rtt_charts_it_in_its_hue_and_leads_with_it() -> None:
+    live = ended("full-link")
+    live.charted, live.said = "rtt", ("rtt", 0.02)
+    shown = scene(live)
+    assert shown.quantity == "RTT, ms"
+    assert RTT in styles(shown)
+    assert "flow-1" not in styles(shown)
+    assert live.report is not None
+    mean = live.report.flows[0].mean_rtt_s
+    assert mean is not None
+    first = screen(live)[0]
+    assert first.startswith(f"{mean * 1e3:.3g} ms mean RTT, ")
+    assert "you said 20 ms" in " ".join(screen(live)[:2])
+
+
+def test_what_limits_a_flow_of_many_is_not_drawn_for_one() -> None:
+    live = ended(FOUR)
+    live.charted = "throughput"
+    shown = scene(live, OWN)
+    assert len(shown.curves) == 4
+    assert not shown.references

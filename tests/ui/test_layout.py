@@ -169,5 +169,5 @@ async def test_the_keys_are_listed_as_they_are_bound(make_app) -> None:
         await pilot.press("question_mark")
         await until_text(pilot, "g  run the experiment")
         await pilot.press("escape", "g")
-        await until_text(pilot, "✓ done")
+        await until_text(pilot, "why: random loss")
         await app.bench.close()

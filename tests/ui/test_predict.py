@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import re
 
+import msgspec
 import pytest
 from textual import events
 from textual.widgets import Input
 
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.page_record import PREDICT, ActivityRecord
 from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.home import HomeScreen
+from tcptutor.ui.widgets.panel.panel import RunPanel
 from tests.journal.conftest import answers
 
+from .made import MODULE, lossy, one_page
 from .screen import keys, press_at_once, settled, text, until, until_text
 
 
@@ -285,3 +289,43 @@ async def test_letters_are_typed_not_run_while_in_the_field(page, lab) -> None:
     await page.press("escape", "h")
     await until_text(page, "hint 1")
     assert lab.runs == 0
+
+
+def marks(app: TutorApp) -> list[int]:
+    """Columns of the prediction's mark on the ruler of the panel."""
+    (ruler,) = [line for line in app.screen.query_one(RunPanel).lines if line.startswith("you")]
+    return [at for at, sign in enumerate(ruler) if sign == "◆"]
+
+
+async def test_the_ruler_is_there_before_the_run_and_the_mark_moves_with_the_number(page) -> None:
+    await until(page, lambda: re.search(r"Mbit/s +0 +50 +100", text(page.app)) is not None)
+    assert marks(page.app) == []
+    await page.press("r", *keys("2"))
+    await until_text(page, " 2 Mbit/s")
+    (at_two,) = marks(page.app)
+    await page.press("2")
+    await until_text(page, " 22 Mbit/s")
+    (at_twenty_two,) = marks(page.app)
+    assert at_twenty_two > at_two
+    await page.press("backspace", "backspace", "x")
+    await until(page, lambda: marks(page.app) == [])
+    await page.press("backspace", *keys("22"), "enter")
+    await until_text(page, "(locked")
+    assert marks(page.app) == [at_twenty_two]
+
+
+PAGE_OF_THROUGHPUT = msgspec.structs.replace(lossy(), chart="throughput")
+
+
+async def test_a_page_about_throughput_shows_its_axes_with_the_prediction_before_the_run(make_app) -> None:
+    course = one_page(Predict(prompt="How fast?"), PAGE_OF_THROUGHPUT)
+    async with make_app(MODULE, of=course).run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "throughput, Mbit/s")
+        await until_text(pilot, "warm-up")
+        await pilot.press("r", *keys("60"))
+        await until_text(pilot, "◆ 60 you")
+        await pilot.press("enter")
+        await until_text(pilot, "(locked")
+        await pilot.press("r")
+        await until_text(pilot, "you said 60")
+        assert "throughput, Mbit/s" in text(pilot.app)

@@ -46,6 +46,9 @@ from tcptutor.course.personal import SEEDS
 from tcptutor.course.published import PublishedCurve
 from tcptutor.spec import Experiment
 
+ChartName = Literal["cwnd", "throughput", "rtt"]
+"""Quantity of a run's chart."""
+
 
 class RunActivity(Activity, frozen=True, kw_only=True):
     """Experiment to run on this page."""
@@ -61,6 +64,8 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     """Step of the module with the comparison run; empty for none."""
     model: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
+    chart: ChartName = "cwnd"
+    """Quantity that the chart shows over time: the one the page asks about."""
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
@@ -87,10 +92,13 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
     compare_with: str = ""
     model: str = ""
+    chart: ChartName = "cwnd"
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
-        return RunActivity(name=name, experiment=built, compare_with=self.compare_with, model=self.model)
+        return RunActivity(
+            name=name, experiment=built, compare_with=self.compare_with, model=self.model, chart=self.chart
+        )
 
 
 MAX_VALUES = 8

@@ -179,6 +179,8 @@ class LessonScreen(LessonPath):
 
     @on(ActivityBox.DraftChanged)
     def _schedule_drafts(self) -> None:
+        if self.is_complete:
+            self._body.update_draft()
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_timer = self.set_timer(_DRAFTS_AFTER, self.keep_drafts)

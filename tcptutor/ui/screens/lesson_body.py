@@ -263,6 +263,11 @@ class LessonBody(Container):
         for side in self.sides.values():
             side.update_after_response()
 
+    def update_draft(self) -> None:
+        """Move the mark of a prediction that is being typed."""
+        for side in self.sides.values():
+            side.update_draft()
+
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench."""
         for side in self.sides.values():

@@ -12,10 +12,11 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tcptutor.base import units
-from tcptutor.base.errors import JournalError
+from tcptutor.base.errors import JournalError, UnitError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
+from tcptutor.course.measures import MeasureName
 from tcptutor.run import Environment, Run
 from tcptutor.run.change import summarize_changes
 from tcptutor.spec import Experiment
@@ -25,6 +26,7 @@ from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.widgets.panel.preview import Guess
 
 WHAT_IFS = 3
 """Maximum number of what-ifs in the table of runs."""
@@ -249,6 +251,9 @@ class RunSide(Side):
     def _show(self, live: Live) -> None:
         self._shown = live
         live.formula = self.activity.model
+        if isinstance(self.activity, RunActivity):
+            live.charted = self.activity.chart
+        live.said = self._said()
         live.awaits_observation = self.study.due_observation is not None
         self.widget.show(live, self._own_prediction())
 
@@ -306,8 +311,33 @@ class RunSide(Side):
                 return OwnPrediction(predict.written(str(first.answer)), first.value)
         return None
 
+    def _said(self) -> tuple[MeasureName, float] | None:
+        """Return the student's prediction of a measure other than throughput."""
+        for predict in self.study.step.activities_of(Predict):
+            first = self.study.record_of(predict).first
+            if predict.measure != "throughput" and first is not None and first.value is not None:
+                return predict.measure, first.value
+        return None
+
     def _show_idle(self) -> None:
-        self.widget.show_idle(self.wanted, self._instruction())
+        charted = self.activity.chart if isinstance(self.activity, RunActivity) else "cwnd"
+        self.widget.show_idle(self.wanted, self._instruction(), charted=charted, guess=self._guess())
+
+    def update_draft(self) -> None:
+        if self._shown is None:
+            self.widget.show_guess(self._guess())
+
+    def _guess(self) -> Guess | None:
+        """Return the prediction of a number as far as it is typed; None on a page without one."""
+        for box in self.page.boxes:
+            if isinstance(predict := box.activity, Predict) and not predict.about_curve:
+                first = self.study.record_of(predict).first
+                value = first.value if first is not None else None
+                if first is None and isinstance(box.draft, str):
+                    with contextlib.suppress(UnitError):
+                        value = predict.value(box.draft)
+                return Guess(predict.measure, value, predict.plain_unit)
+        return None
 
     def _instruction(self) -> str:
         if self.is_loading:

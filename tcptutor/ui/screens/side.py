@@ -77,6 +77,9 @@ class Side:
     def update_after_response(self) -> None:
         """Update after a response on the page."""
 
+    def update_draft(self) -> None:
+        """Update after a key in a field of the page."""
+
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench about any page."""
 

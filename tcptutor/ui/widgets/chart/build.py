@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
+from tcptutor.course.activities.run import ChartName
 from tcptutor.figures.axes import rounded_up
 from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
+from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts
 from tcptutor.ui.widgets.chart.history import STEPS, History
+from tcptutor.ui.widgets.chart.quantities import rtt_scene, throughput_scene
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Points, Scene
 from tcptutor.ui.widgets.chart.series import series, warmup_events
 
@@ -24,18 +25,15 @@ if TYPE_CHECKING:
     from tcptutor.analysis import Expectation
 
 
-MAX_CURVES = 8
-"""Maximum flows drawn individually; more are drawn as a band with a single flow."""
-
 _AXIS_REACH = 1.3
 """Factor of the measured maximum up to which the axis extends."""
 _WHAT_IF_REACH = 1.5
 """Reference lines up to this multiple of the measured maximum extend the axis of a what-if."""
-_UDP_MEAN_S = 0.5
-"""Seconds over which the rate of arriving datagrams is averaged, against the noise of reports."""
 
 
-def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int = 0) -> Scene:
+def scene_of(
+    live: Live, history: History, own: OwnPrediction | None, flow: int = 0, quantity: ChartName | None = None
+) -> Scene:
     """Return the scene to draw; called in a thread, after `history` has followed the run.
 
     Args:
@@ -43,16 +41,23 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         history: Its samples, or those of a part of its time.
         own: The student's prediction.
         flow: Flow to draw where the others form a band.
+        quantity: Quantity of the chart; None for the one that the page asks about.
     """
     experiment = live.run.experiment
     tcp = [history.flows[number] for number in sorted(history.flows)]
     has_cwnd = any(not isnan(high) and high > 0 for each in tcp for high in each.high)
     if (tcp and not has_cwnd) or (not tcp and history.udp):
-        return _throughput_scene(live, history)
+        return throughput_scene(live, history, None, flow)
+    quantity = quantity or live.charted
+    if quantity == "throughput":
+        return throughput_scene(live, history, own, flow)
+    # A what-if shows its base run, whose RTT is not kept for charts.
+    if quantity == "rtt" and live.changed_from is None:
+        return rtt_scene(live, history, flow)
     curves = [
         FlowCurve(name, each.low, each.high, each.last, figure)
         for each, name, figure in zip(
-            tcp, flow_names(experiment, history.flows), _share_texts(live, history), strict=True
+            tcp, flow_names(experiment, history.flows), share_texts(live, history), strict=True
         )
     ]
     drawn_flow = sorted(history.flows).index(flow) if flow in history.flows else 0
@@ -72,7 +77,7 @@ def scene_of(live: Live, history: History, own: OwnPrediction | None, flow: int 
         quantity=WINDOW,
         top=upper,
         curves=(*shown, *comparison),
-        band=_band(curves) if len(curves) > MAX_CURVES else None,
+        band=band_of(curves) if len(curves) > MAX_CURVES else None,
         references=guides,
         series=dict(series(live, history)),
         peak=peak,
@@ -91,66 +96,6 @@ def _near_references(
         (value for each in original for value in each.high[warm:] if not isnan(value)), default=0.0
     )
     return [each for each in references if each.value <= _WHAT_IF_REACH * measured]
-
-
-def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
-    """Return short names: flow number, or sending host if pairs have a single flow; algorithm if mixed."""
-    ordered = sorted(flows)
-    algorithms = {flow: experiment.algorithm(flow) for flow in ordered}
-    mixed = len(set(algorithms.values())) > 1
-    names = []
-    for flow in ordered:
-        by_host = experiment.pairs > 1 and experiment.flows.streams == 1
-        name = f"h{2 * flow + 1}" if by_host else f"{flow + 1}"
-        names.append(f"{name} {algorithms[flow]}" if mixed else name)
-    return names
-
-
-def _share_texts(live: Live, history: History) -> list[str]:
-    figures = {flow.flow: flow.share for flow in live.report.flows} if live.report else {}
-    if len(figures) < 2:
-        return [""] * len(history.flows)
-    return [f"{100 * figures[flow]:.0f} %" if flow in figures else "" for flow in sorted(history.flows)]
-
-
-def _band(curves: Sequence[FlowCurve]) -> FlowCurve:
-    low, high = array("d", [math.nan]) * STEPS, array("d", [math.nan]) * STEPS
-    for each in curves:
-        for at, (lowest, highest) in enumerate(zip(each.low, each.high, strict=True)):
-            if not isnan(lowest):
-                low[at] = lowest if isnan(low[at]) else min(low[at], lowest)
-                high[at] = highest if isnan(high[at]) else max(high[at], highest)
-    return FlowCurve(f"all {len(curves)}", low, high, high)
-
-
-def _throughput_scene(live: Live, history: History) -> Scene:
-    """Build the scene of throughput over time, for UDP and for imported runs without cwnd."""
-    experiment = live.run.experiment
-    names = flow_names(experiment, history.flows)
-    named = {name: history.throughput(f) for name, f in zip(names, sorted(history.flows), strict=True)}
-    named |= {f"UDP {flow + 1}": history.arrival_rate(flow, _UDP_MEAN_S) for flow in sorted(history.udp)}
-    highest = max((value for each in named.values() for value in each if not isnan(value)), default=1.0)
-    scale, unit = rate_unit(highest)
-    curves = []
-    for name, values in named.items():
-        scaled = array("d", [value / scale for value in values])
-        curves.append(FlowCurve(name, scaled, scaled, scaled))
-    many = len(curves) > MAX_CURVES
-    return Scene(
-        seconds=history.seconds,
-        start=history.start,
-        warmup=experiment.flows.warmup,
-        until=history.until,
-        quantity=f"throughput, {unit}",
-        top=rounded_up(max(1.15 * highest / scale, 1e-3)),
-        curves=tuple(curves[:1] if many else curves),
-        band=_band(curves) if many else None,
-        references=(),
-        series=dict(series(live, history)),
-        flows=len(curves),
-        ended=not live.in_progress,
-        warmup_events=warmup_events(live, history),
-    )
 
 
 def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:

@@ -73,7 +73,9 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     across = axes.columns(width)
     layers = _background_layers(scene, across, height)
     layers += [_curve_layer(each, 0, scene.top, across, height, ORIGINAL_STYLE) for each in scene.original]
-    if has_range(scene):
+    if scene.hue:
+        flows = [_curve_layer(scene.curves[0], 0, scene.top, across, height, scene.hue)]
+    elif has_range(scene):
         curve, area = _range_layers(scene.curves[0], scene.top, across, height)
         layers, flows = [*layers, area], [curve]
     else:
@@ -110,7 +112,7 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
 
 def has_range(scene: Scene) -> bool:
     """Return True if swings that a line cannot show are drawn as a range: after a run, for its only curve."""
-    return scene.ended and len(scene.curves) == 1 and scene.band is None
+    return scene.ended and len(scene.curves) == 1 and scene.band is None and not scene.hue
 
 
 def simplify(scene: Scene, width: int, height: int) -> Scene:
@@ -270,7 +272,7 @@ def _write_peak(cells: list[list[braille.Cell | None]], scene: Scene, across: in
     place = _peak_place(scene, across)
     if place is not None and cells:
         label = _peak_label(scene)
-        cells[0][place : place + len(label)] = [(letter, flow_style(0)) for letter in label]
+        cells[0][place : place + len(label)] = [(letter, scene.hue or flow_style(0)) for letter in label]
 
 
 def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
@@ -284,13 +286,15 @@ def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
     for reference in _edge_marks(scene):
         row = _row_from_bottom(reference.value, scene, height)
         sign = _SAMPLES[reference.kind]
-        style = flow_style(0) if reference.kind == "now" else reference.kind
+        style = scene.hue or flow_style(0) if reference.kind == "now" else reference.kind
         if scene.flows > 1:
             pieces = taken.get(row, [(f" {reference.name.split()[0]}", style)])
             if pieces[0][0].startswith(" "):
                 taken[row] = [(sign, style), (pieces[0][0][1:], pieces[0][1]), *pieces[1:]]
             continue
-        free = next((at for at in (row, row - 1, row + 1) if 0 <= at < height and at not in taken), None)
+        free = next(
+            (row + by for by in (0, -1, 1, -2, 2) if 0 <= row + by < height and row + by not in taken), None
+        )
         if free is not None:
             taken[free] = [(f"{sign if free == row else ' '}{_tick_text(scene, reference)}", style)]
     return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}

@@ -73,12 +73,12 @@ def comparison_curves(
     curves = []
     for letter, run in zip(LETTERS, runs, strict=False):
         if run.window:
-            values = _resample(run.window, start, seconds)
+            values = resample(run.window, start, seconds)
             curves.append(FlowCurve(letter, values, values, values, faint=faint))
     return curves
 
 
-def _resample(points: Sequence[tuple[float, float]], start: float, seconds: float) -> array[float]:
+def resample(points: Sequence[tuple[float, float]], start: float, seconds: float) -> array[float]:
     """Resample points to the chart's steps; NaN before the first and after the last."""
     times = [t for t, _ in points]
     width = (times[-1] - times[0]) / max(1, len(times) - 1)

@@ -19,6 +19,12 @@ STEPS = 960
 """Steps of a run's time: a terminal of 480 columns has as many dots."""
 
 
+STRIP_SPACINGS, CHART_SPACINGS = 4, 12
+"""Minimum spacings of samples in an averaging window, so interpolation at both ends matters little.
+
+A chart has more steps than a strip and shows smaller errors: a burst each round trip is timed to a sample only.
+"""
+
 _MARGIN_S = 1.0
 """Seconds around a part of a run from which samples are read for its first and last rates."""
 
@@ -132,8 +138,8 @@ class History:
         self.total_dropped = 0
         self._drops_before = not self.is_whole
         """Whether the drops before the recorded time are still unknown."""
-        self._rates: dict[int, tuple[int, array[float]]] = {}
-        """Cached throughput by flow, with the number of samples it was computed from."""
+        self._rates: dict[tuple[int, int], tuple[int, array[float]]] = {}
+        """Cached throughput by flow and spacings, with the number of samples it was computed from."""
         self._read_rows = {"samples": 0, "queue": 0, "udp": 0}
 
     @property
@@ -186,18 +192,22 @@ class History:
     def _extend_until(self, t: float) -> None:
         self.until = max(self.until, t if self.is_whole else min(t, self.start + self.seconds))
 
-    def throughput(self, flow: int) -> array[float]:
-        """Return the acknowledged throughput of a TCP flow in each step, bit/s, over complete round trips."""
+    def throughput(self, flow: int, spacings: int = STRIP_SPACINGS) -> array[float]:
+        """Return the acknowledged throughput of a TCP flow in each step, bit/s, over complete round trips.
+
+        Args:
+            flow: The flow.
+            spacings: Minimum spacings of samples to average over.
+        """
         flow_history = self.flows[flow]
-        if flow not in self._rates or self._rates[flow][0] != flow_history.samples:
+        cached = self._rates.get((flow, spacings))
+        if cached is None or cached[0] != flow_history.samples:
             known = interpolate(flow_history.rtt)
             base = flow_history.base_rtt if flow_history.base_rtt < math.inf else math.nan
             trips = [base if isnan(rtt) else rtt for rtt in known]
-            self._rates[flow] = (
-                flow_history.samples,
-                flow_history.bytes_acked.rates(self.start, self.step, trips),
-            )
-        return self._rates[flow][1]
+            rates = flow_history.bytes_acked.rates(self.start, self.step, trips, spacings)
+            cached = self._rates[flow, spacings] = (flow_history.samples, rates)
+        return cached[1]
 
     def arrival_rate(self, flow: int, over: float = 0.0) -> array[float]:
         """Return the arrival rate of a UDP flow in each step, bit/s, averaged over `over` seconds."""
@@ -244,8 +254,6 @@ def interpolate(values: Sequence[float], before: float = math.nan) -> array[floa
 
 _NEGLIGIBLE = 1e-6
 """RTT relative to a width from which multiples of the RTT no longer matter, or could overflow."""
-_SPACINGS = 4
-"""Minimum spacings of samples in an averaging window, so interpolation at both ends matters little."""
 
 
 class ByteCount:
@@ -266,7 +274,9 @@ class ByteCount:
         else:
             (self._after if self._has_begun else self._before).append((t, count))
 
-    def rates(self, start: float, step: float, round_trips: Sequence[float] = ()) -> array[float]:
+    def rates(
+        self, start: float, step: float, round_trips: Sequence[float] = (), spacings: int = STRIP_SPACINGS
+    ) -> array[float]:
         """Return the throughput around the middle of each step, bit/s; NaN outside the samples.
 
         A sender with a full window sends once per round trip. Its throughput is even only over complete round
@@ -277,13 +287,14 @@ class ByteCount:
             start: Start of the first step, s.
             step: Length of a step, s.
             round_trips: RTT in each step, s; NaN where unknown.
+            spacings: Minimum spacings of samples to average over.
         """
         result = array("d", [math.nan]) * len(self._times)
         points = list(self._points())
         if len(points) < 2:
             return result
         first, last = points[0][0], points[-1][0]
-        least = max(step, _SPACINGS * (last - first) / (len(points) - 1) if round_trips else 0.0)
+        least = max(step, spacings * (last - first) / (len(points) - 1) if round_trips else 0.0)
         starts, ends = _Interpolation(points), _Interpolation(points)
         for at in range(len(result)):
             middle = start + (at + 0.5) * step

@@ -100,6 +100,8 @@ class Scene:
     ended: bool = False
     start: float = 0.0
     """Start of the visible time, s."""
+    hue: str = ""
+    """Style of the only flow's curve if its quantity has a hue of its own."""
     original: tuple[FlowCurve, ...] = ()
     """Curves of the original run of a what-if."""
     warmup_events: str = ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tcptutor.base.columns import wrapped
+from tcptutor.course.activities.run import ChartName
 from tcptutor.figures.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -22,13 +23,16 @@ from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 from tcptutor.ui.widgets.panel import network, result, ruler, tables, verdict
 from tcptutor.ui.widgets.readout import causes
 
-View = Literal["chart", "models", "flows"]
+View = Literal["chart", "cwnd", "models", "flows"]
 
 MIN_LIVE_CHART = 10
 """Minimum lines of the chart during a run."""
 
 _TALL = 13
 """Lines of the chart from which other parts may grow."""
+
+_MODELS_FROM = 10
+"""Lines of the chart from which the ruler may show every model."""
 
 _LARGE_FROM = 30
 """Lines of the panel from which the verdict has large digits."""
@@ -56,9 +60,12 @@ class _Space:
 
 def views(live: Live) -> tuple[View, ...]:
     """Return the views available now."""
+    views: list[View] = ["chart"]
+    if live.charted != "cwnd" and live.run.samples:
+        views.append("cwnd")
     if live.report is not None and live.report.comparisons:
-        return ("chart", "models", "flows")
-    return ("chart", "flows") if live.has_samples else ("chart",)
+        views.append("models")
+    return (*views, "flows") if live.has_samples else tuple(views)
 
 
 def render(
@@ -69,13 +76,19 @@ def render(
         return tables.model_table(live.report, live.run.experiment, own, width, height, live.formula)
     if view == "flows" and (history.flows or live.run.udp):
         return tables.flow_table(live, history, width, height)
-    return _with_chart(live, history, own, message, width, height)
+    return _with_chart(live, history, own, message, "cwnd" if view == "cwnd" else None, width, height)
 
 
 def _with_chart(
-    live: Live, history: History, own: OwnPrediction | None, message: str, width: int, height: int
+    live: Live,
+    history: History,
+    own: OwnPrediction | None,
+    message: str,
+    quantity: ChartName | None,
+    width: int,
+    height: int,
 ) -> list[Line]:
-    scene = scene_of(live, history, own)
+    scene = scene_of(live, history, own, quantity=quantity)
     least = min(height, 1 + (MIN_LIVE_CHART if live.in_progress else chart.MIN_HEIGHT))
     space = _Space(height)
     status = [Line.of((message, TEXT))] if message else result.status(live, width)
@@ -121,7 +134,7 @@ def _with_chart(
         every_model = len(live.report.comparisons) + ruler.MIN_LINES - 1 + bool(live.earlier)
         for number in range(len(space.parts.get("ruler", ())) + 1, every_model + 1):
             # The summary of the warm-up must not take a model's line.
-            _fit_ruler(space, live, own, width, number, tall - ("early" in space.parts))
+            _fit_ruler(space, live, own, width, number, _MODELS_FROM + ruled - ("early" in space.parts))
     for name in ("gap3", "gap2", "gap1", "gap0") if not live.in_progress else ("gap1", "gap0"):
         space.fit(name, [Line()], tall)
     phases = causes.phases(live, width)

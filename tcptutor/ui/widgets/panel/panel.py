@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from tcptutor.course.activities.run import ChartName
 from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.kinds.network import NetworkFigure, of_experiment
 from tcptutor.figures.lines import TEXT, Line, paragraph
@@ -22,11 +23,12 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
-from tcptutor.ui.widgets.chart.build import flow_names
+from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
-from tcptutor.ui.widgets.panel import layout
+from tcptutor.ui.widgets.panel import layout, preview
+from tcptutor.ui.widgets.panel.preview import Guess
 from tcptutor.ui.widgets.readout import cursor_view
 from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss, neighboring_loss
 from tcptutor.ui.widgets.readout.inspection import Inspection
@@ -49,6 +51,8 @@ class RunPanel(LinePanel):
         self._experiment: Experiment | None = None
         self._network: NetworkFigure | None = None
         self._message = ""
+        self._charted: ChartName = "cwnd"
+        self._guess: Guess | None = None
         self._view: layout.View = "chart"
         self._cursor: Cursor | None = None
         self._inspection: Inspection | None = None
@@ -59,9 +63,18 @@ class RunPanel(LinePanel):
         """Returns the file of a run, next to which its packets are; set by the screen."""
 
     def show_idle(
-        self, experiment: Experiment, instruction: str, network: NetworkFigure | None = None
+        self,
+        experiment: Experiment,
+        instruction: str,
+        network: NetworkFigure | None = None,
+        charted: ChartName = "cwnd",
+        guess: Guess | None = None,
     ) -> None:
-        """Show the network and how to start, before any run; by default the network that the experiment sets up."""
+        """Show the network, how to start, and the axes of what is predicted, before any run.
+
+        By default it is the network that the experiment sets up.
+        """
+        self._charted, self._guess = charted, guess
         self._live, self._history = None, None
         self._end_inspection()
         self._experiment, self._message = experiment, " ".join((instruction, *_capture_sentence(experiment)))
@@ -85,6 +98,13 @@ class RunPanel(LinePanel):
         self.call_after_refresh(self.pace.draw_now)
         self._update_insight()
         self._notify_can_inspect()
+
+    def show_guess(self, guess: Guess | None) -> None:
+        """Move the mark of the prediction, before a run."""
+        if guess != self._guess:
+            self._guess = guess
+            if self._live is None:
+                self.draw()
 
     @property
     def displayed_run(self) -> Live | None:
@@ -301,7 +321,11 @@ class RunPanel(LinePanel):
         drawing = self._network.draw(max(MIN_WIDTH, width))
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
-            return [*drawing, Line(), Line(), *instruction]
+            shown = [*drawing, Line(), Line(), *instruction]
+            axes_lines = preview.lines(
+                self._experiment, self._charted, self._guess, width, height - len(shown) - 2
+            )
+            return [*shown, Line(), Line(), *axes_lines] if axes_lines else shown
         return [*paragraph("", TEXT, words.experiment_line(self._experiment), width), *instruction]
 
     def picture(self) -> Callable[[int, int], list[Line]]:

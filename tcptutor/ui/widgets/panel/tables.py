@@ -15,8 +15,8 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
-from tcptutor.ui.widgets.chart.build import flow_names
 from tcptutor.ui.widgets.chart.chart import flow_style
+from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.history import History, interpolate
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.chart.strips import BLOCKS

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from tcptutor.base.causes import CAUSE_NAMES
+from tcptutor.course.measures import MEASURES
 from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -49,16 +50,15 @@ def large(live: Live, own: OwnPrediction | None, width: int) -> list[Line]:
     number, unit, cause, said = parts
     if any(character not in _DIGITS for character in number):
         return []
-    beside: list[Piece] = [(unit, STRONG), (cause, TEXT), said or ("", TEXT)]
+    beside: list[Piece] = [(unit, STRONG), *([(cause, TEXT)] if cause else []), *([said] if said else [])]
     lines = [
         Line.of(("".join(_DIGITS[character][row] for character in number), STRONG))
         for row in range(LARGE_HEIGHT)
     ]
     start = max(line.width for line in lines) + 3
     drawn = [
-        line.append_at(start, Line.of(piece)) if piece[0] else line
-        for line, piece in zip(lines, beside, strict=True)
-    ]
+        line.append_at(start, Line.of(piece)) for line, piece in zip(lines, beside, strict=False)
+    ] + lines[len(beside) :]
     return drawn if max(line.width for line in drawn) <= width else []
 
 
@@ -79,8 +79,17 @@ def _parts(live: Live, own: OwnPrediction | None) -> tuple[str, str, str, Piece 
     cause = ""
     if not live.awaits_observation and report.verdict.limited_by != "unexplained":
         cause = f"limited by {CAUSE_NAMES[report.verdict.limited_by]}"
-    said = None
-    if own is not None and own.bps:
-        deviation = words.too_high_or_low(own.bps / measured)
-        said = f"you said {figure(own.bps / scale)}{': ' if deviation == 'right' else ', '}{deviation}", "you"
-    return number, unit, cause, said
+    asked = live.said[0] if live.said else "rtt" if live.charted == "rtt" else "throughput"
+    if asked != "throughput" and (value := MEASURES[asked].compute(report)):
+        throughput = f"{number} {unit}"
+        number, _, unit = MEASURES[asked].written(value).partition(" ")
+        cause = f"{throughput}, {cause}" if cause else throughput
+        said = _said(live.said[1] / value, MEASURES[asked].written(live.said[1])) if live.said else None
+        return number, f"{unit} {MEASURES[asked].label}".strip(), cause, said
+    own_text = figure(own.bps / scale) if own else ""
+    return number, unit, cause, _said(own.bps / measured, own_text) if own and own.bps else None
+
+
+def _said(ratio: float, text: str) -> Piece:
+    deviation = words.too_high_or_low(ratio)
+    return f"you said {text}{': ' if deviation == 'right' else ', '}{deviation}", "you"

@@ -14,7 +14,8 @@ from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
-from tcptutor.ui.widgets.chart.build import flow_names, scene_of
+from tcptutor.ui.widgets.chart.build import scene_of
+from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
 from tcptutor.ui.widgets.readout import causes, sequence
 from tcptutor.ui.widgets.readout.cursor import Cursor

@@ -14,8 +14,8 @@ from tcptutor.base import units
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.axes import rate_unit
-from tcptutor.ui.widgets.chart.build import MAX_CURVES
 from tcptutor.ui.widgets.chart.chart import flow_style
+from tcptutor.ui.widgets.chart.flows import MAX_CURVES
 from tcptutor.ui.widgets.readout.causes import CAUSES, PHASES
 from tcptutor.ui.widgets.readout.cursor import Cursor
 
