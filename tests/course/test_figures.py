@@ -28,7 +28,8 @@ def labels(data: Any) -> Iterator[str]:
         for key, value in data.items():
             if key in LABELS and isinstance(value, str):
                 yield value
-            yield from labels(value)
+            if key != "set":  # parameters of laws
+                yield from labels(value)
     elif isinstance(data, list | tuple):
         for each in data:
             yield from labels(each)
