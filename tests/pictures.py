@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tcptutor.base import places
+from tcptutor.ui import themes
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.live import Live
 from tests.ui.screen import keys, until
@@ -45,6 +46,7 @@ async def _picture(wanted: Picture) -> str:
     module = next(each for each in course.modules if each.id == _MODULE)
     step = next(each for each in module.steps if each.id == wanted.page)
     app = TutorApp(course, Journal.open(), lab, module=module.id)
+    app.theme = themes.DARK.name  # whatever the terminal shows
     try:
         async with app.run_test(size=(120, 36)) as pilot:
             await until(pilot, lambda: lab.environment is not None)

@@ -118,7 +118,7 @@ class Frame(App[None]):
         for look in themes.LOOKS.values():
             self.register_theme(look.theme)
         # Setting `theme` would make Textual parse all styles a second time before the first frame.
-        self.set_reactive(App.theme, themes.named(settings.theme).name)
+        self.set_reactive(App.theme, themes.named(settings.theme, self.console.color_system).name)
         self.stylesheet.set_variables(self.get_css_variables())
         # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"

@@ -189,12 +189,18 @@ LOOKS = {
     "ansi": Look(ANSI, "terminal colors (ansi)", "the 16 colors that you set in your terminal"),
 }
 """Themes by the names in the settings."""
-DEFAULT = "dark"
 
 
-def named(name: str) -> Theme:
-    """Return the theme of that name; the default for an unknown name."""
-    return LOOKS.get(name, LOOKS[DEFAULT]).theme
+def named(name: str, color_system: str | None = None) -> Theme:
+    """Return the theme of that name; a default for an unknown name.
+
+    Args:
+        name: Its name in `LOOKS`.
+        color_system: That of the terminal, as rich names it. With "standard", 16 colors, the default is `ansi`, since
+            the nearest of 16 colors may be unreadable.
+    """
+    default = ANSI if color_system == "standard" else DARK
+    return LOOKS[name].theme if name in LOOKS else default
 
 
 _BRIGHT_BLACK = 8

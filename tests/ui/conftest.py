@@ -109,6 +109,13 @@ def _figures_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _all_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal shows all colors, wherever the tests run."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture(autouse=True)
 def _open_boxes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes stay open, whose feedback most tests read; those of `folding` fold as for a student."""
     if "folding" not in request.fixturenames:

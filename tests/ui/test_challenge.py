@@ -99,6 +99,7 @@ async def test_a_challenge_is_reached_by_keys_alone(journal: Journal) -> None:
     assert journal.progress(COURSE)[FULL[0]].done == 1
 
     async with opened(journal, FULL, RecordedLab(FULL), (120, 50)) as pilot:
+        pilot.app.screen.query_one(ChallengeBox).scroll_visible(animate=False)
         await until_text(pilot, "Reached at par: 1 change.")
         await until_text(pilot, "window  ● 100 kB")
         await until_text(pilot, "41.8 ms")

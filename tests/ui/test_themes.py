@@ -165,6 +165,19 @@ async def test_the_choice_is_kept(make_app: Any) -> None:
     assert make_app().theme == themes.HIGH_CONTRAST.name
 
 
+@pytest.mark.parametrize(
+    ("terminal", "theme"),
+    [("linux", themes.ANSI), ("xterm-256color", themes.DARK)],
+    ids=["16 colors", "256 colors"],
+)
+def test_a_terminal_with_16_colors_gets_its_own(
+    make_app: Any, monkeypatch: pytest.MonkeyPatch, terminal: str, theme: Theme
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    monkeypatch.delenv("COLORTERM", raising=False)
+    assert make_app().theme == theme.name
+
+
 async def test_ansi_uses_the_terminals_colors_alone(make_app: Any) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(120, 36)) as pilot:

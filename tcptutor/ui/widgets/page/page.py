@@ -213,9 +213,7 @@ _LIMITS = re.compile(r"^(\*\*Where [^*\n]* stops\.\*\*.*(?:\n.+)*)", re.MULTILIN
 """Paragraph about the limits of a model."""
 
 
-MODEL_SIGNS = (
-    "± is how far off a model may be: ✓ your run is within that, ✗ outside, – it can't tell or doesn't apply."
-)
+MODEL_SIGNS = "±: a model's tolerance   ✓ within   ✗ outside   – no verdict"
 
 
 class TextAfterRun(Vertical):
