@@ -156,8 +156,9 @@ SIGNS = (
     (strips.DROPPED, "losses: the bottleneck's queue drops packets"),
     ("▇", "full strip: throughput: the link, or twice the expected"),
     ("", "RTT: the path's and a full queue's; queue: its buffer"),
-    ("┈ ═ ─", "chart: limits, expected mean, measured mean"),
-    ("━ ━", "chart: the window for the throughput that you predict"),
+    ("┈", "chart: limits of the path and of the hosts"),
+    ("◂ ◃ ◆", "chart, right edge: measured mean, expected mean, you"),
+    ("▲", "chart: the height of a peak that the axis cuts off"),
     ("✓ ✗ –", "models: within its ±, outside, can't tell or doesn't apply"),
     ("", "figures on the right, after a run: without the warm-up"),
 )

@@ -47,7 +47,7 @@ def scene_of(
     tcp = [history.flows[number] for number in sorted(history.flows)]
     has_cwnd = any(not isnan(high) and high > 0 for each in tcp for high in each.high)
     if (tcp and not has_cwnd) or (not tcp and history.udp):
-        return throughput_scene(live, history, None, flow)
+        return throughput_scene(live, history, own, flow)
     quantity = quantity or live.charted
     if quantity == "throughput":
         return throughput_scene(live, history, own, flow)
