@@ -329,3 +329,22 @@ async def test_a_page_about_throughput_shows_its_axes_with_the_prediction_before
         await pilot.press("r")
         await until_text(pilot, "you said 60")
         assert "throughput, Mbit/s" in text(pilot.app)
+
+
+async def test_in_one_column_the_ruler_takes_the_status_line_while_the_number_is_typed(make_app) -> None:
+    def at() -> int:
+        (line,) = [line for line in text(app).splitlines() if "├" in line and "◆" in line]
+        return line.index("◆")
+
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("]")
+        await until_text(pilot, "Predict, then r")
+        await pilot.press("r", "2")
+        await until_text(pilot, "┤ 120 Mbit/s")
+        low = at()
+        await pilot.press("2")
+        await until(pilot, lambda: at() > low)
+        await pilot.press("enter")
+        await until_text(pilot, "r runs ")
+        assert "┤ 120 Mbit/s" not in text(app)

@@ -267,6 +267,7 @@ class LessonBody(Container):
         """Move the mark of a prediction that is being typed."""
         for side in self.sides.values():
             side.update_draft()
+        self.show_status()
 
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench."""

@@ -25,6 +25,7 @@ from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, figures_of
 from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
+from tcptutor.ui.widgets.panel import preview
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.panel.preview import Guess
 
@@ -100,6 +101,10 @@ class RunSide(Side):
             if self.is_loading:
                 return Content(LOADING)
             experiment = self.wanted
+            guess = self.widget.guess if self.study.due_before_run else None
+            if guess is not None and (ruler := preview.one_line(experiment, guess)) is not None:
+                before, mark, after = ruler
+                return Content.assemble(("you  ", "$text-muted"), before, (mark, "$you bold"), after)
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
             return Content(first + words.experiment_line(experiment))
@@ -333,7 +338,8 @@ class RunSide(Side):
             if isinstance(predict := box.activity, Predict) and not predict.about_curve:
                 first = self.study.record_of(predict).first
                 value = first.value if first is not None else None
-                if first is None and isinstance(box.draft, str):
+                # The page may be on its way out.
+                if first is None and box.is_attached and box.is_mounted and isinstance(box.draft, str):
                     with contextlib.suppress(UnitError):
                         value = predict.value(box.draft)
                 return Guess(predict.measure, value, predict.plain_unit)

@@ -99,6 +99,11 @@ class RunPanel(LinePanel):
         self._update_insight()
         self._notify_can_inspect()
 
+    @property
+    def guess(self) -> Guess | None:
+        """The prediction before a run as far as it is typed; None on a page without one."""
+        return self._guess
+
     def show_guess(self, guess: Guess | None) -> None:
         """Move the mark of the prediction, before a run."""
         if guess != self._guess:

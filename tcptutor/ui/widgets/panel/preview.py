@@ -24,6 +24,8 @@ _LOG_FROM = 2000.0
 """End of an axis from which the ruler is logarithmic: the field's unit is much smaller than what the link carries."""
 _DECADES = 3
 """Powers of ten on a logarithmic ruler."""
+_SHORT = 41
+"""Columns of the ruler in a line."""
 _ROOM = 1.1
 """Axis end as a multiple of the largest known value."""
 
@@ -53,6 +55,19 @@ def lines(
         return ruler
     scene = _scene(experiment, scale, guess)
     return [chart.title(scene, width), *chart.render(scene, width, rows - 1, False), Line(), *ruler]
+
+
+def one_line(experiment: Experiment, guess: Guess) -> tuple[str, str, str] | None:
+    """Return the ruler before the mark, the mark, and the ruler after it; None without number or scale.
+
+    0 ├───────◆─────────────┤ 25 Mbit/s
+    """
+    scale = _Scale.of(experiment, guess)
+    if scale is None or guess.value is None:
+        return None
+    at = scale.column(guess.value / scale.factor, _SHORT)
+    before, after = "─" * at, "─" * (_SHORT - 1 - at)
+    return f"{scale.start:g} ├{before}", _YOU, f"{after}┤ {scale.top:g} {scale.unit}"
 
 
 class _Scale(NamedTuple):
@@ -86,21 +101,23 @@ class _Scale(NamedTuple):
         return cls(rounded_up(_ROOM * largest / factor), factor, guess.unit, limits)
 
     @property
-    def _low(self) -> float:
-        """Left end of a logarithmic ruler."""
+    def start(self) -> float:
+        """Left end of the ruler: 0 unless it is logarithmic."""
+        if self.top < _LOG_FROM:
+            return 0.0
         return 10.0 ** (math.floor(math.log10(self.top)) - _DECADES)
 
     def column(self, value: float, across: int) -> int:
         """Return the column of a value on the ruler."""
         share = value / self.top
         if self.top >= _LOG_FROM:
-            share = math.log(max(value, self._low) / self._low) / math.log(self.top / self._low)
+            share = math.log(max(value, self.start) / self.start) / math.log(self.top / self.start)
         return min(across - 1, max(0, round(share * (across - 1))))
 
     def ticks(self, number: int) -> list[float]:
         if self.top < _LOG_FROM:
             return round_ticks(self.top, max(2, number))
-        return [self._low * 10**power for power in range(_DECADES + 1)]
+        return [self.start * 10**power for power in range(_DECADES + 1)]
 
 
 def _ruler(scale: _Scale, guess: Guess, width: int) -> list[Line]:
