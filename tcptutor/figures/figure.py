@@ -28,7 +28,7 @@ Raises ContentError, which names the lesson file, if there is none.
 
 
 class Motion(NamedTuple):
-    """Time of a moving figure, in seconds of what it shows."""
+    """Time of a moving figure, in seconds of what it shows, or in another unit."""
 
     seconds: float
     """Length; `draw` takes instants from 0 to this."""
@@ -38,6 +38,8 @@ class Motion(NamedTuple):
     """Instant that says most while the figure stands still."""
     watch: float
     """Seconds that it takes to watch at normal speed."""
+    unit: str = ""
+    """Unit in place of seconds, such as "round trips"."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

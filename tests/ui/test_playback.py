@@ -65,3 +65,8 @@ def test_the_line_names_instant_and_length_in_one_unit() -> None:
     assert "Space plays" in play_line.draw(playback.rest(), "Space plays", 40).text
     longer = Playback.at_rest(MOTION._replace(seconds=8)).toggle().advance(1.5)
     assert "1.5 of 8.0 s" in play_line.draw(longer, "", 78).text
+
+
+def test_the_line_counts_round_trips_where_the_figure_does() -> None:
+    motion = Motion(seconds=60, stops=(0.0,), rest=60, watch=8, unit="round trips")
+    assert play_line.instant(Playback.at_rest(motion).toggle().advance(4)) == "30 of 60 round trips"

@@ -47,6 +47,7 @@ import msgspec
 
 from tcptutor.figures.curve import words
 from tcptutor.figures.curve.build import Contradiction, scene_of
+from tcptutor.figures.curve.law import TIME
 from tcptutor.figures.curve.plot import Plot
 from tcptutor.figures.curve.scene import AlignedPanels
 from tcptutor.figures.curve.tables import AxisTable, LineTable, MarkTable, PanelTable, RegionTable
@@ -88,7 +89,8 @@ class CurveFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="curv
         scene = self.scene
         if not scene.moves:
             return None
-        return Motion(scene.x.high, scene.stops, scene.x.high, _WATCH_S)
+        unit = "" if self.x.of == TIME else scene.x_name
+        return Motion(scene.x.high, scene.stops, scene.x.high, _WATCH_S, unit)
 
     def draw(self, width: int, t: float = 0.0) -> list[Line]:
         return _plot(msgspec.json.encode(self), width).draw(t).lines

@@ -33,8 +33,10 @@ def draw(playback: Playback, keys_hint: str, width: int) -> Line:
 
 def instant(playback: Playback) -> str:
     """Return the instant and the length in one unit: "12 of 40 ms"; the first number has the width of the second."""
-    seconds = playback.motion.seconds
-    scale, unit = next((scale, unit) for least, scale, unit in _UNITS if seconds >= least)
+    seconds, unit = playback.motion.seconds, playback.motion.unit
+    scale = 1.0
+    if not unit:
+        scale, unit = next((scale, unit) for least, scale, unit in _UNITS if seconds >= least)
     digits = 0 if seconds * scale >= 30 else 1 if seconds * scale >= 3 else 2
     length = f"{seconds * scale:.{digits}f}"
     return f"{playback.t * scale:{len(length)}.{digits}f} of {length} {unit}"
