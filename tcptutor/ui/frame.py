@@ -18,7 +18,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
-from textual.filter import LineFilter
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -119,6 +119,9 @@ class Frame(App[None]):
             self.register_theme(look.theme)
         # Setting `theme` would make Textual parse all styles a second time before the first frame.
         self.set_reactive(App.theme, themes.named(settings.theme, self.console.color_system).name)
+        for line_filter in self._filters:
+            if isinstance(line_filter, ANSIToTruecolor):
+                line_filter.enabled = not self.native_ansi_color
         self.stylesheet.set_variables(self.get_css_variables())
         # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"

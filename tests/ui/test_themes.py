@@ -178,10 +178,14 @@ def test_a_terminal_with_16_colors_gets_its_own(
     assert make_app().theme == theme.name
 
 
-async def test_ansi_uses_the_terminals_colors_alone(make_app: Any) -> None:
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "chosen"])
+async def test_ansi_uses_the_terminals_colors_alone(make_app: Any, is_kept: bool) -> None:
+    if is_kept:
+        make_app().settings.set_theme("ansi")
     app = make_app("one-flow")
     async with app.run_test(size=(120, 36)) as pilot:
-        app.choose_theme("ansi")
+        if not is_kept:
+            app.choose_theme("ansi")
         await until_text(pilot, "ready")
         await settled(pilot)
         styles = [

@@ -245,6 +245,7 @@ class HostTabs(Static):
 
     def __init__(self) -> None:
         super().__init__(classes="tabs", markup=False)
+        self.auto_links = False  # the names are tabs, not links
         self._shown: object = None
 
     def show(self, hosts: tuple[str, ...], shown: str, opened: tuple[str, ...], right: str) -> None:
@@ -259,7 +260,7 @@ class HostTabs(Static):
             name = Content.styled(
                 f"[{host}]" if host == shown else f" {host}{'*' if host in opened else ' '}", click
             )
-            parts.append(name.stylize("bold reverse" if host == shown else "$text-muted"))
+            parts.append(name.stylize("bold $primary" if host == shown else _tab_style(host in opened)))
         left = Content("").join(parts)
         gap = max(1, self.size.width - left.cell_length - len(right))
         # The height stays one line: a layout would redraw the whole screen at each new rate.
@@ -267,6 +268,10 @@ class HostTabs(Static):
 
     def action_choose(self, host: str) -> None:
         self.post_message(self.HostChosen(host))
+
+
+def _tab_style(is_open: bool) -> str:
+    return "$foreground" if is_open else "$text-muted"
 
 
 class GoalLines(Static):
