@@ -161,7 +161,7 @@ def test_a_loss_takes_an_eighth_from_the_sum_of_four_teeth() -> None:
 
 
 def test_an_autotuned_window_is_twice_what_was_read_up_to_its_bound() -> None:
-    given = {"rtt": "100 ms", "first": "65536 bytes", "largest": "262144 bytes", "share": "61 %"}
+    given = {"rtt": "100 ms", "first": "65536 bytes", "largest": "262144 bytes", "usable": "61 %"}
     tuned = law("autotuned")
     values = tuned.values(given, "time")
     window, read = (

@@ -92,8 +92,8 @@ def _autotuned(_: str, result: str, values: Values, places: Sequence[float]) -> 
     Once per round trip the receiver makes room for twice what was read in it (net/ipv4/tcp_input.c,
     tcp_rcv_space_adjust), up to the largest buffer.
     """
-    rtt, end, largest = values["rtt"], places[-1], values["share"] * values["largest"]
-    cwnd, window = values["initial"] * values["mss"], values["share"] * values["first"]
+    rtt, end, largest = values["rtt"], places[-1], values["usable"] * values["largest"]
+    cwnd, window = values["initial"] * values["mss"], values["usable"] * values["first"]
     points, events = [], []
     for number in range(math.ceil(end / rtt)):
         flight = min(cwnd, window)
@@ -164,7 +164,7 @@ PACKET_LAWS: dict[str, Law] = {
             "rtt": ("time", REQUIRED),
             "first": ("size", REQUIRED),
             "largest": ("size", REQUIRED),
-            "share": ("ratio", REQUIRED),
+            "usable": ("ratio", REQUIRED),
             "initial": ("number", INITIAL_WINDOW),
             "mss": ("size", MSS),
         },
