@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tcptutor.base.columns import wrapped
 from tcptutor.base.errors import TutorError
 from tcptutor.course.activity import Problem
 from tcptutor.course.figure_places import placed
@@ -12,8 +13,8 @@ from tcptutor.course.step import Step
 from tcptutor.figures.figure import MIN_WIDTH, Figure
 
 _WIDTHS = (MIN_WIDTH, 72)
-_MOST_LINES = 18
-"""Lines that a figure may take of a terminal of 24."""
+_MOST_LINES = 19
+"""Lines that a figure may take of a terminal of 24, with its caption and the line of its player."""
 
 
 def figure_problems(step: Step) -> Iterator[Problem]:
@@ -38,6 +39,7 @@ def figure_problems(step: Step) -> Iterator[Problem]:
 
 def _drawing_problems(figure: Figure) -> Iterator[str]:
     motion = figure.motion
+    below = len(wrapped(figure.caption, _WIDTHS[-1])) + (motion is not None)
     instants = (0.0,) if motion is None else (*motion.stops, motion.rest, motion.seconds)
     for width in _WIDTHS:
         try:
@@ -50,5 +52,5 @@ def _drawing_problems(figure: Figure) -> Iterator[str]:
             yield f"is {widest} columns wide in a column of {width}: shorten its texts"
         if len({len(lines) for lines in drawings}) > 1:
             yield f"changes its height while it moves, at {width} columns"
-        if len(drawings[0]) > _MOST_LINES:
-            yield f"has {len(drawings[0])} lines at {width} columns: at most {_MOST_LINES}"
+        if (lines := len(drawings[0]) + below) > _MOST_LINES:
+            yield f"has {lines} lines at {width} columns, all included: at most {_MOST_LINES}"
