@@ -8,9 +8,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from tcptutor.figures.braille import Layer
 from tcptutor.figures.lines import RTT, Line
 from tcptutor.run import SampleTable, UdpResult, UdpSample, UdpTable
-from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
+from tcptutor.ui.widgets.chart import axes, chart, strips, trace, warmup
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 
 from .lives import EIGHT, FOUR, ONE, WINDOW, ended, going, live_of, scene, screen, stored
@@ -326,3 +327,20 @@ def test_what_limits_a_flow_of_many_is_not_drawn_for_one() -> None:
     shown = scene(live, OWN)
     assert len(shown.curves) == 4
     assert not shown.references
+
+
+def test_an_expected_trajectory_of_narrow_teeth_is_a_line_through_its_range() -> None:
+    teeth = [(float(column), 20.0 if column % 2 else 4.0) for column in range(100)]
+    line, area = Layer("forecast", 100, 24), Layer("range", 100, 24)
+    line.line(teeth)
+    trace.thin_out(line, area)
+    for column in range(10, 90):
+        assert area.columns[column].bit_count() > 8
+        assert line.columns[column].bit_count() <= 2
+        assert 10 <= line.columns[column].bit_length() <= 15
+    wide, nothing = Layer("forecast", 100, 24), Layer("range", 100, 24)
+    wide.line([(0.0, 4.0), (50.0, 20.0), (51.0, 4.0), (99.0, 20.0)])
+    drawn = list(wide.columns)
+    trace.thin_out(wide, nothing)
+    assert wide.columns == drawn
+    assert not any(nothing.columns)

@@ -17,7 +17,7 @@ from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Kind, 
 MIN_HEIGHT = 8
 """Minimum lines of a chart in which flows can be distinguished."""
 
-AXIS, GRID, BAND, RANGE = "axis", "grid", "band", "range"
+AXIS, GRID, BAND, RANGE, FORECAST_RANGE = "axis", "grid", "band", "range", "forecast-range"
 
 FLOW_PATTERNS: tuple[Pattern, ...] = (
     braille.SOLID, braille.DASHED, braille.DOTTED, braille.DASH_DOT,
@@ -177,6 +177,10 @@ def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
             if reference.kind == kind and not (has_data and kind in _EDGE_KINDS):
                 layer = Layer(kind, width, dots, pattern)
                 layer.line(_to_dots(reference, scene, width, dots))
+                if kind == "forecast":
+                    area = Layer(FORECAST_RANGE, width, dots)
+                    trace.thin_out(layer, area)
+                    layers.append(area)
                 layers.append(layer)
     if scene.band is not None:
         layers.append(_band_layer(scene.band, scene.top, width, dots))

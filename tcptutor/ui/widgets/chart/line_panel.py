@@ -28,7 +28,7 @@ MIN_SIZE = (40, 5)
 _STYLES = (
     "text", "strong", "muted", "good", "bad", "warn", "axis", "grid", "band", "limit", "trajectory", "forecast",
     "expected", "mean", "you", "before", "block", "mark", "model", "link", "point", "published", "cursor",
-    DATA, OTHER, ACK, QUEUE, RTT, FRAME, "range", "warm-up",
+    DATA, OTHER, ACK, QUEUE, RTT, FRAME, "range", "forecast-range", "warm-up",
     *(f"{style}{strips.AREA}" for style in (DATA, RTT, QUEUE, BAD)),
     *(chart.flow_style(number) for number in range(len(chart.FLOW_PATTERNS))),
 )  # fmt: skip

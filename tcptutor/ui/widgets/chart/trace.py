@@ -58,6 +58,27 @@ def draw_range(line: Layer, area: Layer, curve: FlowCurve, top: float) -> None:
             draw(line, stretch)
 
 
+def thin_out(line: Layer, area: Layer) -> None:
+    """Move stretches of a drawn line in which single swings cannot be told apart to `area`, and draw their middle."""
+    spans = [
+        (column, (bits & -bits).bit_length() - 1, bits.bit_length() - 1)
+        for column, bits in enumerate(line.columns)
+        if bits
+    ]
+    dense = dense_columns(spans)
+    middles = [(low + high) / 2 if column in dense else 0.0 for column, low, high in spans]
+    sums = [0.0, *accumulate(middles)]
+    counts = [0, *accumulate(column in dense for column, *_ in spans)]
+    points = []
+    for at, (column, low, high) in enumerate(spans):
+        if column in dense:
+            area.span(column, low, high)
+            line.columns[column] = 0
+            start, end = max(0, at - _AROUND), min(len(spans), at + _AROUND + 1)
+            points.append((column, (sums[end] - sums[start]) / (counts[end] - counts[start])))
+    line.line(points)
+
+
 def spans_of(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[Span]:
     """Yield the span of each column with measurements, cut off at the top."""
     scale = (dots - 1) / top

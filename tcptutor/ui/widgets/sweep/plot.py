@@ -174,7 +174,6 @@ def _grid(scene: CurveScene, width: int, dots: int, height: int) -> Layer:
     grid = Layer("grid", width, dots, braille.SPARSE)
     for row, _ in _vertical_ticks(scene, height):
         if row:
-            grid.span(0, row * braille.DOWN, row * braille.DOWN)
             for column in range(0, width, 4):
                 grid.span(column, row * braille.DOWN + 1, row * braille.DOWN + 1)
     return grid
