@@ -26,9 +26,9 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
-from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.page_sweep import page_cell
+from tcptutor.course.run_question import RunQuestion
 from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache
 from tcptutor.run import Run, SampleTable, save
@@ -54,7 +54,7 @@ def uses() -> dict[str, Experiment]:
     found: dict[str, Experiment] = {}
     for module in load().modules:
         for step in module.steps:
-            variants = step.variants if step.activities_of(Observe) else ()
+            variants = step.variants if step.activities_of(RunQuestion) else ()
             for number, variant in enumerate((step, *variants), start=1):
                 if variant.experiment is None:
                     continue

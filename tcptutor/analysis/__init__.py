@@ -44,6 +44,7 @@ from tcptutor.analysis.observed.measured import (
 )
 from tcptutor.analysis.observed.path import counted_by_sender, is_path_known, rate_doubt
 from tcptutor.analysis.observed.sender_reasons import sender_reason
+from tcptutor.analysis.observed.sender_response import SenderResponse, sender_response
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,
@@ -84,6 +85,7 @@ __all__ = [
     "RoundTrip",
     "Second",
     "SenderEvent",
+    "SenderResponse",
     "SequenceGraph",
     "SettingChanged",
     "SharedHistory",
@@ -115,6 +117,7 @@ __all__ = [
     "report",
     "round_trips",
     "sender_reason",
+    "sender_response",
     "sequence_of_acks",
     "sequence_of_packets",
     "total_throughput",

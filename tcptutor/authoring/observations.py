@@ -13,6 +13,7 @@ from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.claim import KNOWN_SUBJECTS, RunCondition
+from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
@@ -20,22 +21,23 @@ from tcptutor.spec import Experiment
 
 def observation_problems(step: Step, module: str) -> Iterator[tuple[str, str]]:
     """Yield key and reason of every mistake in the conditions of a page's observations."""
-    for observe in step.activities_of(Observe):
+    for question in step.activities_of(RunQuestion):
         wrong = False
-        for number, choice in enumerate(observe.choices, start=1):
+        observed = question.choices if isinstance(question, Observe) else ()
+        for number, choice in enumerate(observed, start=1):
             for condition in choice.when:
                 for key, reason in (*condition_problems(condition), *_of_page(condition, step)):
                     wrong = True
-                    yield f"question {observe.id}: choice[{number}].when.{key}", reason
+                    yield f"question {question.id}: choice[{number}].when.{key}", reason
         context = None if wrong else recorded_context(step, module)
         if context is None:
             continue
-        holding = observe.holding(context)
+        holding = question.holding(context)
         if len(holding) != 1:
             numbers = " and ".join(str(index + 1) for index in holding) or "none"
-            evidence = observe.mark((0,), context).evidence
+            evidence = question.mark((0,), context).evidence
             yield (
-                f"question {observe.id}: choice",
+                f"question {question.id}: choice",
                 f"{numbers} of the choices hold on the recorded run, exactly one must. {evidence}",
             )
 

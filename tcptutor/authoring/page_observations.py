@@ -10,16 +10,16 @@ from typing import NamedTuple
 from tcptutor import spec
 from tcptutor.authoring.claims import FindRun, Judgement, another
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.outline import Pages
+from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
 OBSERVED_SEEDS = 2
 """Runs of the page, each with its own seed."""
-_KIND = re.compile(r'\s*kind\s*=\s*["\']observe["\']\s*(#.*)?')
+_KIND = re.compile(r'\s*kind\s*=\s*["\'](observe|sender)["\']\s*(#.*)?')
 
 
 class PageObservation(NamedTuple):
@@ -33,7 +33,7 @@ class PageObservation(NamedTuple):
     """Line of its kind, counted from 1."""
     variant: Step
     """The page, or a variant of it."""
-    observe: Observe
+    question: RunQuestion
     seeds: int
 
     @property
@@ -54,7 +54,7 @@ class PageObservation(NamedTuple):
     @property
     def text(self) -> str:
         """The question."""
-        return self.observe.prompt
+        return self.question.prompt
 
     @property
     def is_measured(self) -> bool:
@@ -73,7 +73,7 @@ class PageObservation(NamedTuple):
     def _judge(self, more: int, find: FindRun) -> Judgement:
         try:
             context = self._context(more, find)
-            holding, evidence = self.observe.holding(context), self.observe.mark((0,), context).evidence
+            holding, evidence = self.question.holding(context), self.question.mark((0,), context).evidence
         except UsageError as error:
             return Judgement(False, str(error))
         numbers = " and ".join(f"choice {index + 1}" for index in holding) or "no choice"
@@ -115,12 +115,12 @@ def page_observations(root: Path, chosen: Pages, at_least: int = 1) -> Iterator[
     seeds = max(OBSERVED_SEEDS, at_least)
     for module in chosen.modules:
         for step in module.steps:
-            if not step.activities_of(Observe) or not step.experiments:
+            if not step.activities_of(RunQuestion) or not step.experiments:
                 continue
             file = chosen.files[module.id, step.id]
             lines = LessonFile(file, root).text().split("\n")
             heads = [number for number, line in enumerate(lines, 1) if _KIND.fullmatch(line)]
             where = file.relative_to(root.parent)
             for variant in (step, *step.variants):
-                for line, observe in zip(heads, variant.activities_of(Observe), strict=False):
+                for line, observe in zip(heads, variant.activities_of(RunQuestion), strict=False):
                     yield PageObservation(module.id, step.id, where, line, variant, observe, seeds)

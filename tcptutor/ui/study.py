@@ -11,12 +11,12 @@ import msgspec
 
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
-from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response, Sureness
+from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
@@ -170,11 +170,11 @@ class Study:
         return next((activity for activity in before if self.is_due(activity)), None)
 
     @property
-    def due_observation(self) -> Observe | None:
+    def due_observation(self) -> RunQuestion | None:
         """The question about what the run showed, until its first answer: the explanation of the run waits for it."""
         if not self.step.has_run(self.record):
             return None
-        observations = self.step.activities_of(Observe)
+        observations = self.step.activities_of(RunQuestion)
         return next((each for each in observations if not self.record_of(each).attempts), None)
 
     # Responses

@@ -13,6 +13,7 @@ from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity, SweepActivity
+from tcptutor.course.activities.sender import Sender
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_challenge import ChallengeSide
@@ -24,6 +25,7 @@ from tcptutor.ui.widgets.page.challenge import ChallengeBox
 from tcptutor.ui.widgets.page.entries import NumericBox, PredictBox, ReadOffBox
 from tcptutor.ui.widgets.page.example import example_box
 from tcptutor.ui.widgets.page.lists import ChoiceBox, ObserveBox, OrderBox
+from tcptutor.ui.widgets.page.sender import SenderBox
 from tcptutor.ui.widgets.page.shape import ShapeBox
 from tcptutor.ui.widgets.page.shell import ShellBox
 
@@ -36,6 +38,7 @@ BOXES: dict[type[Activity], Callable[[Any], ActivityBox[Any]]] = {
     Numeric: NumericBox,
     Order: OrderBox,
     Observe: ObserveBox,
+    Sender: SenderBox,
     ReadOff: ReadOffBox,
     ShellActivity: ShellBox,
     ChallengeActivity: ChallengeBox,

@@ -22,6 +22,8 @@ _ROUND_TRIPS = 6
 _MIN_GRAPH = 4
 """Lines below which the graph is left out."""
 _SENTENCE_LINES = 3
+_SHORTEST_AGO = 1e-6
+"""Seconds below which an event is the present."""
 _NOTE = "Places are computed from departure and ACK: what exceeds the empty path's RTT is time in the queue."
 
 
@@ -61,6 +63,26 @@ class PacketSteps:
         rest = height - len(top) - len(words) - 4
         return [*top, *(self._drawn_graph(t, width, rest) if rest >= _MIN_GRAPH else []), *words][:height]
 
+    def instant(self, t: float, width: int) -> list[Line]:
+        """Return the path at `t` and the last event, always of the same height."""
+        state = self.flight.at(t)
+        head = Line.of((f"flow {self.name} at {t:.4f} s", STRONG))
+        return [
+            head,
+            self._numbers(state, width),
+            *draw_pipe(self._pipe(state), width),
+            *self._sentence(state, width),
+        ]
+
+    def in_words(self, t: float) -> str:
+        """Return the state at `t` in sentences."""
+        state = self.flight.at(t)
+        waiting = sum(each.place == "queue" for each in state.segments)
+        return (
+            f"At {t:.4f} s cwnd is {state.cwnd} segments: {len(state.segments) - waiting} are under way and {waiting}"
+            f" wait in the queue. {self._last_event(state)}"
+        )
+
     def _numbers(self, state: FlightState, width: int) -> Line:
         pieces: list[Piece] = [(f"cwnd {state.cwnd}", STRONG)]
         if state.event is not None and state.event.ssthresh < SSTHRESH_INFINITE:
@@ -90,16 +112,17 @@ class PacketSteps:
         )
 
     def _sentence(self, state: FlightState, width: int) -> list[Line]:
+        lines = wrapped(self._last_event(state), width)[:_SENTENCE_LINES]
+        return [Line.of((line, TEXT)) for line in lines] + [Line()] * (_SENTENCE_LINES - len(lines))
+
+    def _last_event(self, state: FlightState) -> str:
         from tcptutor.analysis import sender_reason  # noqa: PLC0415  # takes a tenth of a second to import
 
         if state.event is None:
-            text = "The first window is under way; no ACK has arrived yet."
-        else:
-            ago = state.t - state.event.t
-            when = f"{units.seconds(ago)} ago: " if ago > 1e-6 else ""
-            text = when + sender_reason(state.event, *self._rule)
-        lines = wrapped(text, width)[:_SENTENCE_LINES]
-        return [Line.of((line, TEXT)) for line in lines] + [Line()] * (_SENTENCE_LINES - len(lines))
+            return "The first window is under way; no ACK has arrived yet."
+        ago = state.t - state.event.t
+        when = f"{units.seconds(ago)} ago: " if ago > _SHORTEST_AGO else ""
+        return when + sender_reason(state.event, *self._rule)
 
     def _drawn_graph(self, t: float, width: int, height: int) -> list[Line]:
         if self._graph is None:

@@ -1,0 +1,102 @@
+"""You are the sender: what now? The kernel's response at an instant of the student's run decides which choice is right.
+
+[[question]]
+id = "first-loss"
+kind = "sender"
+event = "loss"                       # the first retransmission of a recovery; or timeout, probe, duplicate, ack
+after = "0.3 s"                      # optional: the first such event after this time of the run
+prompt = "A third duplicate ACK has arrived. What do you do?"
+
+[[question.choice]]                  # three or four
+text = "Send the missing segment again, and cut cwnd"
+feedback = "Three duplicate ACKs are a loss, and a loss is a sign of congestion."
+does = "resend"                      # resend, new data, nothing
+cwnd = "cut"                         # grows, same, cut, one
+
+The page's run needs `acks = "on"`. The instant, drawn as a pipe, is the one just before the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from tcptutor.base import units
+from tcptutor.base.errors import UsageError
+from tcptutor.course.activities.choice import Alternative
+from tcptutor.course.activity import MarkContext, Problem
+from tcptutor.course.run_question import RunQuestion
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.analysis import SenderResponse
+
+
+class SenderMove(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Choice that is right if the kernel did the same."""
+
+    does: Literal["resend", "new data", "nothing"]
+    cwnd: Literal["grows", "same", "cut", "one"]
+
+
+class Sender(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):
+    """What does the sender do next?"""
+
+    event: Literal["loss", "timeout", "probe", "duplicate", "ack"]
+    """Event of the run's first flow that the sender responds to."""
+    after: str = "0 s"
+    """Time of the run before which events don't count."""
+    choices: tuple[SenderMove, ...] = msgspec.field(default=(), name="choice")
+
+    def choice_contradiction(self, choice: Alternative) -> Problem | None:  # noqa: ARG002
+        return None
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        yield from super().problems(experiment)
+        if experiment is not None and not experiment.flows.acks:
+            yield "kind", 'needs a run with acks = "on"'
+        moves = [(choice.does, choice.cwnd) for choice in self.choices]
+        if len(set(moves)) < len(moves):
+            yield "choice", "two choices have the same `does` and `cwnd`: the run cannot tell them apart"
+        try:
+            self._after_s  # noqa: B018
+        except UsageError as error:
+            yield "after", str(error)
+
+    def response(self, run: Run) -> SenderResponse | None:
+        """Return what the kernel did in `run`; None without such an event."""
+        from tcptutor.analysis import sender_response  # noqa: PLC0415  # the first frame needs no analysis
+
+        return sender_response(run, self.event, self._after_s)
+
+    def holding(self, context: MarkContext) -> tuple[int, ...]:
+        response = self.response(_run_of(context))
+        if response is None:
+            return ()
+        return tuple(
+            index
+            for index, choice in enumerate(self.choices)
+            if (choice.does, choice.cwnd) == (response.does, response.cwnd)
+        )
+
+    def evidence(self, context: MarkContext) -> str:
+        response = self.response(_run_of(context))
+        if response is None:
+            return "Your run has no such event in its first flow."
+        return f"The kernel in your run, at {units.seconds(response.event.t)}: {response.reason}"
+
+    @property
+    def _after_s(self) -> float:
+        return units.parse(self.after, "time")
+
+
+def _run_of(context: MarkContext) -> Run:
+    if context.run is None:
+        raise UsageError("this question needs a complete run: press r to run it")
+    return context.run
+
+
+TABLES = (Sender,)

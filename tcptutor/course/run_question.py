@@ -1,0 +1,94 @@
+"""Base of questions about the run just made, asked before its explanation: the student's own samples decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from tcptutor.base.errors import UsageError
+from tcptutor.course.activities.choice import MIN_CHOICES, Alternative, ChoiceQuestion
+from tcptutor.course.activity import (
+    NO_RUN,
+    Mark,
+    MarkContext,
+    Problem,
+    Reference,
+    Stage,
+    chosen_indexes,
+    entry_problems,
+)
+from tcptutor.course.page_record import Given, PageRecord
+from tcptutor.spec import Experiment
+
+MAX_CHOICES = 4
+
+
+class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
+    """Question between the run and its explanation, which stays hidden until the student has answered or skipped."""
+
+    stage: ClassVar[Stage] = Stage.OBSERVE
+    several: ClassVar[bool] = False
+    against_run: ClassVar[bool] = True
+
+    about_run: bool = True
+
+    def holding(self, context: MarkContext) -> tuple[int, ...]:
+        """Return the indexes of the choices that hold on the student's run or sweep.
+
+        Raises:
+            UsageError: There is no run yet.
+        """
+        raise NotImplementedError
+
+    def evidence(self, context: MarkContext) -> str:
+        """Return what the run shows about the question, as a sentence."""
+        raise NotImplementedError
+
+    def choice_contradiction(self, choice: Alternative) -> Problem | None:
+        """Return key and reason of what a choice lacks."""
+        raise NotImplementedError
+
+    def contradiction(self) -> Problem | None:
+        if not self.about_run:
+            return "about_run", "must be true: the run is what the question is about"
+        if len(self.choices) < 2:
+            return "choice", "a question needs at least two choices"
+        for number, choice in enumerate(self.choices, start=1):
+            if choice.correct:
+                return f"choice[{number}].correct", "is up to the run: remove it"
+            if (problem := self.choice_contradiction(choice)) is not None:
+                return f"choice[{number}].{problem[0]}", problem[1]
+        return None
+
+    def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
+        for key in ("id", "prompt"):
+            if not getattr(self, key).strip():
+                yield key, "is empty"
+        if experiment is None:
+            yield "kind", "needs an experiment or a sweep on this page"
+        if not MIN_CHOICES <= len(self.choices) <= MAX_CHOICES:
+            yield "choice", f"{len(self.choices)} choices: give {MIN_CHOICES} or {MAX_CHOICES}"
+        yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
+
+    def reference(self, context: MarkContext = NO_RUN) -> Reference:
+        right = self.holding(context)[:1] if context.measured else ()
+        return Reference(right=right or None, empty=())
+
+    def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
+        """Mark a response; the empty one skips the question, and no response is wrong if no choice fits the run."""
+        chosen = chosen_indexes(given, "a choice")
+        if not chosen:
+            return Mark(correct=None)
+        if len(chosen) > 1 or not 0 <= chosen[0] < len(self.choices):
+            raise UsageError(f"choose one of the {len(self.choices)} answers")
+        holding, evidence = self.holding(context), self.evidence(context)
+        if not holding:
+            return Mark(correct=None, feedback="None of the answers fits this run.", evidence=evidence)
+        choice, is_right = self.choices[chosen[0]], chosen[0] in holding
+        detail = "" if is_right else choice.explanation
+        return Mark(correct=is_right, feedback=choice.feedback, detail=detail, evidence=evidence)
+
+    def is_done(self, page: PageRecord) -> bool:
+        """Return True once the student has answered, right or wrong; a skipped question is not done."""
+        latest = page.activity(self.id).latest
+        return latest is not None and latest.answer != ()
