@@ -15,11 +15,11 @@ from tcptutor.base.errors import ContentError, UsageError
 from tcptutor.course import load
 from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext, Stage
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
+from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.run import load as load_run
 from tcptutor.spec import build
@@ -39,7 +39,7 @@ MEASURED = [(1e6,), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,), (3.8e6,), (3.8
 def context(step: Step) -> MarkContext:
     """A run, and a curve over the values of the step's own sweep; of a challenge its start and its solution."""
     if (
-        step.activities_of(Observe)
+        step.activities_of(RunQuestion)
         and (found := recorded_context(step, MODULES.get(step.id, ""))) is not None
     ):
         return found
@@ -71,7 +71,7 @@ def test_it_takes_its_own_right_response_and_not_its_empty_one(activity: Activit
     assert activity.mark(reference.right, run).correct == wanted
     if isinstance(activity, RunActivity | SweepActivity):
         assert not activity.mark(reference.empty, NO_RUN).correct
-    elif isinstance(activity, Observe):
+    elif isinstance(activity, RunQuestion):
         assert activity.mark(reference.empty, run).correct is None
     elif activity.stage >= Stage.RUN:
         with pytest.raises(UsageError):
@@ -134,7 +134,7 @@ WRONG = {
     "a kind that is not": (
         'kind = "order"',
         'kind = "sort"',
-        ["question[1].kind", "observe, single, multiple, order, numeric, read-off"],
+        ["question[1].kind", "observe, sender, single, multiple, order, numeric, read-off"],
     ),
     "no kind": ('kind = "order"\n', "", ["question[1].kind", "is missing"]),
     "a key of another kind": (

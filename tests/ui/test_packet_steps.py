@@ -27,7 +27,7 @@ async def test_keys_go_from_event_to_event(size: tuple[int, int]) -> None:
         await pilot.press("i")
         await until_text(pilot, "packets")
         await pilot.press("k")
-        await until_text(pilot, "in the queue")
+        await until_text(pilot, "queued")
         began = view(app).t
         await pilot.press("left")
         assert view(app).t == pytest.approx(began - 0.1)
@@ -39,7 +39,7 @@ async def test_keys_go_from_event_to_event(size: tuple[int, int]) -> None:
         await until_text(pilot, "takes bytes 731,240 to 732,687 for lost")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, PacketStepsScreen))
-        assert "in the queue" not in text(app)
+        assert "queued" not in text(app)
 
 
 async def test_time_passes_slowed_down_until_it_is_paused() -> None:

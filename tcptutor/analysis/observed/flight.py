@@ -3,7 +3,8 @@
 The trace has the sender's view only: its state at each arriving packet (tcp:tcp_probe) and each retransmission
 (tcp:tcp_retransmit_skb). A segment's way is computed from the two instants that the sender knows, departure and ACK:
 what is longer than the RTT of the empty path was spent in the queue, and half of the rest in each direction. The trace
-has no SACK blocks: a duplicate ACK is taken to report the oldest segment that was not yet accounted for.
+has no SACK blocks: a duplicate ACK is taken to report the oldest segment that was not yet accounted for, and a segment
+behind a hole to have arrived within the RTT of its time.
 """
 
 from __future__ import annotations
@@ -170,15 +171,18 @@ def _base_rtt(run: Run, flow: int) -> float:
 def _events(rows: Sequence[AckSample], again: Sequence[Retransmission]) -> Iterator[SenderEvent]:
     """Yield the arriving packets, each with what it changed, and the retransmissions."""
     duplicates = 0
+    repeated = [each.t for each in again]
     for before, after in pairwise(rows):
         acked = max(0, after.acked - before.acked)
         duplicates = 0 if acked else duplicates + 1
+        # The trace has cwnd at packets: after a retransmission in between, the next cwnd is the result of that.
+        is_own = bisect_left(repeated, before.t) == bisect_left(repeated, after.t)
         yield SenderEvent(
             t=before.t,
             kind="ack" if acked else "duplicate",
             acked=acked,
             sent=max(0, after.sent - before.sent),
-            cwnd=(before.cwnd, after.cwnd),
+            cwnd=(before.cwnd, after.cwnd if is_own else before.cwnd),
             ssthresh=before.ssthresh,
             silence=0.0,
             duplicates=duplicates,
@@ -212,10 +216,17 @@ def _events(rows: Sequence[AckSample], again: Sequence[Retransmission]) -> Itera
         )
 
 
-def _journeys(rows: Sequence[AckSample], again: Sequence[Retransmission], mss: int) -> list[Journey]:
+def _journeys(rows: Sequence[AckSample], repeats: Sequence[Retransmission], mss: int) -> list[Journey]:
     """Return the journeys of all segments in order of departure."""
+    again = [part for each in repeats for part in _segments(each, mss)]
     ends = [(before.t, after.acked) for before, after in pairwise(rows)]
     return sorted([*_first_journeys(rows, again, mss), *_repeated(again, ends)], key=lambda each: each.sent)
+
+
+def _segments(each: Retransmission, mss: int) -> Iterator[Retransmission]:
+    """Yield the segments of a retransmission: offloads let several leave as one."""
+    for start in range(each.first, each.last, mss):
+        yield Retransmission(each.flow, each.t, start, min(start + mss, each.last))
 
 
 def _first_journeys(rows: Sequence[AckSample], again: Sequence[Retransmission], mss: int) -> list[Journey]:
@@ -230,9 +241,14 @@ def _first_journeys(rows: Sequence[AckSample], again: Sequence[Retransmission], 
     send(rows[0].t - rows[0].rtt, rows[0].acked, rows[0].sent)
     reported = 0  # of `waiting`, from the left: lost ones, and those that duplicate ACKs reported
     for before, after in pairwise(rows):
+        hole_is_filled = False
         while waiting and waiting[0].last <= after.acked:
             journey = waiting.popleft()
-            ended.append(journey if journey.ended < math.inf else journey._replace(ended=before.t))
+            hole_is_filled |= journey.is_lost
+            if journey.ended == math.inf:
+                arrived = min(before.t, journey.sent + before.rtt) if hole_is_filled else before.t
+                journey = journey._replace(ended=arrived)
+            ended.append(journey)
             reported = max(0, reported - 1)
         if after.acked == before.acked:
             while reported < len(waiting) and waiting[reported].is_lost:

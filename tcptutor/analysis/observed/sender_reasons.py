@@ -42,15 +42,16 @@ def sender_reason(event: SenderEvent, algorithm: str, mss: int, sack: bool) -> s
         case "timeout":
             return (
                 f"No ACK for {units.seconds(event.silence)}: the retransmission timer fires (RFC 6298, section 5)."
-                f" {_bytes(event)} leave again, cwnd is {event.cwnd[1]}, and slow start begins anew."
+                f" {_bytes(event).capitalize()} leave again, cwnd is {event.cwnd[1]}, and slow start begins anew."
             )
-    return f"{_bytes(event)} leave again: another segment of the same recovery."
+    return f"{_bytes(event).capitalize()} leave again: another segment of the same recovery."
 
 
 def _acknowledged(event: SenderEvent, mss: int) -> str:
-    count = event.acked / mss
-    what = "1 segment" if count == 1 else f"{units.number(count)} segments"
-    return f"An ACK for {what}."
+    whole, rest = divmod(event.acked, mss)
+    if rest:
+        return f"An ACK for {event.acked:,} bytes."
+    return f"An ACK for {whole:,} segment{'s' if whole > 1 else ''}."
 
 
 def _window(event: SenderEvent, algorithm: str) -> str:
@@ -60,7 +61,7 @@ def _window(event: SenderEvent, algorithm: str) -> str:
         return f"cwnd goes from {before} to {after}{', a step of the recovery (PRR, RFC 9937)' if is_step else ''}."
     if after == before:
         return f"cwnd stays at {after}."
-    if before < event.ssthresh:
+    if before < event.ssthresh and algorithm != "bbr":
         return (
             f"cwnd grows from {before} to {after}: in slow start, every acknowledged segment adds one (RFC 5681,"
             " section 3.1)."
@@ -74,9 +75,10 @@ def _window(event: SenderEvent, algorithm: str) -> str:
 def _sends(event: SenderEvent, mss: int) -> str:
     if not event.sent:
         return ""
-    count = event.sent / mss
-    what = "1 new segment leaves" if count == 1 else f"{units.number(count)} new segments leave"
-    return f" {what}."
+    whole, rest = divmod(event.sent, mss)
+    if rest:
+        return f" {event.sent:,} new bytes leave."
+    return " 1 new segment leaves." if whole == 1 else f" {whole:,} new segments leave."
 
 
 def _duplicate(event: SenderEvent) -> str:

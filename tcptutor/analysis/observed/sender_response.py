@@ -56,8 +56,8 @@ def _change(event: SenderEvent) -> Literal["grows", "same", "cut", "one"]:
     before, after = event.cwnd
     if event.kind == "timeout":
         return "one"
-    if event.kind == "loss" and event.ssthresh < before:
-        return "cut"
+    if event.kind == "loss":
+        return "cut" if event.ssthresh < before else "same"
     if after == before:
         return "same"
     return "grows" if after > before else "cut"

@@ -51,7 +51,7 @@ class PacketSteps:
         note = f"■ = {packets} segments. {_NOTE}" if packets > 1 else _NOTE
         top = [
             spread(Line.of((f"flow {self.name} at {t:.4f} s", STRONG)), Line.of((head, MUTED)), width),
-            self._numbers(state, width),
+            *self._numbers(state, width),
             Line(),
             *draw_pipe(pipe, width),
         ]
@@ -64,12 +64,12 @@ class PacketSteps:
         return [*top, *(self._drawn_graph(t, width, rest) if rest >= _MIN_GRAPH else []), *words][:height]
 
     def instant(self, t: float, width: int) -> list[Line]:
-        """Return the path at `t` and the last event, always of the same height."""
+        """Return the path at `t` and the last event."""
         state = self.flight.at(t)
         head = Line.of((f"flow {self.name} at {t:.4f} s", STRONG))
         return [
             head,
-            self._numbers(state, width),
+            *self._numbers(state, width),
             *draw_pipe(self._pipe(state), width),
             *self._sentence(state, width),
         ]
@@ -83,18 +83,23 @@ class PacketSteps:
             f" wait in the queue. {self._last_event(state)}"
         )
 
-    def _numbers(self, state: FlightState, width: int) -> Line:
+    def _numbers(self, state: FlightState, width: int) -> list[Line]:
+        """Return cwnd and where segments are, in as many lines as they need."""
         pieces: list[Piece] = [(f"cwnd {state.cwnd}", STRONG)]
         if state.event is not None and state.event.ssthresh < SSTHRESH_INFINITE:
-            pieces.append((f"   ssthresh {state.event.ssthresh}", TEXT))
+            pieces.append((f"ssthresh {state.event.ssthresh}", TEXT))
         waiting = sum(each.place == "queue" for each in state.segments)
-        pieces += [
-            (f"   {len(state.segments) - waiting} under way", DATA),
-            (f"   {waiting} in the queue", QUEUE),
-        ]
+        pieces += [(f"{len(state.segments) - waiting} under way", DATA), (f"{waiting} queued", QUEUE)]
         if state.lost:
-            pieces.append((f"   {state.lost} lost so far", BAD))
-        return Line.of(*pieces).fit(width)
+            pieces.append((f"{state.lost} lost", BAD))
+        lines = [Line()]
+        for text, style in pieces:
+            gap = "   " if lines[-1].text else ""
+            if len(lines[-1].text) + len(gap) + len(text) > width:
+                lines.append(Line())
+                gap = ""
+            lines[-1] = Line.of(*lines[-1].pieces(), (gap, TEXT), (text, style))
+        return lines
 
     def _pipe(self, state: FlightState) -> PipeState:
         queue = [each for each in state.segments if each.place == "queue"]
