@@ -8,7 +8,7 @@ from msgspec.structs import replace as changed
 from tcptutor.authoring.observations import recorded_context
 from tcptutor.base.errors import UsageError
 from tcptutor.course import load
-from tcptutor.course.activities.sender import Sender, SenderMove
+from tcptutor.course.activities.sender_question import SenderQuestion, SenderMove
 from tcptutor.course.activity import NO_RUN, MarkContext
 from tcptutor.run import AckTable, Run
 
@@ -16,12 +16,12 @@ ASKED = [
     (module.id, step, question)
     for module in load().modules
     for step in module.steps
-    for question in step.activities_of(Sender)
+    for question in step.activities_of(SenderQuestion)
 ]
 
 
-def question(event: str, *moves: tuple[str, str], after: str = "0 s") -> Sender:
-    return Sender(
+def question(event: str, *moves: tuple[str, str], after: str = "0 s") -> SenderQuestion:
+    return SenderQuestion(
         id="now",
         prompt="What now?",
         event=event,

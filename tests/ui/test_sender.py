@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tcptutor.course.activities.sender import Sender, SenderMove
+from tcptutor.course.activities.sender_question import SenderQuestion, SenderMove
 from tcptutor.ui.widgets.page.sender import SenderBox
 
 from .made import MODULE, lossy, one_page
 from .screen import text, until, until_text
 from .test_sequence import traced
 
-ASKED = Sender(
+ASKED = SenderQuestion(
     id="now",
     prompt="What do you do now?",
     event="loss",

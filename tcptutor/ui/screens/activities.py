@@ -13,7 +13,7 @@ from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run import RunActivity, SweepActivity
-from tcptutor.course.activities.sender import Sender
+from tcptutor.course.activities.sender_question import SenderQuestion
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.ui.screens.lesson_challenge import ChallengeSide
@@ -38,7 +38,7 @@ BOXES: dict[type[Activity], Callable[[Any], ActivityBox[Any]]] = {
     Numeric: NumericBox,
     Order: OrderBox,
     Observe: ObserveBox,
-    Sender: SenderBox,
+    SenderQuestion: SenderBox,
     ReadOff: ReadOffBox,
     ShellActivity: ShellBox,
     ChallengeActivity: ChallengeBox,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tcptutor.course.activities.sender import Sender
+from tcptutor.course.activities.sender_question import SenderQuestion
 from tcptutor.figures.figure import Figure
 from tcptutor.figures.lines import Line
 from tcptutor.run import Run
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tcptutor.ui.widgets.readout.packet_steps import PacketSteps
 
 
-class Instant(Figure, frozen=True, kw_only=True):
+class SenderInstant(Figure, frozen=True, kw_only=True):
     """A flow's segments at an instant of a run."""
 
     steps: PacketSteps
@@ -47,14 +47,14 @@ class SenderBox(ObserveBox):
         self.run_worker(self._draw(run), exclusive=True, group="instant")
 
     async def _draw(self, run: Run) -> None:
-        assert isinstance(self.activity, Sender)
+        assert isinstance(self.activity, SenderQuestion)
         drawn = await asyncio.to_thread(_view_of, self.activity, run)
         await self._instant.remove_children()
         if drawn is not None and self._instant.is_attached:
             await self._instant.mount(drawn)
 
 
-def _view_of(question: Sender, run: Run) -> FigureView | None:
+def _view_of(question: SenderQuestion, run: Run) -> FigureView | None:
     from tcptutor.ui.widgets.readout.packet_steps import PacketSteps  # noqa: PLC0415  # the first frame needs none
 
     response = question.response(run)
@@ -62,4 +62,4 @@ def _view_of(question: Sender, run: Run) -> FigureView | None:
         return None
     flow = response.flight.flow
     steps = PacketSteps(run, flow, str(flow + 1), response.flight, None)
-    return FigureView(Instant(id=question.id, steps=steps, t=response.before))
+    return FigureView(SenderInstant(id=question.id, steps=steps, t=response.before))

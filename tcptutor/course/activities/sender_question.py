@@ -42,7 +42,7 @@ class SenderMove(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=T
     cwnd: Literal["grows", "same", "cut", "one"]
 
 
-class Sender(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):
+class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):
     """What does the sender do next?"""
 
     event: Literal["loss", "timeout", "probe", "duplicate", "ack"]
@@ -99,4 +99,4 @@ def _run_of(context: MarkContext) -> Run:
     return context.run
 
 
-TABLES = (Sender,)
+TABLES = (SenderQuestion,)
