@@ -8,7 +8,7 @@ from msgspec.structs import replace as changed
 from tcptutor.authoring.observations import recorded_context
 from tcptutor.base.errors import UsageError
 from tcptutor.course import load
-from tcptutor.course.activities.sender_question import SenderQuestion, SenderMove
+from tcptutor.course.activities.sender_question import SenderMove, SenderQuestion
 from tcptutor.course.activity import NO_RUN, MarkContext
 from tcptutor.run import AckTable, Run
 

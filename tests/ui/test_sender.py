@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcptutor.course.activities.sender_question import SenderQuestion, SenderMove
+from tcptutor.course.activities.sender_question import SenderMove, SenderQuestion
 from tcptutor.ui.widgets.page.sender import SenderBox
 
 from .made import MODULE, lossy, one_page
