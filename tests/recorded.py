@@ -27,8 +27,8 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course import load
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.page_sweep import page_cell
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache
 from tcptutor.run import Run, SampleTable, save

@@ -11,9 +11,9 @@ from tcptutor.backends import replay
 from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.observe import Observe
 from tcptutor.course.activities.run import SweepActivity
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.claim import KNOWN_SUBJECTS, RunCondition
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from tcptutor import spec
 from tcptutor.authoring.claims import FindRun, Judgement, another
 from tcptutor.base.errors import UsageError
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.outline import Pages
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 

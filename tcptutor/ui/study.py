@@ -12,11 +12,11 @@ import msgspec
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course import personal
 from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response, Sureness
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run

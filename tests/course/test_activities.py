@@ -17,9 +17,9 @@ from tcptutor.course.activities import TABLES, front_matter
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity, SweepActivity
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext, Stage
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.course.step import Step
 from tcptutor.run import load as load_run
 from tcptutor.spec import build

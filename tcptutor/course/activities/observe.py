@@ -22,9 +22,9 @@ import msgspec
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Alternative
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
 from tcptutor.course.claim import RunCondition
-from tcptutor.course.run_question import RunQuestion
 
 if TYPE_CHECKING:
     from tcptutor.course.conditions import Figures

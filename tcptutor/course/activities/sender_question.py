@@ -26,8 +26,8 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Alternative
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
-from tcptutor.course.run_question import RunQuestion
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 

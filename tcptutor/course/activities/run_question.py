@@ -92,3 +92,6 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
         """Return True once the student has answered, right or wrong; a skipped question is not done."""
         latest = page.activity(self.id).latest
         return latest is not None and latest.answer != ()
+
+
+TABLES = ()
