@@ -36,6 +36,8 @@ def add_ground(line: Line, scene: Scene, across: int) -> Line:
 def write_name(cells: list[list[braille.Cell | None]], scene: Scene, across: int, covered: str) -> None:
     """Write "warm-up" on the ground, or right of a narrow one, in a row without curves.
 
+    An arrow points at the end of the warm-up, since a terminal's own colors have no ground.
+
     Args:
         cells: Rows of the chart from the top, changed in place.
         scene: The scene.
@@ -45,7 +47,7 @@ def write_name(cells: list[list[braille.Cell | None]], scene: Scene, across: int
     end = columns(scene, across)
     if not 0 < end < across:
         return
-    for start, name in ((end - len(_NAME) - 1, _NAME), (end, f"◂ {_NAME}")):
+    for start, name in ((end - len(_NAME) - 2, f"{_NAME} ▸"), (end, f"◂ {_NAME}")):
         if start < 0 or start + len(name) > across:
             continue
         for row in cells:

@@ -86,8 +86,16 @@ def _parts(live: Live, own: OwnPrediction | None) -> tuple[str, str, str, Piece 
         cause = f"{throughput}, {cause}" if cause else throughput
         said = _said(live.said[1] / value, MEASURES[asked].written(live.said[1])) if live.said else None
         return number, f"{unit} {MEASURES[asked].label}".strip(), cause, said
-    own_text = figure(own.bps / scale) if own else ""
-    return number, unit, cause, _said(own.bps / measured, own_text) if own and own.bps else None
+    if own is not None and own.bps:
+        return number, unit, cause, _said(own.bps / measured, figure(own.bps / scale))
+    if live.changed_from is not None and live.earlier:
+        return (
+            number,
+            unit,
+            cause,
+            (f"before the change {figure(live.earlier[-1].throughput_bps / scale)}", "before"),
+        )
+    return number, unit, cause, None
 
 
 def _said(ratio: float, text: str) -> Piece:
