@@ -232,7 +232,7 @@ def test_slow_starts_overshoot_does_not_flatten_what_is_measured() -> None:
     assert peak > 10 * shown.top
     assert shown.peak == peak
     assert f"▲ {peak}" in chart.render(shown, 120, 9, False)[0].text
-    assert f"peak {peak}" in chart.title(shown, 63).text, "no free place next to it"
+    assert f"peak {peak}" in chart.title(chart.simplify(shown, 63, 9), 63).text, "no free place next to it"
 
 
 def test_nothing_is_said_of_a_path_that_is_not_known() -> None:

@@ -246,8 +246,9 @@ def _is_dense(scene: Scene, across: int, height: int) -> bool:
     """Return True if the chart shows a range around a mean."""
     if not has_range(scene):
         return False
-    spans = trace.spans_of(scene.curves[0], scene.top, braille.ACROSS * across, braille.DOWN * height)
-    return bool(trace.dense_columns(list(spans)))
+    dots = braille.DOWN * height
+    spans = list(trace.spans_of(scene.curves[0], scene.top, braille.ACROSS * across, dots))
+    return bool(trace.dense_columns(spans, dots))
 
 
 def _peak_place(scene: Scene, across: int) -> int | None:

@@ -14,8 +14,8 @@ from tcptutor.ui.widgets.chart.scene import FlowCurve
 Span = tuple[int, int, int]
 """Column, lowest dot and highest dot."""
 
-_TALL = 5
-"""Dots of a column from which it looks like part of a block."""
+_TALL_DOTS, _TALL_SHARE = 3, 0.1
+"""Dots, and share of the chart's height, from which a column looks like part of a block."""
 
 _AROUND = 8
 """Columns on each side over which tall columns are counted and the mean is taken."""
@@ -46,7 +46,7 @@ def draw(layer: Layer, spans: Sequence[Span]) -> None:
 def draw_range(line: Layer, area: Layer, curve: FlowCurve, top: float) -> None:
     """Draw a line where single swings can be told apart, else their range as `area` and their mean as `line`."""
     spans = list(spans_of(curve, top, line.width, line.height))
-    dense = dense_columns(spans)
+    dense = dense_columns(spans, line.height)
     means = _means(curve, line.width)
     for is_dense, group in groupby(spans, key=lambda span: span[0] in dense):
         stretch = list(group)
@@ -65,7 +65,7 @@ def thin_out(line: Layer, area: Layer) -> None:
         for column, bits in enumerate(line.columns)
         if bits
     ]
-    dense = dense_columns(spans)
+    dense = dense_columns(spans, line.height)
     middles = [(low + high) / 2 if column in dense else 0.0 for column, low, high in spans]
     sums = [0.0, *accumulate(middles)]
     counts = [0, *accumulate(column in dense for column, *_ in spans)]
@@ -91,12 +91,17 @@ def spans_of(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[Sp
             yield column, min(dots - 1, round(low * scale)), min(dots - 1, round(high * scale))
 
 
-def dense_columns(spans: Sequence[Span]) -> set[int]:
-    """Return the columns in long stretches with so many tall ones that single swings cannot be told apart."""
-    tall = []
+def dense_columns(spans: Sequence[Span], dots: int) -> set[int]:
+    """Return the columns in long stretches with so many tall ones that single swings cannot be told apart.
+
+    Args:
+        spans: Columns of a line.
+        dots: Height of the chart.
+    """
+    tall, least = [], max(_TALL_DOTS, _TALL_SHARE * dots)
     lowest = highest = spans[0][1] if spans else 0
     for _, low, high in spans:
-        tall.append(max(high - low, low - highest, lowest - high) >= _TALL)
+        tall.append(max(high - low, low - highest, lowest - high) >= least)
         lowest, highest = low, high
     counts, number = [0, *accumulate(tall)], len(spans)
     dense: set[int] = set()
@@ -113,7 +118,8 @@ def dense_columns(spans: Sequence[Span]) -> set[int]:
         stretch = list(group)
         if is_dense and len(stretch) >= _SHORTEST:
             stretches.update(spans[at][0] for at in stretch)
-    return stretches
+    # A chart that is mostly a range is one throughout.
+    return {column for column, *_ in spans} if 2 * len(stretches) > number else stretches
 
 
 def _means(curve: FlowCurve, width: int) -> list[float]:
