@@ -203,6 +203,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True):
     motion: bool = True
     theme: str = ""
     """Name of the theme; empty for the default."""
+    figures_in_words: bool = False
 
 
 class Settings:
@@ -242,6 +243,19 @@ class Settings:
             JournalError: The file cannot be written; the choice stays in memory.
         """
         self._replace(theme=theme)
+
+    @property
+    def figures_in_words(self) -> bool:
+        """True if figures are described, not drawn."""
+        return self._read().figures_in_words
+
+    def set_figures_in_words(self, in_words: bool) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(figures_in_words=in_words)
 
     def _replace(self, **changes: bool | str) -> None:
         before = self._read()

@@ -35,6 +35,7 @@ from tcptutor.ui.messages import (
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
+from tcptutor.ui.widgets.prose.figure import FigureView
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
@@ -127,6 +128,18 @@ class TutorApp(Frame):
         """Let figures move, or let them stand still."""
         if problem := self.motion.choose(on):
             self.notify(problem, severity="warning")
+
+    def choose_words(self, in_words: bool) -> None:
+        """Describe figures in words, or draw them, now and in later sessions."""
+        try:
+            self.settings.set_figures_in_words(in_words)
+        except JournalError as error:
+            self.notify(str(error), severity="warning")
+        for screen in self.screen_stack:
+            for figure in screen.query(FigureView):
+                figure.show_in_words(in_words)
+            if isinstance(screen, TutorScreen):
+                screen.schedule_keys()
 
     def choose_theme(self, name: str) -> None:
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""

@@ -45,6 +45,8 @@ class MotionChoice:
         """Reason why figures stand still; empty if they may move."""
         if self._variable:
             return f"{self._variable} is set"
+        if self._settings.figures_in_words:
+            return "figures are in words"
         if not self._settings.motion:
             return "motion is off"
         return "the terminal is slow" if self._is_line_slow else ""

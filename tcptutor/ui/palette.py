@@ -102,6 +102,17 @@ def _settings(tutor: Tutor) -> Iterator[PaletteEntry]:
     for name, look in LOOKS.items():
         choose = partial(tutor.choose_theme, name)
         yield PaletteEntry("settings", f"Theme: {look.title}", "setting", look.about, choose, is_offered=True)
+    in_words = tutor.settings.figures_in_words
+    yield PaletteEntry(
+        "settings",
+        "Figures drawn" if in_words else "Figures in words",
+        "setting",
+        "now described in sentences"
+        if in_words
+        else "for a screen reader: what a figure shows, in sentences",
+        partial(tutor.choose_words, not in_words),
+        is_offered=True,
+    )
     still = tutor.motion.off_because
     about = f"figures move; now {still}" if still else "figures stand still"
     turn = partial(tutor.choose_motion, bool(still))

@@ -197,3 +197,20 @@ def test_a_long_caption_takes_further_lines() -> None:
 
     assert lines("A wagon.") == lines("") + 1
     assert lines("A wagon that passes a station where nobody waits for it.") == lines("") + 2
+
+
+async def test_figures_are_sentences_for_those_who_choose_it_and_drawn_again(opened) -> None:
+    app = opened(page_with(SLOW))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: bool(app.screen.query(MovingView)) and view(app).playback.playing)
+        app.choose_words(True)
+        await until_text(pilot, f"Figure: {SLOW.describe()}")
+        assert "▶" not in text(app)
+        await until(pilot, lambda: "step" not in footer(app))
+        await until(pilot, lambda: app.motion.off_because == "figures are in words")
+        app.choose_words(False)
+        await until_text(pilot, "wagon at")
+    again = opened(page_with(SLOW))
+    again.settings.set_figures_in_words(True)
+    async with again.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Figure:")

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
-from tcptutor.journal.saved import Drafts
+from tcptutor.journal.saved import Drafts, Settings
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import bindings
@@ -60,6 +60,7 @@ class Tutor(Protocol):
     drafts: Drafts
     bench: Bench
     motion: MotionChoice
+    settings: Settings
     glyphs: Glyphs
     """Characters that the terminal can show."""
     problems: tuple[str, ...]
@@ -71,6 +72,9 @@ class Tutor(Protocol):
 
     def choose_motion(self, on: bool) -> None:
         """Let figures move, or let them stand still."""
+
+    def choose_words(self, in_words: bool) -> None:
+        """Describe figures in words, or draw them, now and in later sessions."""
 
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""

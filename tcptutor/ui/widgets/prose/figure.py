@@ -9,7 +9,8 @@ from textual.strip import Strip
 
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.figure import MIN_WIDTH, Figure
-from tcptutor.figures.lines import MUTED, STYLES, Line, Piece
+from tcptutor.figures.lines import MUTED, STYLES, TEXT, Line, Piece
+from tcptutor.journal.saved import Settings
 from tcptutor.ui.widgets.slices import SlicedLines
 
 MAX_WIDTH = 78
@@ -27,6 +28,18 @@ class FigureView(SlicedLines):
         super().__init__(slices, classes="figure")
         self.figure = figure
         self._drawn_width = 0
+        self.is_in_words = False
+        """True if sentences take the place of the drawing."""
+
+    def on_mount(self) -> None:
+        settings: Settings | None = getattr(self.app, "settings", None)
+        self.show_in_words(settings is not None and settings.figures_in_words)
+
+    def show_in_words(self, in_words: bool) -> None:
+        """Describe the figure, or draw it."""
+        if in_words != self.is_in_words:
+            self.is_in_words, self._drawn_width = in_words, 0
+            self.refresh(layout=True)
 
     @property
     def description(self) -> str:
@@ -55,7 +68,11 @@ class FigureView(SlicedLines):
     def _fit(self, width: int) -> None:
         width = max(MIN_WIDTH, min(width, MAX_WIDTH))
         if width != self._drawn_width:
-            self._lines, self._drawn_width = self._draw(width), width
+            self._lines = self._words(width) if self.is_in_words else self._draw(width)
+            self._drawn_width = width
+
+    def _words(self, width: int) -> list[Line]:
+        return [Line.of((text, TEXT)) for text in wrapped(f"Figure: {self.description}", width)]
 
     def _draw(self, width: int, t: float = 0.0) -> list[Line]:
         caption = [Line.of((text, MUTED)) for text in wrapped(self.figure.caption, width)]

@@ -47,7 +47,7 @@ class MovingView(FigureView):
             self._redraw()
 
     def _redraw(self) -> int:
-        if not self._drawn_width:
+        if not self._drawn_width or self.is_in_words:
             return 0
         written = self.show_lines(self._draw(self._drawn_width))
         return sum(

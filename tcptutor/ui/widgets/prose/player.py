@@ -56,10 +56,11 @@ class FigurePlayer:
     @property
     def current(self) -> MovingView | None:
         """The figure that keys act on: the one that plays, else the one clicked last, else the topmost one."""
-        playing = next((view for view in self._views if view.playback.playing), None)
+        drawn = [view for view in self._views if not view.is_in_words]
+        playing = next((view for view in drawn if view.playback.playing), None)
         if playing is not None and self._lines_on_screen(playing):
             return playing
-        shown = [view for view in self._views if self._is_shown(view)]
+        shown = [view for view in drawn if self._is_shown(view)]
         return self._clicked if self._clicked in shown else min(shown, key=_top, default=None)
 
     @property
