@@ -25,6 +25,9 @@ _ONE_ROW = 52
 _FULL_NAMES = 60
 """Columns from which the interfaces of several pairs are named in full."""
 
+_SWITCH_NAMES = 42
+"""Columns from which those of the switches are."""
+
 
 def draw(pairs: int, width: int, marked: Collection[str] = ()) -> list[Line]:
     """Return the network with the names of its interfaces."""
@@ -92,10 +95,12 @@ def _one_pair(width: int, marked: Collection[str]) -> list[Line]:
 
 def _several_pairs(pairs: int, width: int, marked: Collection[str]) -> list[Line]:
     full = width >= _FULL_NAMES
+    # A bare "eth2" next to a host reads as the host's: a switch's interface keeps its name while the row fits.
+    switches = width >= _SWITCH_NAMES
     dash, end = (" ─ ", " ") if full else ("─", "─")
     before = (pairs + 1) // 2
     rows = [*range(before), None, *range(before, pairs)]
-    left = 1 + len(dash + end) + (2 * _NAME if full else len("h1eth2"))
+    left = 1 + len(dash + end) + (2 * _NAME if full else len("h1s1-eth2") if switches else len("h1eth2"))
     right = width - 1 - left
     grid = Grid(width, len(rows))
     for row, pair in enumerate(rows):
@@ -107,7 +112,7 @@ def _several_pairs(pairs: int, width: int, marked: Collection[str]) -> list[Line
             continue
         ports = pair_ports(pair, pairs)
         host, peer = (name if full else name[:2] for name in (ports.sender, ports.receiver))
-        entry, exit_ = (name if full else name[3:] for name in (ports.entry, ports.exit))
+        entry, exit_ = (name if switches else name[3:] for name in (ports.entry, ports.exit))
         grid.put(1, row, f"{host}{dash}{entry}{end}", FRAME)
         grid.put(right + 1, row, f"{end}{exit_}{dash}{peer}", FRAME)
         _interface(grid, 1, row, ports.sender, marked, host)
