@@ -217,12 +217,13 @@ class SweepSide(Side):
         if self.is_loading:
             self.widget.show_idle(LOADING)
             return
-        first = "Predict first, then r" if self.study.due_before_run else "Press r: it"
-        plays = "plays recorded runs" if self._replays else "measures"
-        values = ", ".join(self.activity.values)
-        runs = f"{len(self.activity.cells())} runs"
+        number = f"{len(self.activity.cells())} {'recorded ' if self._replays else ''}runs"
+        if self.study.due_before_run:
+            start = f"Predict first, then r {'plays' if self._replays else 'makes'} {number}"
+        else:
+            start = f"Press r to {'play' if self._replays else 'make'} {number}"
         axis = self.activity.axis.replace("_", " ")
-        self.widget.show_idle(f"{first} {plays} {self.activity.title}: {runs}, {axis} {values}.")
+        self.widget.show_idle(f"{start}: {axis} {', '.join(self.activity.values)}.")
 
     def _is_ours(self, sweep: LiveSweep) -> bool:
         here = sweep.is_of(self.study.module.id, self.study.step.id)
