@@ -16,6 +16,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui.pages import branch, next_on_path, path_progress, resume
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.lists import ChoiceBox
+from tcptutor.ui.widgets.page.onward import OnwardLines
 
 from .screen import click, page_states, press_at_once, until, until_text
 
@@ -207,3 +208,15 @@ async def test_an_unfinished_page_asks_for_a_second_enter(make_app: Any, journal
         assert shown(app) == "a"
         press_at_once(app, "enter")
         await until(pilot, lambda: shown(app) == "c")
+
+
+def test_links_that_wrap_continue_below_their_words(journal: Journal) -> None:
+    module = course().modules[0]
+    long = page("b", "why a long name of a page has to wrap in a narrow column")
+    module = msgspec.structs.replace(module, steps=(module.steps[0], long, *module.steps[2:]))
+    lines = OnwardLines(module)
+    lines.show(branch(Course(title="One", modules=(module,)), module, module.steps[0], journal))
+    rows = [row.plain for row in lines.rows(40)]
+    assert len(rows) > 2 and all(len(row) <= 40 for row in rows)
+    first = rows[0].index("Deeper")
+    assert all(row[:first].strip() in ("", "d", "Enter") and row[first] != " " for row in rows)

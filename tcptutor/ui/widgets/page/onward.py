@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.style import Style
-from textual.widgets import Static
+from textual.widget import Widget
 
 from tcptutor.course.outline import Module
 from tcptutor.ui.pages import Branch, ModulePage, offer
@@ -13,7 +14,7 @@ from tcptutor.ui.pages import Branch, ModulePage, offer
 ONWARD_KEY, DEEPER_KEY = "enter", "d"
 
 
-class OnwardLines(Static):
+class OnwardLines(Widget):
     """Links to the next page of the path and to the deeper pages before it."""
 
     class Chosen(Message):
@@ -24,28 +25,45 @@ class OnwardLines(Static):
             super().__init__()
 
     def __init__(self, module: Module) -> None:
-        super().__init__(id="onward", markup=False)
+        super().__init__(id="onward")
         self._module = module
+        self._lines: list[tuple[str, Content]] = []
         self._targets: list[ModulePage] = []
 
     def show(self, branch: Branch) -> None:
         """Show where the page leads, a line each, with the key that goes there."""
         self._targets.clear()
-        lines = [
-            _with_key("" if at else DEEPER_KEY, self._link(offer(step), ModulePage(self._module, step)))
+        self._lines = [
+            ("" if at else DEEPER_KEY, self._link(offer(step), ModulePage(self._module, step)))
             for at, step in enumerate(branch.deeper)
         ]
-        self.update(Content("\n").join([*lines, self._next_line(branch)]))
+        self._lines.append(self._next_line(branch))
+        self.refresh(layout=True)
 
-    def _next_line(self, branch: Branch) -> Content:
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        return len(self.rows(width))
+
+    def render(self) -> Content:
+        return Content("\n").join(self.rows(self.content_size.width))
+
+    def rows(self, width: int) -> list[Content]:
+        """Return the lines, wrapped so that the text of all of them begins in the same column."""
+        room = max(width - len(_key("")), 1)
+        return [
+            Content(_key("" if at else key)) + part
+            for key, line in self._lines
+            for at, part in enumerate(line.wrap(room))
+        ]
+
+    def _next_line(self, branch: Branch) -> tuple[str, Content]:
         place = branch.following
         if place is None:
-            return Content(f"This is the last page{' of your path' if branch.deeper else ''}.")
+            return "", Content(f"This is the last page{' of your path' if branch.deeper else ''}.")
         back = "back to the essentials: " if branch.is_off_path else ""
         other = f"{place.module.number} {place.module.title}: " if place.module.id != self._module.id else ""
         known = ", ".join(f"“{page.title}”" for page in branch.passed_over)
         link = self._link(f"{other}{place.step.title}", place)
-        return _with_key("Enter", Content.assemble(back, link, f"; you know {known}" if known else ""))
+        return "Enter", Content.assemble(back, link, f"; you know {known}" if known else "")
 
     def _link(self, words: str, place: ModulePage) -> Content:
         self._targets.append(place)
@@ -55,5 +73,5 @@ class OnwardLines(Static):
         self.post_message(self.Chosen(self._targets[number]))
 
 
-def _with_key(key: str, line: Content) -> Content:
-    return Content(f"{key:5}  ") + line
+def _key(name: str) -> str:
+    return f"{name:5}  "
