@@ -59,7 +59,7 @@ def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
     """Return the hits, group after group: the group with the best match first, text and descriptions last.
 
     All words of the query must begin words of the title, or words of the text. Actions are found by their titles alone,
-    since Enter runs them at once.
+    since Enter runs them at once. A page is also found by its number, "1.9".
     """
     words = query.casefold().split()
     if not words:
@@ -68,6 +68,9 @@ def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
     beginnings = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
     groups: dict[Group, list[tuple[tuple[int, int], Hit]]] = {}
     for entry in entries:
+        if entry.group == "pages" and words == [entry.kind.rpartition(" ")[2]]:
+            groups.setdefault(entry.group, []).append(((0, 0), Hit(entry.group, entry, (), entry.about)))
+            continue
         title = entry.title.casefold()
         places = [each.search(title) for each in beginnings]
         if all(places):

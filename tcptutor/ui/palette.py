@@ -29,7 +29,7 @@ def entries(screen: TutorScreen) -> list[PaletteEntry]:
     found = [*_actions(screen)]
     for module in tutor.course.modules:
         found += _pages(module, tutor)
-    return [*found, *_terms(tutor.course, tutor), *_settings(tutor)]
+    return [*found, *_terms(tutor.course, tutor), *_settings(tutor, screen.app.theme)]
 
 
 def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
@@ -98,10 +98,12 @@ def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
     tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)
 
 
-def _settings(tutor: Tutor) -> Iterator[PaletteEntry]:
+def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:
+    """Yield what can be set; `theme` is the name of the current theme."""
     for name, look in LOOKS.items():
         choose = partial(tutor.choose_theme, name)
-        yield PaletteEntry("settings", f"Theme: {look.title}", "setting", look.about, choose, is_offered=True)
+        kind = "setting, now" if look.theme.name == theme else "setting"
+        yield PaletteEntry("settings", f"Theme: {look.title}", kind, look.about, choose, is_offered=True)
     in_words = tutor.settings.figures_in_words
     yield PaletteEntry(
         "settings",

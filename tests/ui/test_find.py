@@ -50,6 +50,14 @@ def test_words_match_at_their_beginnings_never_in_scattered_letters() -> None:
     assert found("rec win") == ["The receive window"]
 
 
+def test_a_page_is_found_by_its_number() -> None:
+    pages = [
+        PaletteEntry("pages", "A module", "module 1", "", lambda: None),
+        *(PaletteEntry("pages", f"Page {n}", f"page 1.{n}", "", lambda: None, "1.2 s") for n in (1, 2, 21)),
+    ]
+    assert [hit.entry.kind for hit in search("1.2", pages) if hit.group == "pages"] == ["page 1.2"]
+
+
 def test_text_is_found_after_titles() -> None:
     assert found("cwnd") == ["congestion window, cwnd", "Slow start"]
     mention = search("cwnd", ENTRIES)[-1]
