@@ -100,6 +100,10 @@ class PacketStepsScreen(TutorScreen):
         event = self._steps.flight.neighbor(self._t, direction, wanted)
         if event is not None:
             self._t = event.t
+        else:
+            self.notify(
+                "Nothing of the kind follows." if direction > 0 else "Nothing of the kind came before."
+            )
         self._show()
 
     def action_play(self) -> None:

@@ -21,7 +21,9 @@ def draw(playback: Playback, keys_hint: str, width: int) -> Line:
         keys_hint: What keys or a click do, shown while the figure does not play.
         width: Columns.
     """
-    state = f"{_PLAYING} {playback.speed:g}x" if playback.playing else f"{_STANDING} {keys_hint}".rstrip()
+    speed = f"{playback.speed:g}x"
+    hint = f"{keys_hint}, {speed}" if keys_hint and playback.speed != 1 else keys_hint
+    state = f"{_PLAYING} {speed}" if playback.playing else f"{_STANDING} {hint}".rstrip()
     at = "" if playback.resting and not playback.playing else instant(playback)
     text = "  ".join(filter(None, [state, at]))
     room = min(width - len(text) - 2, _MOST_SCALE)

@@ -34,8 +34,8 @@ class FigurePlayer:
         self._changed: Callable[[], None] = lambda: None
         self._clicked: MovingView | None = None
         """Figure that was clicked last, which keeps the keys while it is shown."""
-        self._seen: MovingView | None = None
-        """The current figure at the last look."""
+        self._seen: tuple[MovingView | None, bool] = None, False
+        """The current figure at the last look, and whether it played."""
         self._timer: Timer | None = None
         self._last_look = 0.0
         self._credit = float(BYTES_PER_S)
@@ -46,7 +46,7 @@ class FigurePlayer:
 
         Args:
             motion: Whether figures may move.
-            changed: Called when another figure, or none, gets the keys.
+            changed: Called when another figure, or none, gets the keys, or when a figure begins or stops to play.
         """
         self._motion, self._changed = motion, changed
         self._views = list(self._page.query(MovingView))
@@ -58,7 +58,7 @@ class FigurePlayer:
         """The figure that keys act on: the one that plays, else the one clicked last, else the topmost one."""
         drawn = [view for view in self._views if not view.is_in_words]
         playing = next((view for view in drawn if view.playback.playing), None)
-        if playing is not None and self._lines_on_screen(playing):
+        if playing is not None and 2 * self._lines_on_screen(playing) >= self._most_lines(playing):
             return playing
         shown = [view for view in drawn if self._is_shown(view)]
         return self._clicked if self._clicked in shown else min(shown, key=_top, default=None)
@@ -143,8 +143,9 @@ class FigurePlayer:
                 view.hint(f"Space steps ({reason})" if view is current else f"a click steps ({reason})")
             else:
                 view.hint("Space plays" if view is current else "a click plays")
-        if current is not self._seen:
-            self._seen = current
+        seen = current, current is not None and current.playback.playing
+        if seen != self._seen:
+            self._seen = seen
             self._changed()
 
     @property
@@ -154,7 +155,11 @@ class FigurePlayer:
     def _is_shown(self, view: MovingView) -> bool:
         """Return whether (almost) all lines of the figure are on the screen, or as many as fit."""
         lines = self._lines_on_screen(view)
-        return lines > 0 and lines >= min(view.region.height, self._page.region.height) - _HIDDEN_LINES
+        return lines > 0 and lines >= self._most_lines(view) - _HIDDEN_LINES
+
+    def _most_lines(self, view: MovingView) -> int:
+        """Return how many lines of the figure fit on the screen."""
+        return min(view.region.height, self._page.region.height)
 
     def _lines_on_screen(self, view: MovingView) -> int:
         return self._page.region.intersection(view.region).height if view.is_on_screen else 0

@@ -91,7 +91,7 @@ class PacketSteps:
         waiting = sum(each.place == "queue" for each in state.segments)
         pieces += [(f"{len(state.segments) - waiting} under way", DATA), (f"{waiting} queued", QUEUE)]
         if state.lost:
-            pieces.append((f"{state.lost} lost", BAD))
+            pieces.append((f"{state.lost} lost so far", BAD))
         lines = [Line()]
         for text, style in pieces:
             gap = "   " if lines[-1].text else ""
