@@ -86,6 +86,29 @@ async def test_the_next_step_comes_first_and_stands_out(make_app, journal) -> No
         await app.bench.close()
 
 
+async def test_a_question_that_has_the_focus_says_first_what_enter_does(journal, lab) -> None:
+    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: first_key(app) == "Tab answer 0/1")
+        await pilot.press("tab")
+        await until(pilot, lambda: first_key(app) == "Enter answer")
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: first_key(app) == "Enter next")
+        assert "Tab" not in text(app).splitlines()[-1]
+        assert "network" not in text(app).splitlines()[-1]
+
+
+async def test_escape_leads_from_the_chart_to_the_text(make_app) -> None:
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("]")
+        await until_text(pilot, "c chart")
+        await pilot.press("c")
+        await until_text(pilot, "c text")
+        await pilot.press("escape")
+        await until_text(pilot, "c chart")
+
+
 async def test_a_page_says_how_much_of_it_is_below(make_app) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:

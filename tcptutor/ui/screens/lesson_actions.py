@@ -28,10 +28,20 @@ from tcptutor.ui.screens.dialogs import (
 )
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_body import LessonBody
-from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, SHELL_FOOTER, TYPED, page_footer, typing_footer
+from tcptutor.ui.screens.lesson_keys import (
+    BINDINGS,
+    CHOICE_FOOTER,
+    FOOTER,
+    SHELL_FOOTER,
+    TYPED,
+    enter_key,
+    page_footer,
+    typing_footer,
+)
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.widgets.page.lists import ListBox
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
@@ -125,7 +135,10 @@ class LessonActions(ChartScreen, SavingScreen):
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._typing:
             return typing_footer(self._page.active_box())
-        body = self._body
+        body, box = self._body, self._page.active_box()
+        if isinstance(box, ListBox) and not box.is_locked and not box.is_folded:
+            return enter_key(box), *bindings.footer_entries(self, CHOICE_FOOTER)
+        figure = self._page.player.current
         following = self._next_step
         entries = page_footer(
             following,
@@ -133,6 +146,15 @@ class LessonActions(ChartScreen, SavingScreen):
             cursor=self.has_cursor,
             terminal=body.terminal_open,
             other_terminal=body.other_terminal_open,
+            playing=figure is not None and figure.playback.playing,
+            unused=tuple(
+                id
+                for id, is_used in (
+                    ("lesson.field", self._answers.has_due),
+                    ("lesson.network", body.network is not None),
+                )
+                if not is_used
+            ),
         )
         return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries, following[0])
 
@@ -290,6 +312,8 @@ class LessonActions(ChartScreen, SavingScreen):
     def action_back(self) -> None:
         if self.has_cursor and not self._typing:
             self.action_close_cursor()
+        elif self._body.layout_state.view == "chart":
+            self.action_text()
         elif self.focused is not self._page:
             self._body.focus_page()
         else:

@@ -172,6 +172,11 @@ class Answers:
                 box.focus_entry()
             box.cycle_sureness()
 
+    @property
+    def has_due(self) -> bool:
+        """True if a question or an example can be answered now."""
+        return any(self._study.is_due(box.activity) for box in self._page.boxes)
+
     def enter_due(self) -> None:
         """Focus the first due activity."""
         box = self._box_at_hand()

@@ -161,19 +161,44 @@ SHELL_FOOTER: Entries = (
 """Footer while the shell gets the keys."""
 
 
+CHOICE_FOOTER: Entries = (
+    ("lesson.field", "next field"),
+    ("lesson.hint", "hint"),
+    ("lesson.sureness", "how sure"),
+    ("lesson.back", "leave"),
+    ("lesson.run", "run"),
+    ("lesson.chart", "chart"),
+    ("lesson.previous lesson.next", "page"),
+    ("app.keys", "keys"),
+)
+"""Footer after Enter while a list of choices has the focus; its box says how to choose."""
+
+
+def enter_key(box: ActivityBox[Any] | None) -> FooterKey:
+    """Return the footer entry of Enter, which comes first while `box` has the focus."""
+    label = "lock in" if box and box.activity.locked else box.TYPED if box else "answer"
+    return FooterKey((("Enter", "enter"),), label, is_next=True)
+
+
 def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
-    """Return the footer while a field of `box` gets the keys."""
-    enter = "lock in" if box and box.activity.locked else box.TYPED if box else "answer"
+    """Return the footer while a text field of `box` gets the keys."""
     keys = (
-        FooterKey((("Enter", "enter"),), enter),
-        FooterKey((("Tab", "tab"),), "next"),
-        FooterKey((("Esc", "escape"),), "leave field"),
+        enter_key(box),
+        FooterKey((("Tab", "tab"),), "next field"),
+        FooterKey((("Esc", "escape"),), "leave"),
     )
     return (*keys, FooterKey((("F2", "f2"),), "how sure")) if box and box.can_state_sureness else keys
 
 
 def page_footer(
-    following: tuple[str, str], *, chart_only: bool, cursor: bool, terminal: bool, other_terminal: bool
+    following: tuple[str, str],
+    *,
+    chart_only: bool,
+    cursor: bool,
+    terminal: bool,
+    other_terminal: bool,
+    playing: bool = False,
+    unused: tuple[str, ...] = (),
 ) -> Entries:
     """Return the footer of a page while no field and no shell gets the keys.
 
@@ -183,9 +208,14 @@ def page_footer(
         cursor: the chart has a cursor.
         terminal: the page's terminal is open.
         other_terminal: the terminal of another page is open.
+        playing: the figure in view plays.
+        unused: ids of keys that have nothing to show or to ask on this page.
     """
-    footer = tuple((ids, "text" if chart_only and label == "chart" else label) for ids, label in FOOTER)
-    footer = (following, *_without(footer, following[0]))
+    labels = {"lesson.chart": "text"} if chart_only else {}
+    if playing:
+        labels["figure.play"] = "pause"
+    footer = tuple((ids, labels.get(ids, label)) for ids, label in FOOTER)
+    footer = (following, *_without(footer, following[0], *unused))
     footer = with_cursor(footer) if cursor else footer
     if other_terminal:
         return ("lesson.end-terminal", "close terminal"), *_without(footer, "lesson.terminal")

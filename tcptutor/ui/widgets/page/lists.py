@@ -112,6 +112,11 @@ class ListBox(ActivityBox[A], can_focus=True):
         elif not self.is_locked:
             self.submit()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "submit" and self.is_locked and not self.is_folded:
+            return False  # Enter leads on
+        return super().check_action(action, parameters)
+
     def draw(self) -> None:
         for index, (line, entry) in enumerate(zip(self.query(EntryLine), self.lines(), strict=True)):
             line.show(self.has_focus and not self.is_locked and index == self.cursor, index + 1, *entry)
