@@ -223,7 +223,9 @@ class SweepSide(Side):
         else:
             start = f"Press r to {'play' if self._replays else 'make'} {number}"
         axis = self.activity.axis.replace("_", " ")
-        self.widget.show_idle(f"{start}: {axis} {', '.join(self.activity.values)}.")
+        # A value may be a list with commas of its own, such as a delay for each pair.
+        between = "; " if any("," in value for value in self.activity.values) else ", "
+        self.widget.show_idle(f"{start}: {axis} {between.join(self.activity.values)}.")
 
     def _is_ours(self, sweep: LiveSweep) -> bool:
         here = sweep.is_of(self.study.module.id, self.study.step.id)
