@@ -132,6 +132,12 @@ def _describe_runnable(catalog: course.Course, name: str) -> _Description:
         return _Description(lines, {key: value for part in parts for key, value in part.document.items()})
     if matches:
         raise UsageError(f"{name!r} is the name of {len(matches)} experiments: give {' or '.join(matches)}")
+    for module in catalog.modules:
+        for step in module.steps:
+            if name == f"{module.id}/{step.id}":
+                run = step.experiment or step.sweep
+                hint = f"its experiment is {run.name}" if run else "it runs no experiment"
+                raise UsageError(f"{name} is a page, “{step.title}”: {hint}")
     if sysctl := sysctl_name(name):
         return _Description(*sysctl_explained(sysctl))
     terms = [form for term in readable_glossary(catalog.root) for form in term.forms]
