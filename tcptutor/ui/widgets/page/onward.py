@@ -27,7 +27,7 @@ class OnwardLines(Widget):
     def __init__(self, module: Module) -> None:
         super().__init__(id="onward")
         self._module = module
-        self._lines: list[tuple[str, Content]] = []
+        self._lines: list[tuple[str | None, Content]] = []
         self._targets: list[ModulePage] = []
 
     def show(self, branch: Branch) -> None:
@@ -48,17 +48,16 @@ class OnwardLines(Widget):
 
     def rows(self, width: int) -> list[Content]:
         """Return the lines, wrapped so that the text of all of them begins in the same column."""
-        room = max(width - len(_key("")), 1)
         return [
-            Content(_key("" if at else key)) + part
+            Content(_key("" if at and key else key)) + part
             for key, line in self._lines
-            for at, part in enumerate(line.wrap(room))
+            for at, part in enumerate(line.wrap(max(width - len(_key(key)), 1)))
         ]
 
-    def _next_line(self, branch: Branch) -> tuple[str, Content]:
+    def _next_line(self, branch: Branch) -> tuple[str | None, Content]:
         place = branch.following
         if place is None:
-            return "", Content(f"This is the last page{' of your path' if branch.deeper else ''}.")
+            return None, Content(f"This is the last page{' of your path' if branch.deeper else ''}.")
         back = "back to the essentials: " if branch.is_off_path else ""
         other = f"{place.module.number} {place.module.title}: " if place.module.id != self._module.id else ""
         known = ", ".join(f"“{page.title}”" for page in branch.passed_over)
@@ -73,5 +72,5 @@ class OnwardLines(Widget):
         self.post_message(self.Chosen(self._targets[number]))
 
 
-def _key(name: str) -> str:
-    return f"{name:5}  "
+def _key(name: str | None) -> str:
+    return "" if name is None else f"{name:5}  "
