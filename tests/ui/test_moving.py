@@ -70,9 +70,9 @@ async def test_a_figure_below_the_screen_waits(opened) -> None:
         assert not view(app).has_played, "Space turned a page of the text"
         await pilot.press("end")
         await until(pilot, lambda: view(app).playback.playing)
-        await until(pilot, lambda: "Space play" in footer(app))
+        await until(pilot, lambda: "Space pause" in footer(app))
         await pilot.press("home")
-        await until(pilot, lambda: "Space play" not in footer(app))
+        await until(pilot, lambda: "Space p" not in footer(app))
         at = view(app).playback.t
         await asyncio.sleep(0.5)
         assert view(app).playback.t == at
