@@ -73,7 +73,10 @@ def test_a_single_choice() -> None:
 def test_multiple_tells_what_is_wrong_first_and_how_many_are_missing() -> None:
     assert MULTIPLE.mark((1, 0)).correct
     part = MULTIPLE.mark((0,))
-    assert (part.correct, part.feedback) == (False, "Yes, a.\n\n1 right answer is still missing.")
+    assert (part.correct, part.feedback) == (
+        False,
+        "What you chose is right, but 1 right answer is still missing.",
+    )
     mixed = MULTIPLE.mark((0, 1, 2))
     assert (mixed.correct, mixed.feedback) == (False, "Not c.")
 

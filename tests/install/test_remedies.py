@@ -45,9 +45,10 @@ OPTION = re.compile(r"(?<![\w`-])(?<!var\()--[a-z][a-z-]+(?!: #|[a-z-])")
 OF_OTHERS = {
     "--privileged",  # docker, podman
     *("--set-version", "--list", "--update", "--shutdown"),  # wsl
-    *("--json-stream", "--get-server-output"),  # iperf3
+    *("--json-stream", "--get-server-output", "--fq-rate"),  # iperf3
     "--socket-stats",  # flent
     *("--timestamps", "--prefix"),  # kubectl
+    *("--add-subuids", "--add-subgids"),  # usermod
 }
 
 

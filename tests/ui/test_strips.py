@@ -86,7 +86,7 @@ def test_a_number_says_which_one_it_is() -> None:
     before, after = scene(going(ONE, 20.0)).series, scene(ended(ONE)).series
     for name in ("throughput", "rtt", "queue"):
         assert before[name].summary.startswith("now ")
-    assert after["throughput"].summary == "mean 8.99"
+    assert after["throughput"].summary == "mean 9.02"
     assert after["rtt"].summary == "mean 50.5"
     assert after["queue"].summary.startswith("most ")
     assert after["losses"].summary == after["retransmits"].summary == "32 measured"

@@ -158,7 +158,9 @@ def conclude(facts: Facts) -> Findings:
     standing_queue = _has_standing_queue(case, evidence)
     link_is_full = utilization >= FULL or (utilization >= QUEUED and standing_queue)
     share = evidence.link_share
-    has_own_limit = flows > 1 and share is not None and share * flows < CROWDED
+    # Flows of which no samples are left also have their share of the link.
+    crowd = flows if case.experiment.flows.directions else max(flows, case.experiment.total_streams)
+    has_own_limit = flows > 1 and share is not None and share * crowd < CROWDED
     queue_overflows = losses == "bottleneck" and evidence.queue_drops > 0
 
     # BBR leaves room in its window on purpose.

@@ -89,9 +89,10 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
         # Feedback on a wrong choice helps more than praise for the right ones.
         shown = sorted(chosen - right or chosen)
         feedback = [self.choices[index].feedback for index in shown]
-        if right - chosen and self.several:
-            missed = len(right - chosen)
-            feedback.append(f"{missed} right {'answer is' if missed == 1 else 'answers are'} still missing.")
+        if missed := len(right - chosen) if self.several else 0:
+            missing = f"{missed} right {'answer is' if missed == 1 else 'answers are'} still missing."
+            # The praise for right choices would read as what is wrong.
+            feedback = [*feedback, missing] if chosen - right else [f"What you chose is right, but {missing}"]
         details = [self.choices[index].explanation for index in shown if index not in right]
         return Mark(
             correct=chosen == right,
