@@ -86,7 +86,7 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
     shown = scene(ended(ONE), OWN)
     assert {"expected", "mean", "you", "flow-1"} <= styles(shown)
     text = "\n".join(line.text for line in chart.render(shown, 78, 12, False))
-    for name in ("40.2 expected", "39.1 measured", "you"):
+    for name in ("40.2 expected", "39.2 measured", "you"):
         assert name in text
     title = chart.title(scene(ended(FOUR)), 100).text
     assert "expected mean 40.2" in title
