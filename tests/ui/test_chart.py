@@ -90,7 +90,7 @@ def test_limits_expectation_mean_and_own_prediction_have_their_lines_and_names()
         assert name in text
     title = chart.title(scene(ended(FOUR)), 100).text
     assert "expected mean 40.2" in title
-    assert "measured mean 39.5" in title
+    assert "measured mean 39.6" in title
     assert "BDP 413" in chart.title(shown, 160).text, "a limit above the chart is told"
     window = "\n".join(line.text for line in chart.render(scene(ended(WINDOW)), 78, 12, False))
     assert "window" in window
