@@ -32,10 +32,9 @@ def observation_problems(step: Step, module: str) -> Iterator[tuple[str, str]]:
         context = None if wrong else recorded_context(step, module)
         if context is None:
             continue
-        holding = question.holding(context)
+        holding, evidence = question.outcome(context)
         if len(holding) != 1:
             numbers = " and ".join(str(index + 1) for index in holding) or "none"
-            evidence = question.mark((0,), context).evidence
             yield (
                 f"question {question.id}: choice",
                 f"{numbers} of the choices hold on the recorded run, exactly one must. {evidence}",

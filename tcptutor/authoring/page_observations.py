@@ -73,7 +73,7 @@ class PageObservation(NamedTuple):
     def _judge(self, more: int, find: FindRun) -> Judgement:
         try:
             context = self._context(more, find)
-            holding, evidence = self.question.holding(context), self.question.mark((0,), context).evidence
+            holding, evidence = self.question.outcome(context)
         except UsageError as error:
             return Judgement(False, str(error))
         numbers = " and ".join(f"choice {index + 1}" for index in holding) or "no choice"

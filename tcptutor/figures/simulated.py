@@ -29,7 +29,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError
 from tcptutor.figures.figure import Problem
 from tcptutor.theory.packet_link import PacketPath
-from tcptutor.theory.packet_sender import LINUX_PACING, RTO_ABOVE_RTT, PacketFlow
+from tcptutor.theory.packet_sender import PACINGS, RTO_ABOVE_RTT, PacketFlow
 from tcptutor.theory.packet_simulation import PacketTrace, simulate
 
 MSS = 1448
@@ -149,7 +149,7 @@ def _packet_flow(table: SimulationTable) -> PacketFlow:
         ssthresh=math.inf if table.ssthresh is None else _in_segments(table.ssthresh, table),
         sack=table.sack is not False,
         tail_probe=bool(table.tail_probe),
-        pacing={"even": (1.0, 1.0), "linux": LINUX_PACING}.get(table.pacing or "off"),
+        pacing=PACINGS[table.pacing or "off"],
         ack_every=2 if table.delayed_acks else 1,
         rto_above_rtt=units.parse(table.rto_above_rtt, "time") if table.rto_above_rtt else RTO_ABOVE_RTT,
         losses=tuple((number, n) for number, most in transmissions.items() for n in range(1, most + 1)),

@@ -22,6 +22,8 @@ INITIAL_RTO, RTO_ABOVE_RTT, MAX_RTO = 1.0, 0.2, 120.0
 """Seconds: RFC 6298, rule 2.1; the smallest distance of Linux's timeout from the RTT, and its largest timeout."""
 LINUX_PACING = (2.0, 1.2)
 """Linux's pacing rate over cwnd / RTT: in slow start and afterwards."""
+PACINGS: dict[str, tuple[float, float] | None] = {"off": None, "even": (1.0, 1.0), "linux": LINUX_PACING}
+"""Pacing rates over cwnd / RTT by name; even spreads the window over the RTT."""
 
 Algorithm = Literal["fixed", "reno", "bbr", "udp"]
 

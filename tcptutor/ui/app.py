@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
@@ -131,10 +132,7 @@ class TutorApp(Frame):
 
     def choose_words(self, in_words: bool) -> None:
         """Describe figures in words, or draw them, now and in later sessions."""
-        try:
-            self.settings.set_figures_in_words(in_words)
-        except JournalError as error:
-            self.notify(str(error), severity="warning")
+        self._keep(partial(self.settings.set_figures_in_words, in_words))
         for screen in self.screen_stack:
             for figure in screen.query(FigureView):
                 figure.show_in_words(in_words)
@@ -144,8 +142,11 @@ class TutorApp(Frame):
     def choose_theme(self, name: str) -> None:
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
         self.theme = themes.named(name).name
+        self._keep(partial(self.settings.set_theme, name))
+
+    def _keep(self, store: Callable[[], None]) -> None:
         try:
-            self.settings.set_theme(name)
+            store()
         except JournalError as error:
             self.notify(str(error), severity="warning")
 

@@ -96,7 +96,7 @@ def test_every_observation_of_the_course_has_its_recording_in_each_variant() -> 
                 for asked in variant.activities_of(Observe):
                     context = recorded_context(variant, module.id)
                     assert context is not None, f"{module.id}/{step.id}: python -m tests.recorded"
-                    assert len(asked.holding(context)) == 1
+                    assert len(asked.outcome(context).holding) == 1
 
 
 def test_the_command_lint_tries_an_observation_with_several_seeds() -> None:

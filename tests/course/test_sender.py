@@ -54,7 +54,7 @@ def run_of(page: str) -> Run:
 )
 def test_what_the_kernel_did_is_right(page: str, event: str, right: int) -> None:
     asked, context = question(event, *MOVES), MarkContext(run=run_of(page))
-    assert asked.holding(context) == (right,)
+    assert asked.outcome(context).holding == (right,)
     marks = [asked.mark((index,), context).correct for index in range(len(MOVES))]
     assert [index for index, correct in enumerate(marks) if correct] == [right]
     assert "RFC" in asked.mark((0,), context).evidence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from tcptutor.ui.frame import ShowApp
 from tcptutor.ui.screens.packet_steps_screen import PacketStepsScreen
@@ -19,14 +20,18 @@ def view(app: ShowApp) -> PacketStepsScreen:
     return app.screen
 
 
+async def open_steps(pilot: Pilot[None]) -> None:
+    await until_text(pilot, "Mbit/s")
+    await pilot.press("i")
+    await until_text(pilot, "packets")
+    await pilot.press("k")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_keys_go_from_event_to_event(size: tuple[int, int]) -> None:
     app = ShowApp(traced(), Path("a.tcprun"))
     async with app.run_test(size=size) as pilot:
-        await until_text(pilot, "Mbit/s")
-        await pilot.press("i")
-        await until_text(pilot, "packets")
-        await pilot.press("k")
+        await open_steps(pilot)
         await until_text(pilot, "queued")
         began = view(app).t
         await pilot.press("left")
@@ -45,10 +50,7 @@ async def test_keys_go_from_event_to_event(size: tuple[int, int]) -> None:
 async def test_time_passes_slowed_down_until_it_is_paused() -> None:
     app = ShowApp(traced(), Path("a.tcprun"))
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "Mbit/s")
-        await pilot.press("i")
-        await until_text(pilot, "packets")
-        await pilot.press("k")
+        await open_steps(pilot)
         await until_text(pilot, "paused, 1/10 of real time")
         began = view(app).t
         await pilot.press("space")

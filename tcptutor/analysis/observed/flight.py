@@ -88,8 +88,6 @@ class FlightState(NamedTuple):
     event: SenderEvent | None
     """The last event."""
     cwnd: int
-    in_flight: int
-    """Bytes of `segments`."""
 
 
 class Flight:
@@ -97,6 +95,8 @@ class Flight:
 
     def __init__(self, flow: int, mss: int, base_rtt: float, rows: Sequence[AckSample], run: Run) -> None:
         self.flow, self.mss, self.base_rtt = flow, mss, base_rtt
+        self.algorithm = run.experiment.algorithm(flow)
+        self.sack = run.experiment.hosts.sysctls.get("tcp_sack", "1") != "0"
         again = [each for each in run.retransmissions if each.flow == flow]
         self.events = tuple(sorted(_events(rows, again), key=lambda event: event.t))
         self.journeys = tuple(_journeys(rows, again, mss))
@@ -123,7 +123,6 @@ class Flight:
             is_dropping=lost > 0 and t - self._losses[lost - 1] <= _RECENT * self.base_rtt,
             event=self.events[number - 1] if number else None,
             cwnd=self.events[number - 1].cwnd[1] if number else row.cwnd,
-            in_flight=sum(each.journey.last - each.journey.first for each in segments),
         )
 
     def neighbor(self, t: float, direction: int, kinds: Sequence[EventKind] = ()) -> SenderEvent | None:

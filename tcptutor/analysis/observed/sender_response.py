@@ -39,15 +39,13 @@ def sender_response(run: Run, kind: EventKind, after: float = 0.0) -> SenderResp
     event = found.neighbor(after, 1, (kind,)) if found else None
     if found is None or event is None:
         return None
-    last = found.neighbor(event.t, -1)
-    is_silent = kind in _SILENT or last is None
-    sack = run.experiment.hosts.sysctls.get("tcp_sack", "1") != "0"
+    last = None if kind in _SILENT else found.neighbor(event.t, -1)
     return SenderResponse(
         event=event,
         does="resend" if kind in _RESENT else "new data" if event.sent else "nothing",
         cwnd=_change(event),
-        reason=sender_reason(event, run.experiment.algorithm(found.flow), found.mss, sack),
-        before=event.t - _JUST_BEFORE if is_silent or last is None else last.t,
+        reason=sender_reason(event, found.algorithm, found.mss, found.sack),
+        before=last.t if last else event.t - _JUST_BEFORE,
         flight=found,
     )
 

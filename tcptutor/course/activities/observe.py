@@ -16,18 +16,13 @@ page of a sweep, `set` selects the value of the axis, and the quantity is the on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Alternative
-from tcptutor.course.activities.run_question import RunQuestion
+from tcptutor.course.activities.run_question import Outcome, RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
 from tcptutor.course.claim import RunCondition
-
-if TYPE_CHECKING:
-    from tcptutor.course.conditions import Figures
 
 _MOST_FIGURES = 4
 """Figures of the run that the feedback names."""
@@ -54,22 +49,15 @@ class Observe(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="obs
         """Conditions of all choices."""
         return tuple(condition for choice in self.choices for condition in choice.when)
 
-    def holding(self, context: MarkContext) -> tuple[int, ...]:
-        figures = self._figures(context)
-        return tuple(
-            index for index, choice in enumerate(self.choices) if all(map(figures.holds, choice.when))
-        )
-
-    def evidence(self, context: MarkContext) -> str:
-        shown = self._figures(context).phrases(self.conditions)[:_MOST_FIGURES]
-        return f"{'Your runs' if context.run is None else 'Your run'}: {', '.join(shown)}."
-
-    def _figures(self, context: MarkContext) -> Figures:
+    def outcome(self, context: MarkContext) -> Outcome:
         from tcptutor.course.conditions import Figures  # noqa: PLC0415  # the first frame needs no theory
 
         if not context.measured:
             raise UsageError("this question needs a complete run: press r to run it")
-        return Figures(context.run, context.curve)
+        figures = Figures(context.run, context.curve)
+        holding = (at for at, choice in enumerate(self.choices) if all(map(figures.holds, choice.when)))
+        shown = ", ".join(figures.phrases(self.conditions)[:_MOST_FIGURES])
+        return Outcome(tuple(holding), f"{'Your runs' if context.run is None else 'Your run'}: {shown}.")
 
 
 TABLES = (Observe,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import MIN_CHOICES, Alternative, ChoiceQuestion
@@ -23,6 +23,15 @@ from tcptutor.spec import Experiment
 MAX_CHOICES = 4
 
 
+class Outcome(NamedTuple):
+    """What a run says of the choices."""
+
+    holding: tuple[int, ...]
+    """Indexes of the choices that hold."""
+    evidence: str
+    """What the run shows about the question, as a sentence."""
+
+
 class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
     """Question between the run and its explanation, which stays hidden until the student has answered or skipped."""
 
@@ -32,21 +41,17 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
 
     about_run: bool = True
 
-    def holding(self, context: MarkContext) -> tuple[int, ...]:
-        """Return the indexes of the choices that hold on the student's run or sweep.
+    def outcome(self, context: MarkContext) -> Outcome:
+        """Return which choices hold on the student's run or sweep, and why.
 
         Raises:
             UsageError: There is no run yet.
         """
         raise NotImplementedError
 
-    def evidence(self, context: MarkContext) -> str:
-        """Return what the run shows about the question, as a sentence."""
-        raise NotImplementedError
-
-    def choice_contradiction(self, choice: Alternative) -> Problem | None:
-        """Return key and reason of what a choice lacks."""
-        raise NotImplementedError
+    def choice_contradiction(self, choice: Alternative) -> Problem | None:  # noqa: ARG002
+        """Return key and reason of what a choice lacks, or None."""
+        return None
 
     def contradiction(self) -> Problem | None:
         if not self.about_run:
@@ -71,7 +76,7 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
-        right = self.holding(context)[:1] if context.measured else ()
+        right = self.outcome(context).holding[:1] if context.measured else ()
         return Reference(right=right or None, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
@@ -81,7 +86,7 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
             return Mark(correct=None)
         if len(chosen) > 1 or not 0 <= chosen[0] < len(self.choices):
             raise UsageError(f"choose one of the {len(self.choices)} answers")
-        holding, evidence = self.holding(context), self.evidence(context)
+        holding, evidence = self.outcome(context)
         if not holding:
             return Mark(correct=None, feedback="None of the answers fits this run.", evidence=evidence)
         choice, is_right = self.choices[chosen[0]], chosen[0] in holding

@@ -26,7 +26,7 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Alternative
-from tcptutor.course.activities.run_question import RunQuestion
+from tcptutor.course.activities.run_question import Outcome, RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
@@ -51,9 +51,6 @@ class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", t
     """Time of the run before which events don't count."""
     choices: tuple[SenderMove, ...] = msgspec.field(default=(), name="choice")
 
-    def choice_contradiction(self, choice: Alternative) -> Problem | None:  # noqa: ARG002
-        return None
-
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
         if experiment is not None and not experiment.flows.acks:
@@ -62,7 +59,7 @@ class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", t
         if len(set(moves)) < len(moves):
             yield "choice", "two choices have the same `does` and `cwnd`: the run cannot tell them apart"
         try:
-            self._after_s  # noqa: B018
+            units.parse(self.after, "time")
         except UsageError as error:
             yield "after", str(error)
 
@@ -70,33 +67,18 @@ class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", t
         """Return what the kernel did in `run`; None without such an event."""
         from tcptutor.analysis import sender_response  # noqa: PLC0415  # the first frame needs no analysis
 
-        return sender_response(run, self.event, self._after_s)
+        return sender_response(run, self.event, units.parse(self.after, "time"))
 
-    def holding(self, context: MarkContext) -> tuple[int, ...]:
-        response = self.response(_run_of(context))
+    def outcome(self, context: MarkContext) -> Outcome:
+        if context.run is None:
+            raise UsageError("this question needs a complete run: press r to run it")
+        response = self.response(context.run)
         if response is None:
-            return ()
-        return tuple(
-            index
-            for index, choice in enumerate(self.choices)
-            if (choice.does, choice.cwnd) == (response.does, response.cwnd)
-        )
-
-    def evidence(self, context: MarkContext) -> str:
-        response = self.response(_run_of(context))
-        if response is None:
-            return "Your run has no such event in its first flow."
-        return f"The kernel in your run, at {units.seconds(response.event.t)}: {response.reason}"
-
-    @property
-    def _after_s(self) -> float:
-        return units.parse(self.after, "time")
-
-
-def _run_of(context: MarkContext) -> Run:
-    if context.run is None:
-        raise UsageError("this question needs a complete run: press r to run it")
-    return context.run
+            return Outcome((), "Your run has no such event in its first flow.")
+        done = response.does, response.cwnd
+        holding = (at for at, choice in enumerate(self.choices) if (choice.does, choice.cwnd) == done)
+        evidence = f"The kernel in your run, at {units.seconds(response.event.t)}: {response.reason}"
+        return Outcome(tuple(holding), evidence)
 
 
 TABLES = (SenderQuestion,)

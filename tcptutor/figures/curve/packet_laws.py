@@ -11,20 +11,19 @@ from tcptutor.base.errors import UsageError, unknown
 from tcptutor.figures.curve.law import MSS, REQUIRED, TIME, Law, Traced, Values
 from tcptutor.theory.limits import INITIAL_WINDOW
 from tcptutor.theory.packet_link import PacketPath
-from tcptutor.theory.packet_sender import LINUX_PACING, PacketFlow
+from tcptutor.theory.packet_sender import PACINGS, PacketFlow
 from tcptutor.theory.packet_simulation import simulate
 from tcptutor.theory.queue_signals import SignalledFlow, signalled_flow, token_bucket
 
 _FRAME = 1514.0
-_PACINGS = {"off": None, "even": (1.0, 1.0), "linux": LINUX_PACING}
 
 
 def _packets(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
     """Trace a Reno flow, packet by packet; a cut of its window is an event."""
-    if values["pacing"] not in _PACINGS:
-        raise UsageError(unknown("pacing", values["pacing"], _PACINGS))
+    if values["pacing"] not in PACINGS:
+        raise UsageError(unknown("pacing", values["pacing"], PACINGS))
     path = PacketPath(delay=values["rtt"] / 2, rate=values["rate"], queue=values["queue"] // values["frame"])
-    flow = PacketFlow(size=values["frame"], pacing=_PACINGS[values["pacing"]])
+    flow = PacketFlow(size=values["frame"], pacing=PACINGS[values["pacing"]])
     trace = simulate(path, [flow], places[-1])
     sender = trace.senders[0]
     cuts = tuple(

@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tcptutor.base.columns import wrapped
 from tcptutor.course.glossary import Term
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.ui import bindings
@@ -20,7 +19,7 @@ from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.chart import strips
-from tcptutor.ui.widgets.page.text import paragraphs
+from tcptutor.ui.widgets.page.text import hanging, paragraphs
 from tcptutor.ui.widgets.page.track import LEGEND, PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.prose.network import NetworkView
@@ -194,7 +193,5 @@ class HelpScreen(ModalScreen[None]):
         column = max(len(key) for key, _ in self._rows)
         lines = []
         for key, what in self._rows:
-            first, *others = wrapped(what, room - column - 2) or [""]
-            lines.append(Content.assemble((f"{key:>{column}}", "bold $primary"), f"  {first}"))
-            lines += [Content(" " * (column + 2) + other) for other in others]
+            lines += hanging(Content.assemble((f"{key:>{column}}", "bold $primary"), "  "), what, room)
         self.query_one(Static).update(Content("\n").join(lines))

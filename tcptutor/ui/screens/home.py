@@ -16,7 +16,6 @@ from textual.events import DescendantFocus, Resize
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor.base.columns import wrapped
 from tcptutor.base.errors import JournalError
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
@@ -30,6 +29,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.home.last_run import LABEL, LastRun
 from tcptutor.ui.widgets.home.modules import HEADS, ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
+from tcptutor.ui.widgets.page.text import hanging
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
@@ -234,10 +234,9 @@ class HomeScreen(SavingScreen):
         above = max(1, (self.app.size.height - _LEAST_FOR_RUN) // 3)
         self.query_one("#home").styles.padding = (above, 3, 0, 3)
         # In columns, not per cent: Textual takes the height of the texts from their share of the share.
-        room = min(self.app.size.width, _MOST_COLUMNS) - 6
-        listing = room * _LIST_SHARE // 100 if self._has_columns else None
+        listing = self._list_share if self._has_columns else None
         self.query_one("#listing").styles.width = listing
-        self.query_one("#aside").styles.width = None if listing is None else room - listing
+        self.query_one("#aside").styles.width = None if listing is None else self._room - listing
 
     def _show_start(self) -> None:
         button, module = self.query_one(StartButton), self._here
@@ -253,13 +252,12 @@ class HomeScreen(SavingScreen):
     def _show_modules(self, highlighted: int | None) -> None:
         listing, here = self.query_one(ModuleList), self._here
         cards = self._has_columns
-        room = min(self.app.size.width, _MOST_COLUMNS) - _MARGIN
         started = self.tutor.journal.position() is not None
         heads, *rows = layout(
             self._modules,
             self._progress,
             here.id if here and started else "",
-            self._list_columns if cards else room,
+            (self._list_share if cards else self._room) - _CURSOR_COLUMNS,
             self._path,
             cards=cards,
             is_plain=self.tutor.glyphs != "all",
@@ -334,9 +332,7 @@ class HomeScreen(SavingScreen):
 
     def _objectives(self, module: Module) -> Iterator[Content]:
         for objective in module.objectives:
-            first, *others = wrapped(objective, self._text_columns - 2)
-            yield Content.assemble(("· ", "$primary"), first)
-            yield from (Content(f"  {line}") for line in others)
+            yield from hanging(Content.styled("· ", "$primary"), objective, self._text_columns)
 
     @property
     def _is_roomy(self) -> bool:
@@ -348,15 +344,19 @@ class HomeScreen(SavingScreen):
         return self._is_roomy and self.app.size.width >= WIDE
 
     @property
-    def _list_columns(self) -> int:
-        """Columns of the modules next to the facts."""
-        return (min(self.app.size.width, _MOST_COLUMNS) - 6) * _LIST_SHARE // 100 - 2
+    def _room(self) -> int:
+        """Columns between the margins."""
+        return min(self.app.size.width, _MOST_COLUMNS) - 6
+
+    @property
+    def _list_share(self) -> int:
+        """Columns of the modules if the facts are next to them."""
+        return self._room * _LIST_SHARE // 100
 
     @property
     def _text_columns(self) -> int:
         """Columns of a line of facts."""
-        room = min(self.app.size.width, _MOST_COLUMNS) - 6
-        return min(room * (100 - _LIST_SHARE) // 100 - 4 if self._has_columns else room, 90)
+        return min(self._room * (100 - _LIST_SHARE) // 100 - 4 if self._has_columns else self._room, 90)
 
     def _effect_of_enter(self, module: Module) -> Content:
         progress = self._progress[module.id]
@@ -399,9 +399,8 @@ class HomeScreen(SavingScreen):
         """Columns next to the button, or of a line of facts."""
         if not self._has_columns:
             return self._text_columns
-        room = min(self.app.size.width, _MOST_COLUMNS) - 6
         button = cell_len(self.query_one(StartButton).text) + 6
-        return max(room - min(button, room * 60 // 100) - 5, LABEL + 10)
+        return max(self._room - min(button, self._room * 60 // 100) - 5, LABEL + 10)
 
     def _show_work(self) -> None:
         """Show the student's work next to the button, or where there is no room, below the modules."""
@@ -479,16 +478,14 @@ _HIGH = 44
 """Lines of a screen that shows a module's objectives and the last run at the same time."""
 _MOST_COLUMNS = 156
 """Columns of the screen's contents at most: wider lines are hard to read."""
-_MARGIN = 8
-"""Columns of the screen not available to a row."""
+_CURSOR_COLUMNS = 2
+"""Columns of a row that its cursor takes."""
 _LIST_SHARE = 60
 """Percentage of the columns for the modules next to the facts about them."""
 
 
 def _labeled(label: str, text: str, width: int) -> Content:
-    first, *others = wrapped(text, width - LABEL) or [""]
-    lines = [Content.assemble((f"{label:<{LABEL}}", "$text-muted"), first)]
-    return Content("\n").join([*lines, *(Content(" " * LABEL + line) for line in others)])
+    return Content("\n").join(hanging(Content.styled(f"{label:<{LABEL}}", "$text-muted"), text, width))
 
 
 def _place(module: Module, step: Step | None) -> str:

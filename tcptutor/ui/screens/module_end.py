@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tcptutor.base.columns import wrapped
 from tcptutor.course.outline import Module
 from tcptutor.ui import words
 from tcptutor.ui.bindings import FooterKey
@@ -21,6 +20,7 @@ from tcptutor.ui.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.screens.base import TALL, Tutor
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.errors import error_chart
+from tcptutor.ui.widgets.page.text import hanging
 
 _CHART_ROWS = 4
 _LESS_ROWS = 1
@@ -102,9 +102,8 @@ class ModuleEndScreen(ModalScreen[bool]):
             yield Content("")
             yield Content.styled("You can now", "bold $primary")
         for objective in self._module.objectives:
-            first, *others = wrapped(objective[:1].lower() + objective[1:], self._room - 2)
-            yield Content.assemble(("✓ ", "bold $success"), first)
-            yield from (Content(f"  {line}") for line in others)
+            text = objective[:1].lower() + objective[1:]
+            yield from hanging(Content.styled("✓ ", "bold $success"), text, self._room)
         if found.best is not None:
             yield Content("")
             yield Content.styled("Your predictions", "bold $primary")

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from tcptutor.base.columns import wrapped
 from tcptutor.course.page_references import REFERENCE, PageReference
 
 _MARKS = re.compile(rf"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|{REFERENCE.pattern}")
@@ -31,6 +32,13 @@ def inline(text: str) -> Content:
         end = match.end()
     parts.append(Content(text[end:]))
     return Content("").join(parts)
+
+
+def hanging(prefix: Content, text: str, width: int) -> list[Content]:
+    """Return `prefix` and `text` in lines of at most `width` columns, with all of the text right of the prefix."""
+    indent = prefix.cell_length
+    first, *others = wrapped(text, width - indent) or [""]
+    return [prefix + first, *(Content(" " * indent + line) for line in others)]
 
 
 def link_style(page: str) -> Style:

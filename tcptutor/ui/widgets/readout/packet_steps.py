@@ -40,8 +40,6 @@ class PacketSteps:
         self._room = experiment.path.queue / packet if rate else math.inf
         waiting = max(run.queue.column("packets"), default=0) if len(run.queue) else 0
         self._longest = float(min(max(waiting, 1), self._room)) if rate else 0.0
-        sack = experiment.hosts.sysctls.get("tcp_sack", "1") != "0"
-        self._rule = experiment.algorithm(flow), flight.mss, sack
 
     def render(self, t: float, head: str, width: int, height: int) -> list[Line]:
         """Return at most `height` lines; `head` says at the right how time passes."""
@@ -127,7 +125,7 @@ class PacketSteps:
             return "The first window is under way; no ACK has arrived yet."
         ago = state.t - state.event.t
         when = f"{units.seconds(ago)} ago: " if ago > _SHORTEST_AGO else ""
-        return when + sender_reason(state.event, *self._rule)
+        return when + sender_reason(state.event, self.flight.algorithm, self.flight.mss, self.flight.sack)
 
     def _drawn_graph(self, t: float, width: int, height: int) -> list[Line]:
         if self._graph is None:
