@@ -99,9 +99,12 @@ class Hands:
                     return recording.run
         raise AssertionError("no run")
 
+    def states(self) -> list[SessionState]:
+        return [event for event in self.events if isinstance(event, SessionState)]
+
     def state(self) -> SessionState:
         """The last that was told of the lab."""
-        return next(event for event in reversed(self.events) if isinstance(event, SessionState))
+        return self.states()[-1]
 
     def seen(self) -> Experiment:
         """The last that was told of the settings."""

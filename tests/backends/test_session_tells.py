@@ -66,6 +66,7 @@ async def test_hosts_and_interfaces_are_reported(backend: GuestBackend, build: B
         await do("h2 iperf3 -s -D", "host(lab, 'h2').listening_ports == (5201,)")
         await do("ping -c 3 -i 0.2 h2", "host(lab, 'h1').echo_replies == 3")
         assert host(lab, "h2").echo_replies == 0
+        assert not any(host.captures for state in lab.states() for host in state.hosts)
         await do("ip link set h1-eth0 mtu 1400", "interface(lab, 'h1-eth0').mtu == 1400")
         assert lab.seen().hosts.mtu == 1400
         await do("ethtool -K h1-eth0 gso on", "interface(lab, 'h1-eth0').offloads == ('gso',)")

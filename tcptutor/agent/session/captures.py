@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 _EVERY_PROTOCOL = b"0003"
@@ -27,6 +29,8 @@ class Captures:
         )
         self._first: dict[bytes, _Connections] = {}
         """Connections opened before each running capture, and the fewest at any time since, by inode."""
+        self._own: set[bytes] = set()
+        """Sockets of this process by inode: it captures too, to learn the sizes of datagrams."""
         self.seen = 0
         """Most connections that opened and ended while one capture ran, of all captures so far."""
 
@@ -39,7 +43,10 @@ class Captures:
         """Read the state; a capture shorter than the time between two polls may be missed."""
         lines = (line.split() for line in _read(self._sockets).splitlines()[1:])
         # Columns: address, references, type, protocol, interface, running, memory, user, inode.
-        inodes = {words[8] for words in lines if words[3] == _EVERY_PROTOCOL}
+        inodes = {words[8] for words in lines if words[3] == _EVERY_PROTOCOL} - self._own
+        if inodes - self._first.keys():
+            self._own |= inodes & _sockets_of_this_process()
+            inodes -= self._own
         if not inodes:
             self._first.clear()
             return
@@ -67,6 +74,15 @@ class Captures:
     def close(self) -> None:
         for file in (self._sockets, self._counters, self._table):
             os.close(file)
+
+
+def _sockets_of_this_process() -> set[bytes]:
+    """Return the inodes of the sockets that this process has open."""
+    targets = set()
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the listing's own file
+            targets.add(str(file.readlink()))
+    return {target[len("socket:[") : -1].encode() for target in targets if target.startswith("socket:[")}
 
 
 def _read(file: int) -> bytes:
