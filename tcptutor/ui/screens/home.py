@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -19,20 +18,18 @@ from textual.widgets.option_list import Option
 from tcptutor.base.errors import JournalError
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
-from tcptutor.course.page_record import PREDICT, moment
-from tcptutor.course.paths import PATHS, PRETEST, CoursePath
-from tcptutor.ui import bindings, pages, words
+from tcptutor.course.paths import CoursePath
+from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey, priority
-from tcptutor.ui.pages import PathProgress, path_progress
 from tcptutor.ui.screens.base import TALL, WIDE, SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.home.last_run import LABEL, LastRun
-from tcptutor.ui.widgets.home.modules import HEADS, ModuleList, layout
+from tcptutor.ui.widgets.home.about import entering_lines, objective_lines
+from tcptutor.ui.widgets.home.last_run import LastRun
+from tcptutor.ui.widgets.home.modules import ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
-from tcptutor.ui.widgets.page.text import hanging
-
-if TYPE_CHECKING:
-    from tcptutor.course.step import Step
+from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
+from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
+from tcptutor.ui.widgets.home.work import work_lines
 
 WELCOME = (
     "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares the result with the "
@@ -42,8 +39,6 @@ _SAWTOOTH = (36, 3)
 """Columns and lines of the picture next to the title."""
 _LESS_SAWTOOTH = 10
 """Columns that it lacks on a narrow screen."""
-_SHOWN_UNFINISHED = 3
-"""Unfinished pages to name."""
 
 
 class HomeScreen(SavingScreen):
@@ -122,7 +117,7 @@ class HomeScreen(SavingScreen):
         super().show_lab()
         machine = self.tutor.bench.machine
         why = f" {machine.reason}" if machine.stage == "none" else ""
-        text = _labeled("Lab", f"{machine.sentence}{why}", min(self.app.size.width - 6, 90))
+        text = labeled("Lab", f"{machine.sentence}{why}", min(self.app.size.width - 6, 90))
         # Called for every event of a run: redraw only on change, or even a covered screen would lay itself
         # out.
         if text != self._lab_text:
@@ -221,7 +216,8 @@ class HomeScreen(SavingScreen):
         """Draw everything, with the cursor on the module of index `highlighted`."""
         self._progress = self.tutor.journal.progress(self.tutor.course)
         self._drawn_size = self.app.size
-        self.query_one("#course", Static).update(Content("\n").join(self._course_lines()))
+        lines = title_lines(self.tutor.course, self._progress, self._path)
+        self.query_one("#course", Static).update(Content("\n").join(lines))
         self._show_enrolment()
         self._show_start()
         self._place_parts()
@@ -247,7 +243,7 @@ class HomeScreen(SavingScreen):
             button.show("Begin", f"{module.number} {module.title}", "")
             return
         step = pages.resume(self.tutor.journal, module)
-        button.show("Continue", _place(module, step), f"{duration.minutes(step)} min" if step else "")
+        button.show("Continue", name_of(module, step), f"{duration.minutes(step)} min" if step else "")
 
     def _show_modules(self, highlighted: int | None) -> None:
         listing, here = self.query_one(ModuleList), self._here
@@ -271,35 +267,12 @@ class HomeScreen(SavingScreen):
         if highlighted is not None:
             listing.highlighted = listing.get_option_index(self._modules[highlighted].id)
 
-    def _course_lines(self) -> Iterator[Content]:
-        """Yield the title, and both paths with progress and time left."""
-        course = self.tutor.course
-        yield Content.styled(course.title, "bold $primary")
-        for path in PATHS:
-            found = [path_progress(module, self._progress[module.id], path) for module in course.modules]
-            sums = _sum([each for each in found if each is not None])
-            if None in found or not sums.total:
-                continue
-            done = f"{sums.done} of {_pages(sums.total)}" if sums.done else _pages(sums.total)
-            left = f", {duration.in_words(sums.minutes_left)}{' left' if sums.done else ''}"
-            line = f"{HEADS[path].capitalize():<11} {done}{left if sums.minutes_left else ''}"
-            if path == self._path:
-                yield Content.styled(f"▸ {line}", "bold")
-            else:
-                yield Content.styled(f"  {line}", "$text-muted")
-
     def _show_enrolment(self) -> None:
-        course, enrolment = self.tutor.course, self.tutor.journal.record.enrolment
+        enrolment = self.tutor.journal.record.enrolment
         line = self.query_one("#enrolment", Static)
         line.display = enrolment is not None
-        if enrolment is None:
-            return
-        who = f"{enrolment.student}, in the course {enrolment.course}"
-        if deadline := moment(course.marks.deadline):
-            who += f", until {deadline.astimezone():%-d %B %Y %H:%M %Z}"
-        if course.marks.path == "essential":
-            who += "; the essentials count"
-        line.update(who)
+        if enrolment is not None:
+            line.update(enrolment_text(enrolment, self.tutor.course.marks))
 
     def _draw_sawtooth(self) -> None:
         # Not for the first frame: theory and drawing take a tenth of a second to import.
@@ -324,15 +297,10 @@ class HomeScreen(SavingScreen):
             return
         lines = [Content.styled(f"{shown.number} {shown.title}", "bold $primary")] if self._is_roomy else []
         if module is not None:
-            lines.append(self._effect_of_enter(module))
-            lines += self._earlier_unfinished(module)
-        if self._is_roomy and shown.objectives:
-            lines += [Content.styled("You will", "$text-muted"), *self._objectives(shown)]
+            lines += entering_lines(self.tutor.journal, self._modules, self._progress, module)
+        if self._is_roomy:
+            lines += objective_lines(shown, self._text_columns)
         about.update(Content("\n").join(lines))
-
-    def _objectives(self, module: Module) -> Iterator[Content]:
-        for objective in module.objectives:
-            yield from hanging(Content.styled("· ", "$primary"), objective, self._text_columns)
 
     @property
     def _is_roomy(self) -> bool:
@@ -358,40 +326,6 @@ class HomeScreen(SavingScreen):
         """Columns of a line of facts."""
         return min(self._room * (100 - _LIST_SHARE) // 100 - 4 if self._has_columns else self._room, 90)
 
-    def _effect_of_enter(self, module: Module) -> Content:
-        progress = self._progress[module.id]
-        name = f"{module.number} {module.title}"
-        if not self.tutor.journal.record.has_visited(module.id):
-            return Content.assemble("Enter begins ", (name, "bold"), self._size_of(module))
-        step = pages.resume(self.tutor.journal, module)
-        how = "reopens" if progress.done == progress.total else "continues with"
-        return Content.assemble(f"Enter {how} ", (_place(module, step), "bold"))
-
-    def _size_of(self, module: Module) -> str:
-        """Return ": 12 pages, about 45 min" of the student's path; empty until the pages are read."""
-        of = path_progress(module, self._progress[module.id], self._path)
-        if of is None or not of.total:
-            return ""
-        return f": {_pages(of.total)}, about {duration.in_words(of.minutes_left)}"
-
-    def _earlier_unfinished(self, module: Module) -> Iterator[Content]:
-        """Recommend unfinished earlier modules before a new module."""
-        if self.tutor.journal.record.has_visited(module.id):
-            return
-        earlier = [
-            f"{each.number} {each.title}"
-            for each in self._modules[: self._modules.index(module)]
-            if self._is_unfinished(each)
-        ]
-        if earlier:
-            names = " and ".join(filter(None, (", ".join(earlier[:-1]), earlier[-1])))
-            yield Content.styled(f"Recommended first: {names}. You can begin here anyway.", "$text-muted")
-
-    def _is_unfinished(self, module: Module) -> bool:
-        progress = self._progress[module.id]
-        of = path_progress(module, progress, self._path)
-        return bool(of.minutes_left) if of else progress.done < progress.total
-
     # The student's work
 
     @property
@@ -407,62 +341,11 @@ class HomeScreen(SavingScreen):
         beside, below = self.query(".work").results(Static)
         shown, other = (beside, below) if self._has_columns else (below, beside)
         shown.display, other.display = True, False
-        shown.update(Content("\n").join(self._work_lines()))
-
-    def _work_lines(self) -> Iterator[Content]:
-        journal, width = self.tutor.journal, self._work_columns
-        today = journal.record.today
-        is_today = today.day == date.today()
-        if is_today and today.pages:
-            yield _labeled(
-                "Today", f"{duration.in_words(max(1, today.minutes))}, {_pages(len(today.pages))}", width
-            )
-        accuracy = []
-        if is_today and today.predictions:
-            accuracy.append(f"{today.close} of {today.predictions} within 10 % today")
-        if (found := journal.calibration()) is not None:
-            accuracy.append(f"{found.predictions} so far, {words.off_by(found.factor)} in the median")
-        if accuracy:
-            yield _labeled("Predictions", "; ".join(accuracy), width)
-        if unfinished := [*self._unfinished_pages()]:
-            shown, more = unfinished[:_SHOWN_UNFINISHED], len(unfinished) - _SHOWN_UNFINISHED
-            text = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-            yield _labeled("Unfinished", text, width)
-        if counts := journal.sureness_counts():
-            stated = [
-                f"{word} {counts[key].right} of {counts[key].total}"
-                for key, word in reversed(words.SURENESS.items())
-                if key in counts
-            ]
-            yield _labeled("First tries", f"right when {', '.join(stated)}", width)
-
-    def _unfinished_pages(self) -> Iterator[str]:
-        """Yield the numbers of pages that the student opened and did not finish, without the page to continue."""
-        record = self.tutor.journal.record
-        for module in self._modules:
-            opened = record.pages.get(module.id, {})
-            if not module.is_read or not opened:
-                continue
-            for at, (step, done) in enumerate(
-                zip(module.steps, self._progress[module.id].pages, strict=True), start=1
-            ):
-                is_open = step.id in opened and opened[step.id].visited and not done
-                if is_open and (module.id, step.id) != record.position:
-                    yield f"{module.number}.{at}"
+        lines = work_lines(self.tutor.journal, self._modules, self._progress, self._work_columns)
+        shown.update(Content("\n").join(lines))
 
     def _show_last_run(self) -> None:
-        runs = [run for run in self.tutor.journal.record.runs.values() if run.ended and run.file]
-        if not runs:
-            return
-        last, record = runs[-1], self.tutor.journal.record
-        target = pages.find_page(self.tutor.course, f"{last.module}/{last.step}")
-        folder = self.tutor.journal.runs.folder
-        if target is None or folder is None:
-            return
-        prediction = record.page(last.module, last.step).activity(PREDICT)
-        self.query_one(LastRun).load(
-            _place(*target), last.module, last.step, folder / last.file, prediction.factor
-        )
+        self.query_one(LastRun).load(self.tutor.journal, self.tutor.course)
 
     def _show_problems(self) -> None:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]
@@ -482,28 +365,3 @@ _CURSOR_COLUMNS = 2
 """Columns of a row that its cursor takes."""
 _LIST_SHARE = 60
 """Percentage of the columns for the modules next to the facts about them."""
-
-
-def _labeled(label: str, text: str, width: int) -> Content:
-    return Content("\n").join(hanging(Content.styled(f"{label:<{LABEL}}", "$text-muted"), text, width))
-
-
-def _place(module: Module, step: Step | None) -> str:
-    """Return "1.9 More than the pipe holds"."""
-    if step is None:
-        return f"{module.number} {module.title}"
-    if step.id == PRETEST:
-        return f"{module.number} {module.title}, pre-test"
-    return f"{module.number}.{module.steps.index(step) + 1} {step.title}"
-
-
-def _pages(number: int) -> str:
-    return f"{number} page" if number == 1 else f"{number} pages"
-
-
-def _sum(parts: Sequence[PathProgress]) -> PathProgress:
-    return PathProgress(
-        sum(each.done for each in parts),
-        sum(each.total for each in parts),
-        sum(each.minutes_left for each in parts),
-    )

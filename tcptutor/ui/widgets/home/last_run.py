@@ -11,7 +11,11 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
-from tcptutor.ui import background, words
+from tcptutor.course.outline import Course
+from tcptutor.course.page_record import PREDICT
+from tcptutor.journal import Journal
+from tcptutor.ui import background, pages, words
+from tcptutor.ui.widgets.home.text import LABEL, name_of
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
 """Columns of the chart next to the modules, and below them."""
@@ -19,8 +23,6 @@ _LINES, _MANY_LINES = 3, 6
 """Lines of the chart on a low and on a high screen."""
 _HIGH = 44
 """Lines of a high screen."""
-LABEL = 13
-"""Columns of the label, as in the lines above."""
 
 
 class _Finished(NamedTuple):
@@ -52,12 +54,22 @@ class LastRun(Static):
         self._is_squeezed = squeezed
         self.display = self._finished is not None and not squeezed
 
-    def load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
-        """Load the run in `file` of a page and draw it; `factor` is how far the page's prediction was off."""
-        if self._finished is None or self._finished.file != file:
-            self.run_worker(self._load(place, module, step, file, factor), exclusive=True, group="last-run")
+    def load(self, journal: Journal, course: Course) -> None:
+        """Load the student's last run and draw it, unless it is shown already."""
+        runs = [run for run in journal.record.runs.values() if run.ended and run.file]
+        if not runs or journal.runs.folder is None:
+            return
+        last = runs[-1]
+        target = pages.find_page(course, f"{last.module}/{last.step}")
+        file = journal.runs.folder / last.file
+        if target is None or (self._finished is not None and self._finished.file == file):
+            return
+        prediction = journal.record.page(last.module, last.step).activity(PREDICT)
+        loading = self._load(name_of(*target), last.module, last.step, file, prediction.factor)
+        self.run_worker(loading, exclusive=True, group="last-run")
 
     async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
+        """Read the run in `file` of a page; `factor` is how far the page's prediction was off."""
         run = await background.first_readable([str(file)])
         if run is None or not run.complete:
             return

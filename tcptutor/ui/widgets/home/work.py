@@ -1,0 +1,61 @@
+"""The student's work on the home screen: today's pages, predictions, unfinished pages, sureness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from textual.content import Content
+
+from tcptutor.course import duration
+from tcptutor.course.outline import Module
+from tcptutor.journal import Journal, Progress
+from tcptutor.ui import words
+from tcptutor.ui.widgets.home.text import count_pages, labeled
+
+_SHOWN_UNFINISHED = 3
+"""Unfinished pages to name."""
+
+
+def work_lines(
+    journal: Journal, modules: Sequence[Module], progress: Mapping[str, Progress], width: int
+) -> Iterator[Content]:
+    """Yield a labeled text, wrapped to `width` columns, for each fact about the student's work."""
+    today = journal.record.today
+    is_today = today.day == date.today()
+    if is_today and today.pages:
+        spent = duration.in_words(max(1, today.minutes))
+        yield labeled("Today", f"{spent}, {count_pages(len(today.pages))}", width)
+    accuracy = []
+    if is_today and today.predictions:
+        accuracy.append(f"{today.close} of {today.predictions} within 10 % today")
+    if (found := journal.calibration()) is not None:
+        accuracy.append(f"{found.predictions} so far, {words.off_by(found.factor)} in the median")
+    if accuracy:
+        yield labeled("Predictions", "; ".join(accuracy), width)
+    if unfinished := [*_unfinished_pages(journal, modules, progress)]:
+        shown, more = unfinished[:_SHOWN_UNFINISHED], len(unfinished) - _SHOWN_UNFINISHED
+        text = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+        yield labeled("Unfinished", text, width)
+    if counts := journal.sureness_counts():
+        stated = [
+            f"{word} {counts[key].right} of {counts[key].total}"
+            for key, word in reversed(words.SURENESS.items())
+            if key in counts
+        ]
+        yield labeled("First tries", f"right when {', '.join(stated)}", width)
+
+
+def _unfinished_pages(
+    journal: Journal, modules: Sequence[Module], progress: Mapping[str, Progress]
+) -> Iterator[str]:
+    """Yield the numbers of pages that the student opened and did not finish, without the page to continue."""
+    record = journal.record
+    for module in modules:
+        opened = record.pages.get(module.id, {})
+        if not module.is_read or not opened:
+            continue
+        for at, (step, done) in enumerate(zip(module.steps, progress[module.id].pages, strict=True), start=1):
+            is_open = step.id in opened and opened[step.id].visited and not done
+            if is_open and (module.id, step.id) != record.position:
+                yield f"{module.number}.{at}"
