@@ -5,14 +5,13 @@ from __future__ import annotations
 from statistics import median
 from typing import NamedTuple
 
-from tcptutor.base import units
+from tcptutor.base import ratios, units
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord
 from tcptutor.course.step import Step
 from tcptutor.journal.fold import FEW, JournalRecord
-from tcptutor.ui import words
 
 
 class MadePrediction(NamedTuple):
@@ -35,7 +34,7 @@ class MadePrediction(NamedTuple):
     @property
     def error(self) -> str:
         """Error in words: "33 % too high"."""
-        return words.too_high_or_low(self.ratio)
+        return ratios.too_high_or_low(self.ratio)
 
 
 class Trend(NamedTuple):

@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tcptutor.base import ratios
 from tcptutor.course.outline import Module
-from tcptutor.ui import words
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.screens.base import TALL, Tutor
@@ -140,7 +140,7 @@ def module_end(tutor: Tutor, module: Module, onward: str) -> ModuleEndScreen:
 
 
 def _trend_sentence(trend: Trend) -> str:
-    before, after = words.off_by(trend.before), words.off_by(trend.after)
+    before, after = ratios.off_by(trend.before), ratios.off_by(trend.after)
     return f"Median: {before} in the first half, {after} in the second."
 
 

@@ -9,12 +9,12 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from tcptutor.base import units
+from tcptutor.base import ratios, units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
-from tcptutor.ui import background, pages, words
+from tcptutor.ui import background, pages
 from tcptutor.ui.widgets.home.text import LABEL, name_of
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
@@ -78,7 +78,7 @@ class LastRun(Static):
             return
         prediction = ""
         if factor is not None:
-            prediction = "predicted right" if factor < 1.005 else f"prediction {words.off_by(factor)}"
+            prediction = "predicted right" if factor < 1.005 else f"prediction {ratios.off_by(factor)}"
         self._finished = _Finished(
             file,
             place,

@@ -7,6 +7,7 @@ from datetime import date
 
 from textual.content import Content
 
+from tcptutor.base import ratios
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.journal import Journal, Progress
@@ -30,7 +31,7 @@ def work_lines(
     if is_today and today.predictions:
         accuracy.append(f"{today.close} of {today.predictions} within 10 % today")
     if (found := journal.calibration()) is not None:
-        accuracy.append(f"{found.predictions} so far, {words.off_by(found.factor)} in the median")
+        accuracy.append(f"{found.predictions} so far, {ratios.off_by(found.factor)} in the median")
     if accuracy:
         yield labeled("Predictions", "; ".join(accuracy), width)
     if unfinished := [*_unfinished_pages(journal, modules, progress)]:

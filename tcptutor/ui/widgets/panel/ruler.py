@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tcptutor.analysis import ModelComparison, Report
-from tcptutor.base import units
+from tcptutor.base import ratios, units
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.ui import words
 from tcptutor.ui.live import EarlierRun
@@ -122,7 +122,7 @@ def _model(model: ModelComparison, report: Report) -> RulerRow:
 def _own_row(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
     if own is None:
         return
-    deviation = words.too_high_or_low(own.bps / measured) if measured else ""
+    deviation = ratios.too_high_or_low(own.bps / measured) if measured else ""
     marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
     scale, _ = rate_unit(measured)
     yield RulerRow("you", marks, f"{figure(own.bps / scale)}, {deviation}".rstrip(", "))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from tcptutor.analysis import FlowFigures, Judgement, ModelComparison, Report
-from tcptutor.base import units
+from tcptutor.base import ratios, units
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
@@ -69,7 +69,7 @@ def model_table(
 def _row(each: ModelComparison, is_binding: bool, name: int) -> Line:
     prediction = each.prediction
     label = prediction.label if len(prediction.label) <= name else f"{prediction.label[: name - 1]}…"
-    deviation = "" if each.judgement == "capped" else words.above_or_below(each.ratio)
+    deviation = "" if each.judgement == "capped" else ratios.above_or_below(each.ratio)
     figures = f"  {units.rate(prediction.throughput_bps):>12}  {deviation:>11}  "
     tolerance = words.tolerance(prediction.tolerance)
     judgement: tuple[tuple[str, str], ...]
@@ -111,7 +111,7 @@ def _wrap_muted(text: str, width: int) -> Iterator[Line]:
 def _own_row(report: Report, own: OwnPrediction | None, name: int) -> Iterator[Line]:
     if own is not None:
         measured = report.throughput_bps
-        deviation = words.too_high_or_low(own.bps / measured) if measured else ""
+        deviation = ratios.too_high_or_low(own.bps / measured) if measured else ""
         yield Line.of(
             ("you".ljust(name), "you"), (f"  {units.rate(own.bps):>12}  {deviation:>11}".rstrip(), TEXT)
         )

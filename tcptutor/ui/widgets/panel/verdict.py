@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
+from tcptutor.base import ratios
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.measures import MEASURES
 from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
-from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
@@ -99,5 +99,5 @@ def _parts(live: Live, own: OwnPrediction | None) -> tuple[str, str, str, Piece 
 
 
 def _said(ratio: float, text: str) -> Piece:
-    deviation = words.too_high_or_low(ratio)
+    deviation = ratios.too_high_or_low(ratio)
     return f"you said {text}{': ' if deviation == 'right' else ', '}{deviation}", "you"
