@@ -12,8 +12,8 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Response
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
+from tcptutor.notebook.module_summary import summarize
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.module_summary import summarize
 from tcptutor.ui.screens.module_end import ModuleEndScreen
 from tcptutor.ui.widgets.errors import error_chart
 from tcptutor.ui.widgets.page.box import ActivityBox

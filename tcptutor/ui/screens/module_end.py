@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from tcptutor.base import ratios
 from tcptutor.course.outline import Module
+from tcptutor.notebook.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.screens.base import TALL, Tutor
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.errors import error_chart
