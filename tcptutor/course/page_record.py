@@ -112,6 +112,44 @@ class PageRecord(msgspec.Struct, frozen=True):
     before the first."""
     activities: dict[str, ActivityRecord] = {}
     """By activity id."""
+    bookmarked: bool = False
+    skipped: bool = False
+    """True if the student marked the page to skip."""
+    archived: PageRecord | None = None
+    """Work before the latest reset."""
+    earlier_runs: int = 0
+    """Complete runs before the latest reset: seeds go on counting."""
+    earlier_attempts: dict[str, int] = {}
+    """Responses before the latest reset, by activity id: draws of numbers go on counting."""
+
+    @property
+    def has_work(self) -> bool:
+        """True if the page has a response, a hint or a run."""
+        return bool(self.activities or self.runs)
+
+    def afresh(self) -> PageRecord:
+        """Return the record after a reset: seeds and draws continue, so that grading finds this student's numbers."""
+        if not self.has_work:
+            return msgspec.structs.replace(self, visited=False, skipped=False)
+        return PageRecord(
+            last_seed=self.last_seed,
+            bookmarked=self.bookmarked,
+            archived=msgspec.structs.replace(self, archived=None),
+            earlier_runs=self.earlier_runs + self.whole_runs,
+            earlier_attempts={
+                id: self.all_attempts(id) for id in {**self.earlier_attempts, **self.activities}
+            },
+        )
+
+    def restored(self) -> PageRecord:
+        """Return the record before the latest reset; unchanged without one, or after new work."""
+        if self.archived is None or self.has_work:
+            return self
+        return msgspec.structs.replace(self.archived, bookmarked=self.bookmarked)
+
+    def all_attempts(self, id: str) -> int:
+        """Return the number of responses to that activity, with those before a reset."""
+        return self.earlier_attempts.get(id, 0) + self.activity(id).attempts
 
     def with_run(self, whole: bool, seed: int) -> PageRecord:
         """Return the record after a run with that seed has ended, complete or interrupted."""

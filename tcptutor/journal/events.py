@@ -120,6 +120,36 @@ class RunEnded(JournalEvent, frozen=True, tag="run-ended"):
     """SHA-256 of that file's text, in hexadecimal; empty without a file."""
 
 
+class Bookmarked(JournalEvent, frozen=True, tag="bookmarked"):
+    """The student set a bookmark on a page, or removed it."""
+
+    module: str
+    step: str
+    on: bool = True
+
+
+class Skipped(JournalEvent, frozen=True, tag="skipped"):
+    """The student marked a page to skip, or took the mark back."""
+
+    module: str
+    step: str
+    on: bool = True
+
+
+class Reset(JournalEvent, frozen=True, tag="reset"):
+    """The student began a page anew. Its earlier events stay, and marks count them as before."""
+
+    module: str
+    step: str
+
+
+class Restored(JournalEvent, frozen=True, tag="restored"):
+    """The student took back the latest reset of a page."""
+
+    module: str
+    step: str
+
+
 class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
     """The student reached all goals of a page by hand, in the recorded session."""
 
@@ -140,6 +170,10 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     | RunStarted
     | RunEnded
     | PageGoalsReached
+    | Bookmarked
+    | Skipped
+    | Reset
+    | Restored
 )
 
 

@@ -19,14 +19,18 @@ from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal.day import DayRecord
 from tcptutor.journal.events import (
     START,
+    Bookmarked,
     Enrolled,
     Hinted,
     JournalEvent,
     PathChosen,
     PredictionMeasured,
+    Reset,
     Responded,
+    Restored,
     RunEnded,
     RunStarted,
+    Skipped,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -150,41 +154,80 @@ def _with_event(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     match event:
         case Enrolled(student=student, course=course):
             return _enrolled(record, Enrolment(student, course))
-        case Visited(module=module, step=step):
-            page = msgspec.structs.replace(record.page(module, step), visited=True)
-            record = msgspec.structs.replace(record, position=(module, step))
         case PathChosen(path=path):
             return msgspec.structs.replace(record, path=path)
-        case Responded(module=module, step=step, activity=activity, response=response):
-            response = msgspec.structs.replace(response, at=event.at)
-            page = record.page(module, step).with_response(activity, response)
-        case Withdrawn(module=module, step=step, activity=activity):
-            page = record.page(module, step).without_responses(activity)
-        case Hinted(module=module, step=step, activity=activity, level=level):
-            page = record.page(module, step).with_hints(activity, level)
-        case PredictionMeasured(module=module, step=step, activity=activity, value=measured):
-            page = record.page(module, step)
-            page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
-        case RunStarted(module=module, step=step, run=run, file=file, seed=seed, changed_from=changed_from):
-            page = record.page(module, step)
-            page = msgspec.structs.replace(page, runs=page.runs + (not changed_from))
-            runs = {**record.runs, run: RunRecord(module, step, file, seed=seed, changed_from=changed_from)}
+        case RunStarted():
+            return _with_run(record, event)
+        case RunEnded():
+            return _with_end_of_run(record, event)
+        case Visited(module=module, step=step):
+            record = msgspec.structs.replace(record, position=(module, step))
+        case Reset(module=module, step=step):
+            runs = {id: run for id, run in record.runs.items() if (run.module, run.step) != (module, step)}
             record = msgspec.structs.replace(record, runs=runs)
-        case RunEnded(run=run, complete=complete):
-            begun = record.runs.get(run)
-            if (
-                begun is None or begun.ended
-            ):  # two programs that start may both end a run that a third one left
-                return record
-            module, step = begun.module, begun.step
-            page = record.page(module, step)
-            if begun.changed_from:
-                runs = {id: each for id, each in record.runs.items() if id != run}
-                return msgspec.structs.replace(record, runs=runs)
-            page = page.with_run(complete, begun.seed)
-            record = msgspec.structs.replace(record, runs=_without_superseded(record.runs, run, event.file))
-        case _:
-            return record
+    if isinstance(event, _PageEvent):
+        page = record.page(event.module, event.step)
+        return _with_page(record, event.module, event.step, _page_after(page, event))
+    return record
+
+
+_PageEvent = (
+    Visited
+    | Responded
+    | Withdrawn
+    | Hinted
+    | PredictionMeasured
+    | Bookmarked
+    | Skipped
+    | Reset
+    | Restored
+)  # fmt: skip
+
+
+def _page_after(page: PageRecord, event: _PageEvent) -> PageRecord:
+    match event:
+        case Visited():
+            page = msgspec.structs.replace(page, visited=True)
+        case Responded(activity=activity, response=response):
+            page = page.with_response(activity, msgspec.structs.replace(response, at=event.at))
+        case Withdrawn(activity=activity):
+            page = page.without_responses(activity)
+        case Hinted(activity=activity, level=level):
+            page = page.with_hints(activity, level)
+        case PredictionMeasured(activity=activity, value=measured):
+            page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
+        case Bookmarked(on=on):
+            page = msgspec.structs.replace(page, bookmarked=on)
+        case Skipped(on=on):
+            page = msgspec.structs.replace(page, skipped=on)
+        case Reset():
+            page = page.afresh()
+        case Restored():
+            page = page.restored()
+    return page
+
+
+def _with_run(record: JournalRecord, event: RunStarted) -> JournalRecord:
+    page = record.page(event.module, event.step)
+    page = msgspec.structs.replace(page, runs=page.runs + (not event.changed_from))
+    begun = RunRecord(event.module, event.step, event.file, seed=event.seed, changed_from=event.changed_from)
+    record = msgspec.structs.replace(record, runs={**record.runs, event.run: begun})
+    return _with_page(record, event.module, event.step, page)
+
+
+def _with_end_of_run(record: JournalRecord, event: RunEnded) -> JournalRecord:
+    begun = record.runs.get(event.run)
+    if begun is None or begun.ended:  # two programs that start may both end a run that a third one left
+        return record
+    if begun.changed_from:
+        runs = {id: each for id, each in record.runs.items() if id != event.run}
+        return msgspec.structs.replace(record, runs=runs)
+    page = record.page(begun.module, begun.step).with_run(event.complete, begun.seed)
+    runs = _without_superseded(record.runs, event.run, event.file)
+    return _with_page(msgspec.structs.replace(record, runs=runs), begun.module, begun.step, page)
+
+
+def _with_page(record: JournalRecord, module: str, step: str, page: PageRecord) -> JournalRecord:
     pages = {**record.pages, module: {**record.pages.get(module, {}), step: page}}
     return msgspec.structs.replace(record, pages=pages)
 

@@ -18,15 +18,19 @@ from tcptutor.course.page_record import PageRecord, Response, Sureness
 from tcptutor.course.paths import CoursePath
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
+    Bookmarked,
     Enrolled,
     Hinted,
     JournalEvent,
     PageGoalsReached,
     PathChosen,
     PredictionMeasured,
+    Reset,
     Responded,
+    Restored,
     RunEnded,
     RunStarted,
+    Skipped,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -181,6 +185,22 @@ class Journal:
         self._append(PredictionMeasured(_now(), module, step, activity, measured))
         return self._fold.record.page(module, step)
 
+    def bookmark(self, module: str, step: str, *, on: bool = True) -> None:
+        """Set a bookmark on the page, or remove it."""
+        self._append(Bookmarked(_now(), module, step, on))
+
+    def skip(self, module: str, step: str, *, on: bool = True) -> None:
+        """Mark the page to skip, or take the mark back."""
+        self._append(Skipped(_now(), module, step, on))
+
+    def reset(self, module: str, step: str) -> None:
+        """Begin the page anew; marks still count all that was done on it."""
+        self._append(Reset(_now(), module, step))
+
+    def restore(self, module: str, step: str) -> None:
+        """Take back the latest reset of the page, unless it has new work."""
+        self._append(Restored(_now(), module, step))
+
     # Queries
 
     @property
@@ -284,7 +304,8 @@ class Journal:
         ]
         files = [run.file for run in reversed(runs) if run.file]
         yield from (str(self._file(file)) for file in files)
-        if len(runs) == record.page(*page).runs:
+        left = record.page(*page).runs
+        if len(runs) == left:
             return
         ended: dict[str, str] = {}
         with store.errors(self._path):
@@ -293,7 +314,10 @@ class Journal:
             match decode(data):
                 case RunEnded() as end:
                     ended[end.run] = end.file
-                case RunStarted() as begun if (begun.module, begun.step) == page and not begun.changed_from:
+                case RunStarted() as begun if _page(begun) == page and not begun.changed_from:
+                    if left == 0:  # the others are from before a reset
+                        return
+                    left -= 1
                     file = ended.get(begun.run, "")
                     if file and file not in files:
                         yield str(self._file(file))
@@ -306,21 +330,25 @@ class Journal:
         with store.errors(self._path):
             events = [decode(data) for data in store.run_events(self._connection)]
         files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
-        for event in events:
-            match event:
-                case RunStarted(run=run, changed_from=base) if base and (event.module, event.step) == (
-                    module,
-                    step,
-                ):
-                    if run in files and base in files:
-                        yield str(self._file(files[run])), str(self._file(files[base]))
+        begun = [
+            event for event in events if isinstance(event, RunStarted) and _page(event) == (module, step)
+        ]
+        own = [event.run for event in begun if not event.changed_from]
+        since_reset = set(own[: self.page(module, step).runs])
+        for event in reversed(begun):
+            if event.changed_from in since_reset:
+                since_reset.add(event.run)
+        for event in begun:
+            run, base = event.run, event.changed_from
+            if run in since_reset and run in files and base in files:
+                yield str(self._file(files[run])), str(self._file(files[base]))
 
     def pages_of_runs(self) -> dict[str, tuple[str, str]]:
         """Return module and step of every run begun on a page, by the run's id."""
         with store.errors(self._path):
             data = store.run_events(self._connection)
         begun = (event for event in map(decode, data) if isinstance(event, RunStarted))
-        return {event.run: (event.module, event.step) for event in begun}
+        return {event.run: _page(event) for event in begun}
 
     def _file(self, name: str) -> Path:
         return (self.runs.folder or Path()) / name
@@ -384,6 +412,10 @@ def opened_journal(warn: Callable[[str], None]) -> Iterator[Journal]:
         yield journal
     finally:
         journal.close()
+
+
+def _page(event: RunStarted) -> tuple[str, str]:
+    return event.module, event.step
 
 
 def _end_event(run: Run, file: Path | None) -> RunEnded:

@@ -109,7 +109,7 @@ class Study:
     def redraw(self, activity: Activity) -> Activity:
         """Draw new numbers and return the activity with them."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
-        attempts = self.record_of(activity).attempts
+        attempts = self.record.all_attempts(activity.id)
         self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
         self._hint_levels[activity.id] = 0
         return self.posed(asked)
@@ -131,7 +131,8 @@ class Study:
             with contextlib.suppress(UsageError):  # the lesson was edited since
                 activity.with_numbers(latest.draw)
                 return latest.draw
-        return self._different_draw(activity, earlier.attempts, latest.draw if latest is not None else {})
+        attempts = self.record.all_attempts(activity.id)
+        return self._different_draw(activity, attempts, latest.draw if latest is not None else {})
 
     def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
         drawn = before
@@ -354,7 +355,7 @@ class Study:
     def draw_number(self, seed: int, own: int) -> int | None:
         """Return the position of the seed in the page's sequence, from 1; None if it is not in the sequence."""
         number = (seed - self._first_seed(own)) % personal.SEEDS + 1
-        return number if number <= self.record.whole_runs else None
+        return number if number <= self.record.whole_runs + self.record.earlier_runs else None
 
     def _first_seed(self, own: int) -> int:
         return personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own

@@ -12,12 +12,16 @@ from tcptutor.base.printable import escaped
 from tcptutor.course.page_record import PREDICT, Response, Sureness
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
+    Bookmarked,
     Hinted,
     JournalEvent,
     PredictionMeasured,
+    Reset,
     Responded,
+    Restored,
     RunEnded,
     RunStarted,
+    Skipped,
     StoredEvent,
     Visited,
     Withdrawn,
@@ -43,6 +47,10 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Withdrawn, TIMES, _module, _step, _activity)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
+    | st.builds(Bookmarked, TIMES, _module, _step, st.booleans())
+    | st.builds(Skipped, TIMES, _module, _step, st.booleans())
+    | st.builds(Reset, TIMES, _module, _step)
+    | st.builds(Restored, TIMES, _module, _step)
     | st.builds(PredictionMeasured, TIMES, _module, _step, _activity, st.floats(1, 1e12))
     | st.builds(RunStarted, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),
