@@ -33,6 +33,16 @@ class Wagon(Figure, frozen=True, kw_only=True, tag_field="kind", tag="wagon"):
         return "A wagon passes."
 
 
+class Tower(Figure, frozen=True, kw_only=True, tag_field="kind", tag="tower"):
+    """A tall figure that stands still, with a number on every line."""
+
+    def draw(self, width: int, t: float = 0.0) -> list[Line]:
+        return [Line.of((f"floor {11 - row}", TEXT)) for row in range(12)]
+
+    def describe(self) -> str:
+        return "A tower."
+
+
 def page_with(*figures: Figure, above: str = "Watch.", activities: tuple[Activity, ...] = ()) -> Course:
     """A page with the figures below a text."""
     course = one_page(*activities)

@@ -42,7 +42,7 @@ async def test_a_second_line_of_what_a_key_does_stands_under_the_first(make_app)
         await pilot.press("question_mark")
         await until_text(pilot, "this list of keys")
         lines = str(app.screen.query_one(Static).content).splitlines()
-        column = next(line.index("answer the question") for line in lines if "answer the question" in line)
+        column = next(line.index("this list of keys") for line in lines if "this list of keys" in line)
         second = [line for line in lines if line.startswith(" " * column)]
         assert second
         assert all(line[column] != " " for line in second)

@@ -117,10 +117,7 @@ class TutorScreen(Screen[None]):
     ]
     FOOTER: ClassVar[Entries] = ()
 
-    OTHER_KEYS: ClassVar[Entries] = (
-        ("↑ ↓", "scroll the text, or move among the choices of a question"),
-        ("Enter", "answer the question, or lock the prediction"),
-    )
+    OTHER_KEYS: ClassVar[Entries] = ()
     """(key, description) of Textual's own keys, for the list of keys."""
 
     _has_been_shown = False

@@ -174,7 +174,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, below: TutorScreen) -> None:
         super().__init__()
         rows = [(" ".join(key.keys), key.long) for key in bindings.working_keys(below).values()]
-        rows = [row for row in rows if row[1]] + list(below.OTHER_KEYS)
+        rows = [*below.OTHER_KEYS, *(row for row in rows if row[1])]
         if below.query(PageTrack):
             rows += LEGEND
         if below.query(RunPanel):

@@ -70,10 +70,15 @@ class LessonScreen(LessonPath):
         # Only after the layout is the new height known.
         self.call_after_refresh(self._show_more)
 
+    def show_keys(self) -> None:
+        super().show_keys()
+        self._show_more()
+
     def _show_more(self) -> None:
-        """Show how many screens of text follow."""
+        """Show how many screens of text follow, and the key that scrolls."""
         below = self._page.screens_below if self._body.layout_state.view != "chart" else 0
-        text = f"▼ {below} more screen{'s' if below > 1 else ''}" if below else ""
+        key = "Space " if self.focused in (None, self._page) else ""
+        text = f"{key}▼ {below} more screen{'s' if below > 1 else ''}" if below else ""
         for bar in self.query(KeyBar):
             bar.show_more(text)
 

@@ -32,6 +32,7 @@ from tcptutor.ui.screens.lesson_keys import (
     BINDINGS,
     CHOICE_FOOTER,
     FOOTER,
+    OTHER_KEYS,
     SHELL_FOOTER,
     TYPED,
     enter_key,
@@ -57,6 +58,7 @@ class LessonActions(ChartScreen, SavingScreen):
     # takes letters at once.
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     FOOTER = FOOTER
+    OTHER_KEYS = OTHER_KEYS
 
     def __init__(self, tutor: Tutor, module: Module, step: Step) -> None:
         super().__init__()
@@ -292,8 +294,7 @@ class LessonActions(ChartScreen, SavingScreen):
         player = self._page.player
         match command:
             case "toggle":
-                # In a box, Space chooses.
-                return self.focused in (None, self._page) and player.current is not None
+                return player.current is not None
             case "change_speed":
                 return not self.has_cursor and player.can_change_speed
             case _:

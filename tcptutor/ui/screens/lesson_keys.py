@@ -88,9 +88,15 @@ BINDINGS: list[BindingType] = [
     priority("tab", "field", "answer", "lesson.field", "go to the next field; Shift+Tab goes back"),
     Binding("shift+tab", "app.focus_previous", show=False, priority=True, id="lesson.previous-field"),
     Binding("up,down,pageup,pagedown,space", "text", show=False, id="lesson.text"),
-    # With a cursor in the chart, all but Space move the cursor instead of the figure in view.
+    # With a cursor in the chart, they move the cursor instead of the figure in view.
     *POINTS,
-    priority("space", "figure('toggle')", "play", "figure.play", "play or pause the moving figure in view"),
+    priority(
+        "p",
+        "figure('toggle')",
+        "play",
+        "figure.play",
+        "play or pause the moving figure in view; so does Space at the end of the text",
+    ),
     priority("comma", "figure('step', -1)", "back", "figure.back", "the figure: back to its previous stop"),
     priority("full_stop", "figure('step', 1)", "on", "figure.on", "the figure: on to its next stop"),
     priority(
@@ -152,6 +158,12 @@ FOOTER: Entries = (
     ("app.keys", "keys"),
 )
 """Keys of most use first; the list of keys has the others."""
+
+OTHER_KEYS: Entries = (
+    ("Space ↑ ↓", "scroll the text; so do PgUp, PgDn, Home and End"),
+    ("↑ ↓ Enter", "in a question: choose, and answer or lock in"),
+)
+"""(keys, description) of keys that need no binding of the screen, for the list of keys."""
 
 SHELL_FOOTER: Entries = (
     ("lesson.pane", "page"),

@@ -46,7 +46,7 @@ class PacketStepsScreen(TutorScreen):
             id="steps.again",
             tooltip="to the next retransmission",
         ),
-        Binding("space", "play", "play", id="steps.play", tooltip="play slowed down, or pause"),
+        Binding("p,space", "play", "play", id="steps.play", tooltip="play slowed down, or pause"),
         Binding("less_than_sign", "speed(-1)", "slower", id="steps.slower", tooltip="ten times slower"),
         Binding("greater_than_sign", "speed(1)", "faster", id="steps.faster", tooltip="ten times faster"),
         Binding("escape", "back", "back", id="steps.leave", tooltip="back to the chart"),
@@ -61,7 +61,6 @@ class PacketStepsScreen(TutorScreen):
         ("steps.leave", "chart"),
         ("app.keys", "keys"),
     )
-    OTHER_KEYS: ClassVar[Entries] = ()
 
     def __init__(self, steps: PacketSteps, t: float, place: str) -> None:
         super().__init__()

@@ -92,7 +92,6 @@ class WorkbenchScreen(ChartScreen):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = _BINDINGS
     FOOTER = _FOOTER
-    OTHER_KEYS = ()
 
     def __init__(self, bench: Workbench, benches: Benches) -> None:
         super().__init__()

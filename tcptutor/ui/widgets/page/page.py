@@ -23,6 +23,7 @@ from tcptutor.course.page_references import references
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
 from tcptutor.ui.live import EarlierRun
+from tcptutor.ui.widgets.page import paging
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
 from tcptutor.ui.widgets.page.onward import OnwardLines
@@ -44,7 +45,8 @@ class Page(VerticalScroll, inherit_bindings=False):
         Binding("up", "scroll_up", show=False),
         Binding("down", "scroll_down", show=False),
         Binding("pageup", "page_up", show=False),
-        Binding("pagedown,space", "page_down", show=False),
+        Binding("pagedown", "page_down", show=False),
+        Binding("space", "read_on", show=False),
         Binding("home", "scroll_home", show=False),
         Binding("end", "scroll_end", show=False),
     ]
@@ -83,6 +85,19 @@ class Page(VerticalScroll, inherit_bindings=False):
             *(box for box in self.boxes if box.activity.stage > Stage.OBSERVE),
             self.onward,
         )
+
+    def action_page_down(self) -> None:
+        self.scroll_to(y=paging.next_screen(self), immediate=True)
+
+    def action_page_up(self) -> None:
+        self.scroll_to(y=paging.previous_screen(self), immediate=True)
+
+    def action_read_on(self) -> None:
+        """Show the next screen; at the end of the text, play or pause the figure in view."""
+        if self.screens_below:
+            self.action_page_down()
+        else:
+            self.player.toggle()
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         """No-op: focus does not change a page's style, and Textual's own handler restyles all of it."""
