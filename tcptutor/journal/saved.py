@@ -11,8 +11,9 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.base import files, places
-from tcptutor.base.errors import JournalError, TutorError, UsageError, refused
-from tcptutor.base.printable import escaped, is_printable
+from tcptutor.base.errors import JournalError, TutorError, UsageError
+from tcptutor.base.printable import is_printable
+from tcptutor.journal.saved_file import FORMAT, MOST_BYTES, read_or_set_aside, write
 
 Draft: TypeAlias = str | list[int] | dict[str, str]
 """A typed text, the indexes of chosen entries, or the values of knobs by their names."""
@@ -22,8 +23,6 @@ LONGEST = 1000
 MOST = 200
 """The largest number of saved benches."""
 LONGEST_NAME = 40
-_FORMAT = 1
-_MOST_BYTES = 1 << 20
 
 
 class _DraftFile(msgspec.Struct, kw_only=True):
@@ -66,8 +65,8 @@ class Drafts:
                 with contextlib.suppress(
                     OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
                 ):
-                    data = files.read_plain(self._file, _MOST_BYTES)
-                    files.check_version(data, _FORMAT, self._file)
+                    data = files.read_plain(self._file, MOST_BYTES)
+                    files.check_version(data, FORMAT, self._file)
                     self._pages = {
                         name: {id: draft for id, draft in page.items() if _is_sound_draft(draft)}
                         for name, page in msgspec.json.decode(data, type=_DraftFile).pages.items()
@@ -77,7 +76,7 @@ class Drafts:
     def _write(self, pages: dict[str, dict[str, Draft]]) -> bool:
         if self._file is None:
             return False
-        _write_file(self._file, msgspec.json.encode(_DraftFile(format_version=_FORMAT, pages=pages)))
+        write(self._file, msgspec.json.encode(_DraftFile(format_version=FORMAT, pages=pages)))
         return True
 
 
@@ -134,37 +133,8 @@ class Benches:
         Raises:
             JournalError: The file cannot be read, or it was damaged and has been set aside; a second call returns ().
         """
-        if self._file is None or not os.path.lexists(self._file):
-            return ()
-        try:
-            data = files.read_plain(self._file, _MOST_BYTES)
-            files.check_version(data, _FORMAT, self._file)
-            return tuple(
-                each for each in msgspec.json.decode(data, type=_BenchFile).benches if _is_sound_bench(each)
-            )
-        except FileNotFoundError:  # a link that leads nowhere
-            return ()
-        except TutorError as error:  # the file is of a newer version
-            raise JournalError(str(error)) from error
-        except OSError as error:
-            if error.errno not in files.NOT_A_FILE:
-                raise JournalError(
-                    f"cannot read {self._file}: {error.strerror}: make it readable for you"
-                ) from error
-            raise self._set_aside(error.strerror or str(error)) from error
-        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-            raise self._set_aside(str(error)) from error
-
-    def _set_aside(self, reason: str) -> JournalError:
-        assert self._file is not None
-        try:
-            aside = files.set_aside(self._file)
-        except OSError as error:
-            return JournalError(f"cannot rename {self._file}: {refused(error, places.STATE_ELSEWHERE)}")
-        return JournalError(
-            f"the file of saved benches was damaged ({escaped(reason)[:200]}): it is kept as {aside},"
-            " and no bench is saved now"
-        )
+        found = read_or_set_aside(self._file, _BenchFile, "saved benches", "no bench is saved now")
+        return tuple(each for each in found.benches if _is_sound_bench(each)) if found else ()
 
     def save(self, bench: SavedBench) -> None:
         """Save a bench, replacing a bench of the same name.
@@ -194,8 +164,8 @@ class Benches:
 
     def _write(self, benches: list[SavedBench]) -> None:
         if self._file is not None:
-            file = _BenchFile(format_version=_FORMAT, benches=benches)
-            _write_file(self._file, msgspec.json.format(msgspec.json.encode(file)))
+            file = _BenchFile(format_version=FORMAT, benches=benches)
+            write(self._file, msgspec.json.format(msgspec.json.encode(file)))
 
 
 class _SettingsFile(msgspec.Struct, kw_only=True):
@@ -261,24 +231,16 @@ class Settings:
         before = self._read()
         self._values = msgspec.structs.replace(before, **changes)
         if self._values != before and self._file is not None:
-            _write_file(self._file, msgspec.json.encode(self._values))
+            write(self._file, msgspec.json.encode(self._values))
 
     def _read(self) -> _SettingsFile:
         if self._values is None:
-            self._values = _SettingsFile(format_version=_FORMAT)
+            self._values = _SettingsFile(format_version=FORMAT)
             if self._file is not None and os.path.lexists(self._file):
                 with contextlib.suppress(
                     OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
                 ):
-                    data = files.read_plain(self._file, _MOST_BYTES)
-                    files.check_version(data, _FORMAT, self._file)
+                    data = files.read_plain(self._file, MOST_BYTES)
+                    files.check_version(data, FORMAT, self._file)
                     self._values = msgspec.json.decode(data, type=_SettingsFile)
         return self._values
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    try:
-        with files.atomic(path, places.STATE_ELSEWHERE, private=True) as temporary:
-            temporary.write_bytes(data + b"\n")
-    except TutorError as error:
-        raise JournalError(str(error)) from error
