@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,26 @@ def collect(journal: Journal, course: Course) -> HandInContents:
         missing=tuple(collector.missing),
     )
     return HandInContents(manifest, events, collector.runs)
+
+
+def marked_runs(
+    events: Iterable[StoredEvent], folder: Path, course: Course, module: str, step: str
+) -> frozenset[str]:
+    """Return the ids of the runs that a page is marked by now; reads run files, so call it in a thread.
+
+    Args:
+        events: The journal's events.
+        folder: The folder of run files.
+        course: The course; a page that it does not have is not marked.
+        module: Module of the page.
+        step: Step of the page.
+    """
+    line = timeline(events)
+    identity = line.enrolment.identity if line.enrolment else ""
+    collector = _RunCollector(folder)
+    for page in (each for of in course.modules if of.id == module for each in of.steps if each.id == step):
+        collector.add(module, page.for_student(module, identity), page, line.page(module, step))
+    return frozenset(id for id, _ in collector.runs)
 
 
 class _RunCollector:
