@@ -11,6 +11,7 @@ import click
 
 from tcptutor import __version__
 from tcptutor.commands.exits import CommandGroup, end
+from tcptutor.commands.history_group import runs
 from tcptutor.commands.options import (
     BACKEND,
     CLOCK,
@@ -262,30 +263,7 @@ def lint(**given: Any) -> None:
     end(lint_course, **given)
 
 
-@main.command()
-@click.argument("name", metavar="[EXPERIMENT]", required=False)
-@click.option("--experiment", metavar="NAME", help="The experiment, as an option.")
-@click.option("--module", metavar="ID", help="Only runs of this module's experiments, or on its pages.")
-@click.option("--page", metavar="PAGE", help="Only runs on this page, by number or id.")
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Number of runs to list; 0 for all.",
-)
-@JSON
-def runs(name: str | None, experiment: str | None, **given: Any) -> None:
-    """List the stored runs, newest first.
-
-    show, plot and export accept the id in a line, or `last`.
-    """
-    if name is not None and experiment not in (None, name):
-        raise click.UsageError(f"{name!r} and {experiment!r}: name only one experiment")
-    from tcptutor.commands.runs import list_runs  # noqa: PLC0415
-
-    end(list_runs, name or experiment, **given)
+main.add_command(runs)
 
 
 @main.command()

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from tcptutor import course, exchange
-from tcptutor.analysis import document, is_imported, is_parameter_known, report
+from tcptutor.analysis import document, report
 from tcptutor.base import places, units
 from tcptutor.base.columns import length, table
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
 from tcptutor.commands.output import count, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY, report_lines
-from tcptutor.course.experiments import Catalogue, overrides_of, short_name
+from tcptutor.course.experiments import Catalogue, short_name
 from tcptutor.exchange import open_run
+from tcptutor.history.index import RunIndex
+from tcptutor.history.listing import ListedRun, pages_of, words_of
+from tcptutor.history.names import RunNames
+from tcptutor.history.summary import RunSummary
 from tcptutor.journal import opened_journal
 from tcptutor.journal.saved import Benches
-from tcptutor.run import Run, load, sum_or_none
 from tcptutor.runs import packets
+from tcptutor.runs.parts import recover
 from tcptutor.sweep.results_file import is_sweep
 from tcptutor.sweep.results_file import load as load_sweep
 
@@ -29,56 +34,51 @@ _PLACE = tuple[str, str]
 """Module and step of a page."""
 
 
-class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+class StoredRun(RunSummary, frozen=True, kw_only=True):
     """A stored run as --json prints it."""
 
-    id: str
     short: str
-    started: str
-    """ISO 8601, with time zone."""
-    experiment: str
     module: str | None
     page: str | None
     """Step of the page where it was made; None for the command line and the workbench."""
     name: str | None
-    """Name given on the workbench."""
-    settings: dict[str, str]
-    """Settings that differ from the experiment's own, as typed."""
-    seed: int | None
-    """None for an imported run."""
-    throughput_bps: float | None
-    """None if no flow was measured."""
-    udp_bps: float | None
-    """Sum of all UDP flows at their receivers; None without any."""
-    limited_by: str | None
-    fidelity: str
-    complete: bool
-    backend: str
+    """Name given to the run, or on the workbench."""
     file: str
     packets: str | None
     """File with its packets; None without any."""
 
 
-def list_runs(experiment: str | None, module: str | None, page: str | None, most: int, as_json: bool) -> int:
+def list_runs(
+    experiment: str | None,
+    module: str | None,
+    page: str | None,
+    words: str,
+    most: int,
+    as_json: bool,
+) -> int:
     """List the runs and return the exit code. Raises UsageError for an unknown name."""
-    catalogue = Catalogue(places.lessons())
-    full_name = None if experiment is None else catalogue.full_name(experiment)
+    full_name = None if experiment is None else Catalogue(places.lessons()).full_name(experiment)
     steps = _steps(module, page)
-    pages, names = _pages(), _workbench_names()
+    index = RunIndex(places.runs(), places.lessons())
     matches: list[StoredRun] = []
     more = False
-    for file in exchange.saved_runs(warn):
-        place = pages.get(file.stem)
+    for listed in _listed_runs(index):
+        place = listed.page[:2] if listed.page else None
         if page is not None and place not in steps:
             continue
         if most and len(matches) == most:
             more = True
             break
-        if (run := _readable(file)) is None:
+        if (run := _summarized(listed, index)) is None or run.summary is None:
             continue
-        of_module = module in (run.experiment.name.partition("/")[0], place and place[0])
-        if (full_name is None or run.experiment.name == full_name) and (module is None or of_module):
-            matches.append(_stored_run(run, file, place, names.get(run.id), catalogue))
+        of_module = module in (run.summary.experiment.partition("/")[0], place and place[0])
+        if (
+            (full_name is None or run.summary.experiment == full_name)
+            and (module is None or of_module)
+            and run.matches(words_of(words))
+        ):
+            matches.append(_stored_run(run, run.summary))
+    index.save()
     if as_json:
         print_json({"runs": msgspec.to_builtins(matches)})
     elif matches:
@@ -86,9 +86,28 @@ def list_runs(experiment: str | None, module: str | None, page: str | None, most
         if more:
             print_lines([toned(f"the newest {most}: -n 0 lists all", "faint")])
     else:
-        matching = "matching " if experiment or module or page else ""
+        matching = "matching " if experiment or module or page or words else ""
         print_lines([f"no {matching}runs in {places.runs()}: make one with `tcptutor run random-loss`"])
     return 0
+
+
+def _listed_runs(index: RunIndex) -> Iterator[ListedRun]:
+    """Yield all stored runs, newest first; their summaries may be missing."""
+    recover(index.folder, warn)
+    files = index.read()
+    if index.notice:
+        warn(index.notice)
+    pages, names = pages_of(places_of_runs(), course.load()) if files else {}, names_of_runs()
+    for file in files:
+        yield ListedRun(file, index.known(file), pages.get(file.stem), names.get(file.stem, ""))
+
+
+def _summarized(run: ListedRun, index: RunIndex) -> ListedRun | None:
+    try:
+        return replace(run, summary=index.summary(run.file))
+    except TutorError as error:
+        warn(f"left out: {error}")
+        return None
 
 
 def _steps(module: str | None, page: str | None) -> set[_PLACE]:
@@ -108,61 +127,41 @@ def _steps(module: str | None, page: str | None) -> set[_PLACE]:
     return steps
 
 
-def _pages() -> Mapping[str, _PLACE]:
-    """Return the page where each run was made, by run id; runs of the command line have none."""
+def places_of_runs() -> Mapping[str, _PLACE]:
+    """Return module and step of each run of the journal, by run id; runs of the command line have none."""
     if not os.path.lexists(places.state() / "journal.db"):
         return {}
     try:
         with opened_journal(warn) as journal:
-            # A run of the bench is on no page.
-            return {run: page for run, page in journal.pages_of_runs().items() if page[1]}
+            return journal.pages_of_runs()
     except JournalError as error:
         warn(str(error))
         return {}
 
 
-def _workbench_names() -> Mapping[str, str]:
+def names_of_runs() -> Mapping[str, str]:
+    """Return the student's names of runs by id: those of saved benches, and those given to runs."""
+    names: dict[str, str] = {}
     try:
-        return {each.run: each.name for each in Benches.of_user().all() if each.run}
+        names |= {each.run: each.name for each in Benches.of_user().all() if each.run}
     except JournalError as error:
         warn(str(error))
-        return {}
-
-
-def _readable(file: Path) -> Run | None:
     try:
-        return load(file)
-    except TutorError as error:
-        warn(f"left out: {error}")
-        return None
+        names |= RunNames.of_user().all()
+    except JournalError as error:
+        warn(str(error))
+    return names
 
 
-def _stored_run(
-    run: Run, file: Path, place: _PLACE | None, name: str | None, catalogue: Catalogue
-) -> StoredRun:
-    result = report(run)
+def _stored_run(run: ListedRun, summary: RunSummary) -> StoredRun:
     return StoredRun(
-        id=run.id,
-        short=exchange.short_id(file),
-        started=run.started,
-        experiment=run.experiment.name,
-        module=place[0] if place else None,
-        page=place[1] if place else None,
-        name=name,
-        settings={
-            name: text
-            for name, text in overrides_of(run.experiment, catalogue).items()
-            if is_parameter_known(run, name)
-        },
-        seed=None if is_imported(run) else run.experiment.seed,
-        throughput_bps=result.throughput_bps if result.flows else None,
-        udp_bps=sum_or_none(flow.received_bps for flow in result.udp) if result.udp else None,
-        limited_by=None if result.is_empty else result.verdict.limited_by,
-        fidelity=run.fidelity.status,
-        complete=run.complete,
-        backend=run.environment.backend,
-        file=str(file),
-        packets=str(packet_file) if (packet_file := packets.file_of(file)).exists() else None,
+        **msgspec.structs.asdict(summary),
+        short=exchange.short_id(run.file),
+        module=run.page.module if run.page else None,
+        page=run.page.step if run.page else None,
+        name=run.name or None,
+        file=str(run.file),
+        packets=str(packet_file) if (packet_file := packets.file_of(run.file)).exists() else None,
     )
 
 
