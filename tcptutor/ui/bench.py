@@ -61,9 +61,7 @@ class Bench:
         """Reason why no run, sweep or session can start now; empty if the bench is free."""
         if self.session.in_progress:
             ending = self.session.stage == "ending"
-            return (
-                f"A terminal is open on the network: {'it is closing' if ending else 'press T to close it'}."
-            )
+            return "The terminal is closing." if ending else "The terminal is open: press T to close it."
         return "Another run is in progress: press s to stop it." if self.busy else ""
 
     async def warm(self) -> Environment:

@@ -63,7 +63,7 @@ async def test_what_was_reached_earlier_is_shown(make_app, journal) -> None:
 
 async def test_keys_and_numbers_answer_nothing(page, journal) -> None:
     await page.press("tab", "enter", "1", "space")
-    await until_text(page, "t opens a terminal")
+    await until_text(page, "t opens the terminal")
     await page.press("h")
     await until_text(page, "A qdisc acts on what leaves its interface")
     assert journal.page(MODULE, STEP).activity("shell").attempts == 0

@@ -185,7 +185,7 @@ async def test_a_run_of_the_page_and_a_terminal_exclude_each_other(make_app, lab
         await pilot.press("t")
         await until_text(pilot, "h1:~#")
         await pilot.press("f6", "r")
-        await until_text(pilot, "A terminal is open on the network: press T to close it.")
+        await until_text(pilot, "The terminal is open: press T to close it.")
         assert lab.runs == 1
         await pilot.press("T")
         await until(pilot, lambda: lab.sessions_left == 1)
@@ -205,14 +205,14 @@ async def test_a_terminal_left_open_is_named_on_other_pages_and_ended_from_there
         await until_text(pilot, "h1:~#")
         await pilot.press("f6", "]")
         await until_text(pilot, "A second page")
-        await until_text(pilot, "A terminal is open on another page: T closes it, then r runs.")
+        await until_text(pilot, "The terminal of another page is open: T closes it, then r runs.")
         assert "T close terminal" in text(app)
         await pilot.press("r")
         await until_text(pilot, "Close the terminal of the other page?")
         assert lab.runs == 0
         await pilot.press("y")
         await until(pilot, lambda: lab.sessions_left == 1)
-        await until(pilot, lambda: "A terminal is open" not in text(app))
+        await until(pilot, lambda: "The terminal of another page is open" not in text(app))
         await app.bench.close()
 
 
@@ -223,7 +223,7 @@ async def test_what_cannot_be_opened_is_one_line(make_app, lab) -> None:
         await until_text(pilot, "this machine has no terminal to give")
         await pilot.press("[")
         await until_text(pilot, "What cwnd is")
-        assert "t shell" not in text(pilot.app)
+        assert "t terminal" not in text(pilot.app)
         await pilot.press("t")
         assert not pilot.app.bench.session.in_progress
 
@@ -250,17 +250,17 @@ async def test_a_lab_that_takes_long_to_start_can_be_given_up(make_app, lab) -> 
     lab.session_waits = asyncio.Event()
     async with on_page(make_app) as pilot:
         await pilot.press("t")
-        await until_text(pilot, "the lab is starting for a terminal")
+        await until_text(pilot, "the lab is starting for the terminal")
         await pilot.press("f6", "T")
         await until(pilot, lambda: not pilot.app.bench.session.in_progress)
-        await until_text(pilot, "t shell")
+        await until_text(pilot, "t terminal")
 
 
 async def test_keys_typed_while_the_lab_starts_reach_their_prompts_in_order(make_app, lab) -> None:
     lab.session_waits = asyncio.Event()
     async with on_page(make_app) as pilot:
         await pilot.press("t")
-        await until_text(pilot, "the lab is starting for a terminal")
+        await until_text(pilot, "the lab is starting for the terminal")
         await pilot.press(*keys("ping h2"), "enter", "f8", *keys("ss"))
         pilot.app.post_message(events.Paste(" -ti\n"))
         await until_text(pilot, "your keys wait for the prompt")

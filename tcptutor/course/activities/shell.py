@@ -217,7 +217,7 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
         if isinstance(given, str):
             raise UsageError("a goal cannot be typed: work on the lab's hosts to tick it")
         if not given or not set(given) <= set(range(len(self.goals))):
-            raise UsageError("no goal is reached yet: open a terminal and work on the network")
+            raise UsageError("no goal is reached yet: open the terminal and work on the network")
         left = len(self.goals) - len(set(given))
         return Mark(correct=not left, feedback=f"{left} still to go." if left else "")
 

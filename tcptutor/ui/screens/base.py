@@ -227,7 +227,7 @@ class TutorScreen(Screen[None]):
         bench = self.tutor.bench
         live, sweep = bench.live, bench.sweep
         if bench.session.stage == "starting":
-            return "the lab is starting for a terminal"
+            return "the lab is starting for the terminal"
         if bench.session.in_progress and bench.session.environment is not None:
             return f"{place_of(bench.session.environment)} · terminal"
         if sweep and sweep.state == "running" and sweep.environment is not None:

@@ -174,9 +174,7 @@ class LessonActions(ChartScreen, SavingScreen):
         asked = [box.activity for box in self._page.boxes if study.reveals(box.activity)]
         if any(study.is_due(each) for each in asked):
             if all(isinstance(each, ShellActivity) for each in asked if study.is_due(each)):
-                return (
-                    ("lesson.pane", "terminal") if self._body.terminal_open else ("lesson.terminal", "shell")
-                )
+                return ("lesson.pane" if self._body.terminal_open else "lesson.terminal", "terminal")
             done = sum(not study.is_due(each) for each in asked)
             return "lesson.field", f"answer {done}/{len(asked)}"
         return "lesson.onward", "next"

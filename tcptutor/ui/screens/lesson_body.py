@@ -246,7 +246,7 @@ class LessonBody(Container):
         if self.terminal_open and text_only:
             return self.terminal.line
         if self.other_terminal_open and self.side is not None:
-            return Content("A terminal is open on another page: T closes it, then r runs.")
+            return Content("The terminal of another page is open: T closes it, then r runs.")
         if self.side is not None and text_only and not self.layout_state.wide:
             return self.side.line
         return _tally_line(self._study.tally)

@@ -116,7 +116,13 @@ BINDINGS: list[BindingType] = [
         Binding(f"{n}", f"digit('{n}')", show=False, priority=True, id=f"lesson.choice-{n}")
         for n in range(10)
     ),
-    priority("t", "terminal", "terminal", "lesson.terminal", "a shell on the page's network"),
+    priority(
+        "t",
+        "terminal",
+        "terminal",
+        "lesson.terminal",
+        "the terminal, with a shell on each host",
+    ),
     priority("f6", "switch_pane", "terminal", "lesson.pane", "from the page to its terminal, and back"),
     priority(
         "f9",
@@ -145,7 +151,7 @@ FOOTER: Entries = (
     ("cursor.toggle", "look"),
     ("lesson.hint", "hint"),
     ("lesson.undo", "undo"),
-    ("lesson.terminal", "shell"),
+    ("lesson.terminal", "terminal"),
     ("lesson.chart", "chart"),
     ("lesson.again", "again"),
     ("lesson.turn", "view"),

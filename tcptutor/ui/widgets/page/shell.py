@@ -73,7 +73,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     TITLE: ClassVar[str] = "By hand"
     SIGN, HUE, KIND = "$", "$flow-4", "hand"
     FOLDS: ClassVar[bool] = False
-    HOW: ClassVar[str] = "t opens a terminal"
+    HOW: ClassVar[str] = "t opens the terminal"
     asks_sureness: ClassVar[bool] = False
 
     def __init__(self, activity: ShellActivity) -> None:

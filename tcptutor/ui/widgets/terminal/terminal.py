@@ -81,11 +81,11 @@ class Terminal(Vertical):
         if self.is_open:
             return ""
         if self._bench.busy:
-            return "A run is in progress: s stops it, then t opens a terminal."
+            return "A run is in progress: s stops it, then t opens the terminal."
         if obstacle := self._bench.obstacle:
             return obstacle
         if self.network is None:
-            return "This page has no network to open a terminal on."
+            return "This page has no network to open the terminal on."
         module, step = self._study.module, self._study.step
         self._bench.open_session(module.id, step.id, self.network, step.shell)
         self._host = ""
@@ -95,7 +95,7 @@ class Terminal(Vertical):
     def line(self) -> Content:
         """State in a line, for when the terminal is hidden."""
         live = self._live
-        status = "a terminal is open"
+        status = "the terminal is open"
         if live is not None and live.in_progress and live.rates:
             status = f"▶ {units.rate(live.rates[-1][1])}"
         elif live is not None and live.report is not None:
@@ -152,7 +152,7 @@ class Terminal(Vertical):
             session.shell(host, lines, columns)
         text = "the terminal is closing ..."
         if session.stage == "starting":
-            text = "the lab is starting for a terminal ..."
+            text = "the lab is starting for the terminal ..."
             if session.typed_ahead:
                 text += " your keys wait for the prompt"
         self.pane.show(shell, "" if shell else text)
