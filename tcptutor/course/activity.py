@@ -152,6 +152,19 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
     def activity(self, experiment: NamedExperiment) -> Activity:  # noqa: ARG002  # for tables that name an experiment
         return self
 
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Texts of the choices, drawings or events that a response lists, in the order of the lesson file."""
+        return ()
+
+    def in_words(self, given: Given) -> str:
+        """Return a response in words: the typed text, or the listed texts."""
+        if isinstance(given, str):
+            return given
+        return "; ".join(
+            self.listed[index] if 0 <= index < len(self.listed) else str(index + 1) for index in given
+        )
+
     def draw_numbers(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for questions with draws
         """Draw numbers for a question; the same seed gives the same numbers.
 

@@ -150,6 +150,8 @@ class PageRecord(msgspec.Struct, frozen=True):
     def all_attempts(self, id: str) -> int:
         """Return the number of responses to that activity, with those before a reset."""
         return self.earlier_attempts.get(id, 0) + self.activity(id).attempts
+    note: str = ""
+    """The student's own text on the page."""
 
     def with_run(self, whole: bool, seed: int) -> PageRecord:
         """Return the record after a run with that seed has ended, complete or interrupted."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from tcptutor.base.errors import UsageError
-from tcptutor.course.activities.choice import ChoiceQuestion, Order
+from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given, Sureness, moment
@@ -178,7 +178,7 @@ def given_answers(
             mark = posed.mark(answer, context)
         yield GivenAnswer(
             at=given.at,
-            text=_answer_text(posed, answer),
+            text=posed.in_words(answer[:_MOST_CHARACTERS] if isinstance(answer, str) else answer),
             numbers=_shown_numbers(posed, answer, order_at(given.serial)),
             correct=mark.correct,
             feedback=without_links(mark.feedback) if mark.correct is False else "",
@@ -192,18 +192,3 @@ def _shown_numbers(activity: Activity, given: Given, order: tuple[int, ...]) -> 
     if isinstance(given, str) or not isinstance(activity, ChoiceQuestion | ShapePrediction):
         return ()
     return tuple(sorted(order.index(index) + 1 for index in given if index in order))
-
-
-def _answer_text(activity: Activity, given: Given) -> str:
-    """Return the chosen texts, or the beginning of a typed text."""
-    if isinstance(given, str):
-        return given[:_MOST_CHARACTERS]
-    texts: tuple[str, ...] = ()
-    match activity:
-        case ChoiceQuestion():
-            texts = tuple(choice.text for choice in activity.choices)
-        case Order():
-            texts = tuple(event.text for event in activity.events)
-        case ShapePrediction():
-            texts = tuple(shape.text for shape in activity.shapes)
-    return "; ".join(texts[index] if 0 <= index < len(texts) else str(index + 1) for index in given)

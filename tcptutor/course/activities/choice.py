@@ -49,6 +49,10 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
     few_choices: str = ""
     """Reason for fewer choices than the linter asks for; empty with enough."""
 
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return tuple(choice.text for choice in self.choices)
+
     def shown_order(self, seed: str) -> tuple[int, ...]:
         fixed = [index for index, choice in enumerate(self.choices) if choice.fixed]
         return personal.shuffled(seed, len(self.choices), fixed)
@@ -140,6 +144,10 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
         if len(self.events) < MIN_EVENTS:
             yield "event", f"{len(self.events)} events are too few: give {MIN_EVENTS} or more"
         yield from entry_problems("event", tuple((event.text, event.feedback) for event in self.events))
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return tuple(event.text for event in self.events)
 
     def shown_order(self, seed: str) -> tuple[int, ...]:
         """Return the initial order of the events, which is never right."""

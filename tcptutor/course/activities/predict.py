@@ -79,6 +79,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         """Index of the correct drawing."""
         return next(number for number, shape in enumerate(self.shapes) if shape.correct)
 
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return tuple(shape.text for shape in self.shapes)
+
     def shown_order(self, seed: str) -> tuple[int, ...]:
         fixed = [index for index, shape in enumerate(self.shapes) if shape.fixed]
         return personal.shuffled(seed, len(self.shapes), fixed)
