@@ -112,6 +112,8 @@ class PageRecord(msgspec.Struct, frozen=True):
     before the first."""
     activities: dict[str, ActivityRecord] = {}
     """By activity id."""
+    note: str = ""
+    """The student's own text on the page."""
     bookmarked: bool = False
     skipped: bool = False
     """True if the student marked the page to skip."""
@@ -133,6 +135,7 @@ class PageRecord(msgspec.Struct, frozen=True):
             return msgspec.structs.replace(self, visited=False, skipped=False)
         return PageRecord(
             last_seed=self.last_seed,
+            note=self.note,
             bookmarked=self.bookmarked,
             archived=msgspec.structs.replace(self, archived=None),
             earlier_runs=self.earlier_runs + self.whole_runs,
@@ -145,13 +148,11 @@ class PageRecord(msgspec.Struct, frozen=True):
         """Return the record before the latest reset; unchanged without one, or after new work."""
         if self.archived is None or self.has_work:
             return self
-        return msgspec.structs.replace(self.archived, bookmarked=self.bookmarked)
+        return msgspec.structs.replace(self.archived, note=self.note, bookmarked=self.bookmarked)
 
     def all_attempts(self, id: str) -> int:
         """Return the number of responses to that activity, with those before a reset."""
         return self.earlier_attempts.get(id, 0) + self.activity(id).attempts
-    note: str = ""
-    """The student's own text on the page."""
 
     def with_run(self, whole: bool, seed: int) -> PageRecord:
         """Return the record after a run with that seed has ended, complete or interrupted."""

@@ -72,6 +72,14 @@ class Withdrawn(JournalEvent, frozen=True, tag="withdrawn"):
     activity: str
 
 
+class Noted(JournalEvent, frozen=True, tag="noted"):
+    """The student wrote the page's note anew; an empty text removes it."""
+
+    module: str
+    step: str
+    text: str
+
+
 class Hinted(JournalEvent, frozen=True, tag="hinted"):
     """The app showed hint `level` (from 1) of an activity."""
 
@@ -165,6 +173,7 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     | PathChosen
     | Responded
     | Withdrawn
+    | Noted
     | Hinted
     | PredictionMeasured
     | RunStarted

@@ -23,6 +23,7 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
+    Noted,
     PathChosen,
     PredictionMeasured,
     Reset,
@@ -177,6 +178,7 @@ _PageEvent = (
     | Withdrawn
     | Hinted
     | PredictionMeasured
+    | Noted
     | Bookmarked
     | Skipped
     | Reset
@@ -196,6 +198,8 @@ def _page_after(page: PageRecord, event: _PageEvent) -> PageRecord:
             page = page.with_hints(activity, level)
         case PredictionMeasured(activity=activity, value=measured):
             page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
+        case Noted(text=text):
+            page = msgspec.structs.replace(page, note=text)
         case Bookmarked(on=on):
             page = msgspec.structs.replace(page, bookmarked=on)
         case Skipped(on=on):

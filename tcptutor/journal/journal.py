@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base import places
-from tcptutor.base.errors import JournalError
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness
@@ -22,6 +22,7 @@ from tcptutor.journal.events import (
     Enrolled,
     Hinted,
     JournalEvent,
+    Noted,
     PageGoalsReached,
     PathChosen,
     PredictionMeasured,
@@ -50,6 +51,9 @@ from tcptutor.run import Run
 from tcptutor.run.files import text_digest
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable
+
+LONGEST_NOTE = 20_000
+"""Characters of the longest note."""
 
 
 class Journal:
@@ -174,6 +178,17 @@ class Journal:
     def record_goals(self, module: str, step: str, activity: str, session: SessionRecord) -> None:
         """Record the session in which the student reached all goals of the page by hand."""
         self._append(PageGoalsReached(_now(), module, step, activity, session))
+
+    def note(self, module: str, step: str, text: str) -> PageRecord:
+        """Replace the page's note by `text`, and return the page's record.
+
+        Raises:
+            UsageError: The text is longer than LONGEST_NOTE.
+        """
+        if len(text) > LONGEST_NOTE:
+            raise UsageError(f"a note holds {LONGEST_NOTE} characters; this one has {len(text)}: shorten it")
+        self._append(Noted(_now(), module, step, text))
+        return self._fold.record.page(module, step)
 
     def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
         """Record that hint `level` (from 1) of the activity was shown."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
@@ -97,3 +100,15 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     run.complete = True
     finish(journal, run)
     assert journal.progress(COURSE) == {"m": Progress((True, True))}
+
+
+def test_a_note_stays_until_it_is_written_anew(path: Path) -> None:
+    first = Journal.open(path)
+    first.note("m", "s", "ssthresh halves,\nthe rate doesn't")
+    first.close()
+    again = Journal.open(path)
+    assert again.page("m", "s").note == "ssthresh halves,\nthe rate doesn't"
+    assert again.note("m", "s", "").note == ""
+    with pytest.raises(UsageError, match="20000 characters"):
+        again.note("m", "s", "x" * 20_001)
+    again.close()
