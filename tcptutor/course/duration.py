@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tcptutor.course.figure_places import without_figures
 
 if TYPE_CHECKING:
+    from tcptutor.course.activity import Question
     from tcptutor.course.step import Step
 
 WORDS_A_MINUTE = 200
@@ -44,8 +45,12 @@ _SECONDS = {
 
 def seconds(step: Step) -> float:
     """Return the time that a page takes, s."""
-    words = sum(len(re.findall(r"\w\S*", text)) for text in _texts(step))
-    return 60 * words / WORDS_A_MINUTE + sum(map(_activity_seconds, step.activities))
+    return _reading_seconds(_texts(step)) + sum(map(_activity_seconds, step.activities))
+
+
+def question_seconds(question: Question) -> float:
+    """Return the time to read and answer a question alone, s."""
+    return _reading_seconds(_activity_texts(question)) + QUESTION_S
 
 
 def minutes(step: Step) -> int:
@@ -69,8 +74,16 @@ def in_words(minutes: int) -> str:
 def _texts(step: Step) -> Iterator[str]:
     yield from (step.title, step.subtitle, *map(without_figures, (step.prose, step.after_run)))
     for activity in step.activities:
-        yield from (getattr(activity, "prompt", ""), activity.explanation)
-        yield from (entry.text for entry in (*_part(activity, "choices"), *_part(activity, "events")))
+        yield from _activity_texts(activity)
+
+
+def _activity_texts(activity: Any) -> Iterator[str]:
+    yield from (getattr(activity, "prompt", ""), activity.explanation)
+    yield from (entry.text for entry in (*_part(activity, "choices"), *_part(activity, "events")))
+
+
+def _reading_seconds(texts: Iterable[str]) -> float:
+    return 60 * sum(len(re.findall(r"\w\S*", text)) for text in texts) / WORDS_A_MINUTE
 
 
 def _activity_seconds(activity: Any) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Literal, TypeAlias
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -24,6 +25,15 @@ def moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo is not None else None
+
+
+def day_of(at: str) -> int | None:
+    """Return the UTC day of an ISO 8601 time, as a proleptic ordinal; None for any other text."""
+    found = moment(at)
+    try:
+        return found.astimezone(UTC).toordinal() if found else None
+    except OverflowError:  # the first or the last day of the calendar
+        return None
 
 
 PREDICT = "predict"
@@ -47,6 +57,35 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """None if the student did not say."""
 
 
+class Recall(IntEnum):
+    """How well an answer was recalled, worst first."""
+
+    SURELY_WRONG = 0
+    WRONG = 1
+    HINTED = 2
+    """Right with a hint, or a hint without an answer."""
+    RIGHT = 3
+    SURELY_RIGHT = 4
+
+    @classmethod
+    def of(cls, response: Response) -> Recall | None:
+        """Return the recall that a response shows; None if it has no mark."""
+        if response.correct is None:
+            return None
+        is_sure = response.sureness == "sure"
+        if response.correct:
+            return cls.SURELY_RIGHT if is_sure else cls.RIGHT
+        return cls.SURELY_WRONG if is_sure else cls.WRONG
+
+
+class RecallDay(NamedTuple):
+    """The worst recall of a question on a day."""
+
+    day: int
+    """UTC day, as a proleptic ordinal."""
+    recall: Recall
+
+
 class ActivityRecord(msgspec.Struct, frozen=True):
     """A student's work on an activity."""
 
@@ -64,13 +103,15 @@ class ActivityRecord(msgspec.Struct, frozen=True):
     """Prediction: the value measured by the first run after it, in the base unit."""
     sure_error: Response | None = None
     """The latest wrong response of which the student was sure."""
+    recalls: tuple[RecallDay, ...] = ()
+    """Days with an answer or a hint, on the page or in a review, in order."""
 
     def with_response(self, response: Response) -> ActivityRecord:
         """Return the record with a response added."""
         is_sure_error = response.sureness == "sure" and response.correct is False
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
-            self,
+            self._with_recall(response.at, Recall.of(response)),
             attempts=self.attempts + 1,
             first=self.first or response,
             latest=response,
@@ -94,9 +135,23 @@ class ActivityRecord(msgspec.Struct, frozen=True):
         """Ratio between prediction and measurement, at least 1; None before the run."""
         return max(self.ratio, 1 / self.ratio) if self.ratio else None
 
-    def with_hints(self, level: int) -> ActivityRecord:
-        """Return the record with hints up to `level` shown."""
-        return msgspec.structs.replace(self, hints=max(self.hints, level))
+    def with_hints(self, level: int, at: str = "") -> ActivityRecord:
+        """Return the record with hints up to `level` shown at that time."""
+        return msgspec.structs.replace(self._with_recall(at, Recall.HINTED), hints=max(self.hints, level))
+
+    def with_review(self, response: Response, hints: int) -> ActivityRecord:
+        """Return the record after a review, which leaves the work on the page as it is."""
+        hinted = self._with_recall(response.at, Recall.HINTED if hints else None)
+        return hinted._with_recall(response.at, Recall.of(response))
+
+    def _with_recall(self, at: str, recall: Recall | None) -> ActivityRecord:
+        day = day_of(at) if recall is not None else None
+        if day is None or recall is None:
+            return self
+        # In order of days, whatever the order of events: journals of two machines may be merged.
+        days = dict(self.recalls)
+        days[day] = min(days.get(day, recall), recall)
+        return msgspec.structs.replace(self, recalls=tuple(RecallDay(*each) for each in sorted(days.items())))
 
 
 class PageRecord(msgspec.Struct, frozen=True):
@@ -177,9 +232,9 @@ class PageRecord(msgspec.Struct, frozen=True):
             return self
         return self.with_activity(id, ActivityRecord(hints=self.activity(id).hints))
 
-    def with_hints(self, id: str, level: int) -> PageRecord:
-        """Return the record with that activity's hints up to `level` shown."""
-        return self.with_activity(id, self.activity(id).with_hints(level))
+    def with_hints(self, id: str, level: int, at: str = "") -> PageRecord:
+        """Return the record with that activity's hints up to `level` shown at that time."""
+        return self.with_activity(id, self.activity(id).with_hints(level, at))
 
     def with_activity(self, id: str, activity: ActivityRecord) -> PageRecord:
         """Return the record with that activity's record replaced."""

@@ -89,6 +89,18 @@ class Hinted(JournalEvent, frozen=True, tag="hinted"):
     level: int
 
 
+class Reviewed(JournalEvent, frozen=True, tag="reviewed"):
+    """The student answered a question again in a review; marks and the page's progress ignore it."""
+
+    module: str
+    step: str
+    activity: str
+    response: Response
+    """Its own time is empty: `at` of the event counts."""
+    hints: int = 0
+    """Hints shown before the answer."""
+
+
 class PredictionMeasured(JournalEvent, frozen=True, tag="prediction-measured"):
     """A run of the page measured the predicted quantity."""
 
@@ -175,6 +187,7 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     | Withdrawn
     | Noted
     | Hinted
+    | Reviewed
     | PredictionMeasured
     | RunStarted
     | RunEnded

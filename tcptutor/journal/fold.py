@@ -29,6 +29,7 @@ from tcptutor.journal.events import (
     Reset,
     Responded,
     Restored,
+    Reviewed,
     RunEnded,
     RunStarted,
     Skipped,
@@ -177,6 +178,7 @@ _PageEvent = (
     | Responded
     | Withdrawn
     | Hinted
+    | Reviewed
     | PredictionMeasured
     | Noted
     | Bookmarked
@@ -195,7 +197,10 @@ def _page_after(page: PageRecord, event: _PageEvent) -> PageRecord:
         case Withdrawn(activity=activity):
             page = page.without_responses(activity)
         case Hinted(activity=activity, level=level):
-            page = page.with_hints(activity, level)
+            page = page.with_hints(activity, level, event.at)
+        case Reviewed(activity=activity, response=response, hints=hints):
+            response = msgspec.structs.replace(response, at=event.at)
+            page = page.with_activity(activity, page.activity(activity).with_review(response, hints))
         case PredictionMeasured(activity=activity, value=measured):
             page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
         case Noted(text=text):

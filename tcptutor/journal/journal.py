@@ -29,6 +29,7 @@ from tcptutor.journal.events import (
     Reset,
     Responded,
     Restored,
+    Reviewed,
     RunEnded,
     RunStarted,
     Skipped,
@@ -194,6 +195,11 @@ class Journal:
         """Record that hint `level` (from 1) of the activity was shown."""
         self._append(Hinted(_now(), module, step, activity, level))
         return self._fold.record.page(module, step)
+
+    def review(self, module: str, step: str, activity: str, response: Response, hints: int) -> None:
+        """Record an answer in a review, and the number of hints shown before it, with the present time."""
+        response = msgspec.structs.replace(response, at="")
+        self._append(Reviewed(_now(), module, step, activity, response, hints))
 
     def record_measurement(self, module: str, step: str, activity: str, measured: float) -> PageRecord:
         """Record the measured value of a predicted quantity."""

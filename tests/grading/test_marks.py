@@ -9,6 +9,7 @@ import pytest
 
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.outline import Course
+from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.grade import ActivityMark, Grade
@@ -213,3 +214,17 @@ def test_how_sure_a_student_was_is_handed_in_and_costs_nothing(tmp_path: Path) -
     mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
     assert [answer.sureness for answer in mark.answers] == ["sure", "guessing"]
     assert (mark.marks, mark.reason) == (1, "right after 1 wrong")
+
+
+def test_reviews_cost_no_marks(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.answer(1, "which")
+        asked = one.page(1).step
+        for at in range(3):
+            response = Response((1,), correct=False, sureness="sure")
+            one.journal.review(one.module.id, asked.id, "which", response, hints=at)
+
+    found = _grade(handed_in("ada", tmp_path, do))
+    mark = _mark(found, "which")
+    assert (mark.marks, mark.reason, len(mark.answers)) == (2, "", 1)
+    assert (found.remarks, found.refused) == ((), "")

@@ -19,6 +19,7 @@ from tcptutor.journal.events import (
     Reset,
     Responded,
     Restored,
+    Reviewed,
     RunEnded,
     RunStarted,
     Skipped,
@@ -51,6 +52,7 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Skipped, TIMES, _module, _step, st.booleans())
     | st.builds(Reset, TIMES, _module, _step)
     | st.builds(Restored, TIMES, _module, _step)
+    | st.builds(Reviewed, TIMES, _module, _step, _activity, RESPONSES, st.integers(0, 3))
     | st.builds(PredictionMeasured, TIMES, _module, _step, _activity, st.floats(1, 1e12))
     | st.builds(RunStarted, TIMES, _module, _step, _run, st.just("m/e"), _run, st.integers(0, 9))
     | st.builds(RunEnded, TIMES, _run, st.booleans(), TEXTS, st.just("") | _run),

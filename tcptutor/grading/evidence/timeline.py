@@ -225,7 +225,7 @@ class _Reader:
             case PageGoalsReached(module=module, step=step, activity=activity, session=record):
                 self._page(module, step).sessions.append(TimedSession(serial, activity, record))
             case _:
-                pass  # marking computes the answers to predictions again
+                pass  # marking computes the answers to predictions again, and reviews cost nothing
 
     def _page(self, module: str, step: str) -> PageTimeline:
         return self.found.pages.setdefault((module, step), PageTimeline())
