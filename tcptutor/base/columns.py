@@ -13,7 +13,11 @@ WIDTH = 80
 _MIN_FOLDED = 20
 """Characters that a folded column gets at least."""
 
-_QUANTITY = re.compile(r"(?<=\d) (?=\S)")
+QUANTITY_BLANK = re.compile(
+    r"(?<=\d) (?=(?:%|[kMGT]?bit(?:/s)?|[kKMGT]?i?B(?:/s)?|[mµn]?s|min|h|km|bits?|bytes?|BDPs?|RTTs?"
+    r"|segments?|frames?|packets?|million|billion|seconds?|minutes?|years?|times)(?!\w))"
+)
+"""Blank between a number and its unit."""
 _COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -60,7 +64,7 @@ def table(
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """Wrap `text` to lines of `width` characters, `indent` included; a number and its unit stay on the same line."""
-    kept = _QUANTITY.sub("\N{NO-BREAK SPACE}", text)
+    kept = QUANTITY_BLANK.sub("\N{NO-BREAK SPACE}", text)
     lines = textwrap.wrap(kept, max(width, _MIN_FOLDED), initial_indent=indent, subsequent_indent=indent)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 

@@ -28,7 +28,7 @@ from tcptutor.base.glyphs import Glyphs, substitute
 from tcptutor.base.printable import escaped
 from tcptutor.journal.saved import Settings
 from tcptutor.run import Run
-from tcptutor.ui import output, shutdown, themes
+from tcptutor.ui import line_breaks, output, shutdown, themes
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Frame(App[None]):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
+        line_breaks.keep_quantities_whole()
         self.settings = settings
         for look in themes.LOOKS.values():
             self.register_theme(look.theme)
