@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import fmean
 from typing import ClassVar, Literal
@@ -240,7 +241,8 @@ GAPS = (3, 2, 1)
 
 def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Line]:
     """Return the table; `cursor` is the index of the value that Enter opens, None without focus."""
-    rows = [_head(live), *_rows(live)]
+    columns_of_rows = zip(*_rows(live), strict=True)
+    rows = [_head(live), *zip(*map(align_decimals, columns_of_rows), strict=True)]
     for hidden in range(3):
         # Columns that were not measured here are dropped first.
         visible = [row[: len(row) - hidden] for row in rows]
@@ -257,6 +259,20 @@ def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Li
         drawn.append(Line.of((f"›{line[1:]}" if is_selected else line, "strong" if is_selected else TEXT)))
     keys = "↑ ↓ choose a run, Enter opens it, v shows the curve"
     return [line.fit(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
+
+
+_NUMBER = re.compile(r"(\D*\d+)(\.\d+)?(.*)")
+
+
+def align_decimals(cells: Sequence[str]) -> list[str]:
+    """Pad the cells of a right-aligned column so that decimal points and units are below each other."""
+    parts = [_NUMBER.fullmatch(cell) for cell in cells]
+    decimals = max((len(part[2] or "") for part in parts if part), default=0)
+    unit = max((len(part[3]) for part in parts if part), default=0)
+    return [
+        f"{part[1]}{part[2] or '':<{decimals}}{part[3]:<{unit}}" if part else cell
+        for cell, part in zip(cells, parts, strict=True)
+    ]
 
 
 def _head(live: LiveSweep) -> tuple[str, ...]:
