@@ -68,9 +68,9 @@ class Page(VerticalScroll, inherit_bindings=False):
             self._others.display = False  # until the run
 
     def compose(self) -> ComposeResult:
-        """Compose title and text only, which are read first; `complete` mounts the rest."""
-        subtitle = f"*{self._step.subtitle}*\n\n" if self._step.subtitle else ""
-        head = f"# {self._step.title}\n\n{subtitle}"
+        """Compose the text only, which is read first; `complete` mounts the rest."""
+        # The header shows the title.
+        head = f"*{self._step.subtitle}*\n\n" if self._step.subtitle else ""
         yield from illustrated(self._step.prose, self._step.figures, head)
 
     async def complete(self) -> None:
