@@ -174,6 +174,7 @@ class RunPanel(LinePanel):
         possible = {
             "zoom_out": cursor is not None and cursor.is_zoomed,
             "next_flow": self.has_flows,
+            "to_loss": self.has_losses,
             "sequence": self.has_sequence,
         }
         return cursor is not None and possible.get(command, True)
@@ -220,6 +221,12 @@ class RunPanel(LinePanel):
         """Toggle between the flow's cwnd and its sequence graph."""
         if self._cursor is not None and self.has_sequence:
             self._set_cursor(replace(self._cursor, shows_sequence=not self._cursor.shows_sequence))
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether the flow under the cursor lost segments, or was marked."""
+        inspection, cursor = self._inspection, self._cursor
+        return inspection is not None and cursor is not None and bool(inspection.losses(cursor.flow))
 
     @property
     def has_sequence(self) -> bool:
