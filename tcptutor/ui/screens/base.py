@@ -18,7 +18,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.saved import Drafts, Settings
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import bindings
+from tcptutor.ui import bindings, pages
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.lab_state import place as place_of
@@ -223,6 +223,10 @@ class TutorScreen(Screen[None]):
         """Environment of the run on this screen; None if no run is shown."""
         return None
 
+    def shows_page(self, module: str, step: str) -> bool:  # noqa: ARG002
+        """Return True if the screen is about this page, so that its runs need no name."""
+        return False
+
     def _lab_line(self) -> str:
         bench = self.tutor.bench
         live, sweep = bench.live, bench.sweep
@@ -231,11 +235,22 @@ class TutorScreen(Screen[None]):
         if bench.session.in_progress and bench.session.environment is not None:
             return f"{place_of(bench.session.environment)} · terminal"
         if sweep and sweep.state == "running" and sweep.environment is not None:
-            return f"{place_of(sweep.environment)} · {sweep.done} of {sweep.total} runs"
+            progress = f"{sweep.done} of {sweep.total} runs"
+            return f"{place_of(sweep.environment)} · {self._page_number(sweep.module, sweep.step)}{progress}"
         if live and live.state == "running":
             seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
-            return f"{place_of(live.run.environment)} · running {seconds}"
+            page = self._page_number(live.module, live.step)
+            return f"{place_of(live.run.environment)} · {page or 'running '}{seconds}"
         return bench.state.headline(self.lab_shown)
+
+    def _page_number(self, module: str, step: str) -> str:
+        """Return "page 1.11: " for a page that this screen is not about; empty for its own."""
+        found = (
+            None if self.shows_page(module, step) else pages.find_page(self.tutor.course, f"{module}/{step}")
+        )
+        if found is None or found[1] not in found[0].steps:
+            return ""
+        return f"page {found[0].number}.{found[0].steps.index(found[1]) + 1}: "
 
 
 class SavingScreen(TutorScreen):
