@@ -57,6 +57,12 @@ class Bench:
         return self._running is not None and not self._running.done()
 
     @property
+    def replays(self) -> bool:
+        """True if the lab only plays recorded runs."""
+        here = self.state.environment
+        return here is not None and here.backend == "replay"
+
+    @property
     def obstacle(self) -> str:
         """Reason why no run, sweep or session can start now; empty if the bench is free."""
         if self.session.in_progress:
@@ -177,7 +183,12 @@ class Bench:
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
         # Show the run at once, before its environment is known.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
-        live = self.live = Live(module, step, conducted.run, phase="the lab is starting")
+        live = self.live = Live(
+            module,
+            step,
+            conducted.run,
+            phase="the recording is opened" if self.replays else "the lab is starting",
+        )
         if base is None:
             live.earlier = self.history.before(live)
         else:

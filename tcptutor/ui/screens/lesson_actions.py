@@ -89,6 +89,9 @@ class LessonActions(ChartScreen, SavingScreen):
     def chart(self) -> RunPanel | None:
         return self._body.chart
 
+    def shows_page(self, module: str, step: str) -> bool:
+        return (module, step) == (self.module.id, self.step.id)
+
     @property
     def chart_visible(self) -> bool:
         return self._body.layout_state.shows_chart
@@ -149,16 +152,19 @@ class LessonActions(ChartScreen, SavingScreen):
             terminal=body.terminal_open,
             other_terminal=body.other_terminal_open,
             playing=figure is not None and figure.playback.playing,
-            unused=tuple(
-                id
-                for id, is_used in (
-                    ("lesson.field", self._answers.has_due),
-                    ("lesson.network", body.network is not None),
-                )
-                if not is_used
-            ),
+            unused=self._unused_keys,
         )
         return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries, following[0])
+
+    @property
+    def _unused_keys(self) -> tuple[str, ...]:
+        """Ids of keys that have nothing to show or to ask on this page."""
+        used = {
+            "lesson.field": self._answers.has_due,
+            "lesson.network": self._body.network is not None,
+            "lesson.terminal": not self.tutor.bench.replays,
+        }
+        return tuple(id for id, is_used in used.items() if not is_used)
 
     @property
     def _next_step(self) -> tuple[str, str]:
@@ -172,11 +178,12 @@ class LessonActions(ChartScreen, SavingScreen):
         if side is not None and not self.step.has_run(study.record):
             return "lesson.run", "run"
         asked = [box.activity for box in self._page.boxes if study.reveals(box.activity)]
-        if any(study.is_due(each) for each in asked):
-            if all(isinstance(each, ShellActivity) for each in asked if study.is_due(each)):
-                return ("lesson.pane" if self._body.terminal_open else "lesson.terminal", "terminal")
-            done = sum(not study.is_due(each) for each in asked)
-            return "lesson.field", f"answer {done}/{len(asked)}"
+        left = [each for each in asked if study.is_due(each)]
+        shells = [each for each in left if isinstance(each, ShellActivity)]
+        if len(left) > len(shells):
+            return "lesson.field", f"answer {len(asked) - len(left)}/{len(asked)}"
+        if shells and not self.tutor.bench.replays:
+            return ("lesson.pane" if self._body.terminal_open else "lesson.terminal", "terminal")
         return "lesson.onward", "next"
 
     # Run
@@ -268,6 +275,9 @@ class LessonActions(ChartScreen, SavingScreen):
             self._answers.enter_due()
         elif self.focused is not self._page or not self._answers.focus_next_due():
             self.focus_next()
+            if self.focused is self._page:
+                # After the last field comes the first one; Esc leads to the page.
+                self.focus_next()
 
     # View
 

@@ -89,7 +89,7 @@ class RunSide(Side):
 
     @property
     def next_experiment(self) -> Experiment | None:
-        if self.study.record.whole_runs or self._replays:
+        if self.study.record.whole_runs or self.bench.replays:
             return None
         return msgspec.structs.replace(self.wanted, seed=self._seed(same=False))
 
@@ -142,16 +142,11 @@ class RunSide(Side):
 
     def _seed(self, same: bool) -> int:
         own = self.activity.experiment.seed
-        if self._replays:  # there is only one recording
+        if self.bench.replays:  # there is only one recording
             return own
         if same and self.study.run is not None:
             return self.study.run.experiment.seed
         return self.study.next_seed(own)
-
-    @property
-    def _replays(self) -> bool:
-        here = self.bench.state.environment
-        return here is not None and here.backend == "replay"
 
     def update_after_response(self) -> None:
         """Update the panel, since a due prediction may have been answered."""
@@ -350,10 +345,8 @@ class RunSide(Side):
             return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
         if self.study.due_before_run:
-            return (
-                f"Predict first, then r {'plays a recorded run' if self._replays else 'runs it'}: {seconds}."
-            )
-        return f"Press r to {'play a recorded run' if self._replays else 'run it'}: {seconds}."
+            return f"Predict first, then r {'plays a recorded run' if self.bench.replays else 'runs it'}: {seconds}."
+        return f"Press r to {'play a recorded run' if self.bench.replays else 'run it'}: {seconds}."
 
     def _is_ours(self, live: Live) -> bool:
         return live.is_of(self.study.module.id, self.study.step.id)

@@ -93,17 +93,12 @@ class SweepSide(Side):
         elif due is not None:
             self.page.box(due).demand_response()
         else:
-            if live is None or live.replayed or self._replays:  # there is one recording of each
+            if live is None or live.replayed or self.bench.replays:  # there is one recording of each
                 live = self._new_sweep()
             elif live.done >= live.total and not live.suspect:
                 live.rounds += 1
             self.bench.start_sweep(live)
             self._show(live)
-
-    @property
-    def _replays(self) -> bool:
-        here = self.bench.state.environment
-        return here is not None and here.backend == "replay"
 
     def update_after_response(self) -> None:
         if self._live is None:
@@ -217,11 +212,11 @@ class SweepSide(Side):
         if self.is_loading:
             self.widget.show_idle(LOADING)
             return
-        number = f"{len(self.activity.cells())} {'recorded ' if self._replays else ''}runs"
+        number = f"{len(self.activity.cells())} {'recorded ' if self.bench.replays else ''}runs"
         if self.study.due_before_run:
-            start = f"Predict first, then r {'plays' if self._replays else 'makes'} {number}"
+            start = f"Predict first, then r {'plays' if self.bench.replays else 'makes'} {number}"
         else:
-            start = f"Press r to {'play' if self._replays else 'make'} {number}"
+            start = f"Press r to {'play' if self.bench.replays else 'make'} {number}"
         axis = self.activity.axis.replace("_", " ")
         # A value may be a list with commas of its own, such as a delay for each pair.
         between = "; " if any("," in value for value in self.activity.values) else ", "
