@@ -194,7 +194,7 @@ def spoilers(step: Step) -> Iterator[tuple[str, str]]:
 def _faults(step: Step) -> Iterator[tuple[str, str]]:
     """Yield the texts that name the network's fault before the student has found it.
 
-    Choices of a question must name it, and later hints lead to it; both are allowed.
+    Choices of a question, which is asked after the repair, must name it, and later hints lead to it: both are allowed.
     """
     if step.shell is None or not step.shell.fault:
         return

@@ -153,8 +153,23 @@ class Study:
     # Due and revealed activities
 
     def reveals(self, activity: Activity) -> bool:
-        """Return True if the activity is shown already: questions about the run follow the run."""
-        return not activity.about_run or self.step.has_run(self.record)
+        """Return True if the activity is shown already."""
+        return not self.what_comes_first(activity)
+
+    def what_comes_first(self, activity: Activity) -> str:
+        """Return what to do before the activity is shown, in a sentence; empty if it is shown already.
+
+        Questions about the run follow the run. The choices of a question on a broken network name its fault, so the
+        question follows the repair.
+        """
+        shell = self.step.shell
+        if shell and shell.fault and isinstance(activity, Question) and not shell.is_done(self.record):
+            return "Asked when the goals are reached: t opens the terminal."
+        return (
+            "About your run: press r first."
+            if activity.about_run and not self.step.has_run(self.record)
+            else ""
+        )
 
     def is_due(self, activity: Activity) -> bool:
         """Return True if the activity still needs a response."""
@@ -191,8 +206,8 @@ class Study:
         Raises:
             UsageError: if the response cannot be marked. It then does not count as an attempt.
         """
-        if not self.reveals(activity):
-            raise UsageError("this question is about your run: press r to run it")
+        if sentence := self.what_comes_first(activity):
+            raise UsageError(sentence)
         if not self._accepts(activity):
             raise UsageError("this response is final")
         if activity.against_run and self.run is None and self.reading:

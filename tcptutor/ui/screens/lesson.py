@@ -230,6 +230,7 @@ class LessonScreen(LessonPath):
         box.show_board(board)
         if board.done and self._study.record_of(box.activity).right is None:
             self._study.reload()
+            self._answers.reveal()
             self._update_status()
 
     def on_lesson_body_laid_out(self) -> None:

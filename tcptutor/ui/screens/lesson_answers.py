@@ -55,7 +55,7 @@ class Answers:
     def reveal(self) -> None:
         """Show the activities that are now revealed."""
         for activity in self._activities:
-            self._page.box(activity).reveal(self._study.reveals(activity))
+            self._page.box(activity).reveal(self._study.what_comes_first(activity))
             self._offer_hint(activity)
 
     def respond(self, activity: Activity, given: Given, confirmed: bool = False) -> bool:

@@ -195,11 +195,11 @@ class ActivityBox(Vertical, Generic[A]):
         # Not a message: the key after Enter may have arrived already, and means the page after the response.
         self.answer_handler(self.activity, given, confirmed)
 
-    def reveal(self, revealed: bool) -> None:
-        """Show the question; or, before the run it is about, a note to run first."""
-        self.set_class(not revealed, "-later")
-        if not revealed:
-            self.query_one(".later", Static).update(self._title + "About your run: press r first.")
+    def reveal(self, what_comes_first: str) -> None:
+        """Show the question; or a sentence on what to do before it is shown."""
+        self.set_class(bool(what_comes_first), "-later")
+        if what_comes_first:
+            self.query_one(".later", Static).update(self._title + what_comes_first)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         """Show a response and its feedback."""

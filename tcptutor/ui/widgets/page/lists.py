@@ -81,9 +81,9 @@ class ListBox(ActivityBox[A], can_focus=True):
         super().watch_has_focus(has_focus)
         self.draw()
 
-    def reveal(self, revealed: bool) -> None:
-        self.can_focus = revealed
-        super().reveal(revealed)
+    def reveal(self, what_comes_first: str) -> None:
+        self.can_focus = not what_comes_first
+        super().reveal(what_comes_first)
 
     def pick(self, number: int) -> None:
         if number < 1:
