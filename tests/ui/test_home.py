@@ -18,6 +18,7 @@ from tcptutor.journal.fold import Progress
 from tcptutor.run import load
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.home.modules import bar, layout
+from tcptutor.ui.widgets.home.pictures import throughput
 from tcptutor.ui.widgets.home.start import StartButton
 from tests.journal.conftest import predict
 
@@ -285,3 +286,13 @@ def test_a_bar_is_full_or_empty_only_if_the_module_is(is_plain: bool) -> None:
         assert len(full + rest) == 10
         assert bool(full) == (done > 0)
         assert (full in ("━" * 10, "■" * 10)) == (done == 60)
+
+
+def test_the_last_runs_chart_marks_zero_and_the_link() -> None:
+    steady = [(at / 10, 9.5e6) for at in range(100)]
+    rows = throughput(steady, 10e6, 30, 4).plain.split("\n")
+    assert [row[:6].strip() for row in rows] == ["link ┤", "│", "│", "0 ┤"]
+    dots = [row[6:].replace("\u2800", " ").strip() for row in rows]
+    assert [bool(row) for row in dots] == [True, False, False, False], "a line just below the link's"
+    slow = throughput([(at, 1e6) for at in range(9)], 10e6, 30, 4).plain
+    assert "1 Mbit/s ┤" in slow, "a slow flow is drawn up to its own maximum"

@@ -25,7 +25,7 @@ from tcptutor.ui.screens.base import TALL, WIDE, SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.home.about import entering_lines, objective_lines
 from tcptutor.ui.widgets.home.last_run import LastRun
-from tcptutor.ui.widgets.home.modules import ModuleList, layout
+from tcptutor.ui.widgets.home.modules import CARD_LINES, ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
 from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
 from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
@@ -227,8 +227,6 @@ class HomeScreen(SavingScreen):
         self._show_work()
 
     def _place_parts(self) -> None:
-        above = max(1, (self.app.size.height - _LEAST_FOR_RUN) // 3)
-        self.query_one("#home").styles.padding = (above, 3, 0, 3)
         # In columns, not per cent: Textual takes the height of the texts from their share of the share.
         listing = self._list_share if self._has_columns else None
         self.query_one("#listing").styles.width = listing
@@ -249,6 +247,7 @@ class HomeScreen(SavingScreen):
         listing, here = self.query_one(ModuleList), self._here
         cards = self._has_columns
         started = self.tutor.journal.position() is not None
+        gap = self._gap_lines if cards else 0
         heads, *rows = layout(
             self._modules,
             self._progress,
@@ -261,8 +260,8 @@ class HomeScreen(SavingScreen):
         self.query_one("#heads", Static).update(heads)
         listing.clear_options()
         for at, (each, row) in enumerate(zip(self._modules, rows, strict=True)):
-            if at and cards:
-                listing.add_option(Option("", disabled=True))  # a blank line
+            if at and gap:
+                listing.add_option(Option("\n" * (gap - 1), disabled=True))  # blank lines
             listing.add_option(Option(row, id=each.id))
         if highlighted is not None:
             listing.highlighted = listing.get_option_index(self._modules[highlighted].id)
@@ -295,7 +294,7 @@ class HomeScreen(SavingScreen):
         if shown is None:
             about.update("")
             return
-        lines = [Content.styled(f"{shown.number} {shown.title}", "bold $primary")] if self._is_roomy else []
+        lines = [Content.styled(f"{shown.number} {shown.title}", "bold")] if self._is_roomy else []
         if module is not None:
             lines += entering_lines(self.tutor.journal, self._modules, self._progress, module)
         if self._is_roomy:
@@ -310,6 +309,13 @@ class HomeScreen(SavingScreen):
     def _has_columns(self) -> bool:
         """True if the facts are next to the modules."""
         return self._is_roomy and self.app.size.width >= WIDE
+
+    @property
+    def _gap_lines(self) -> int:
+        """Blank lines between the cards of modules, which take the height that is left."""
+        others = _LINES_BESIDES_CARDS + (self.tutor.journal.record.enrolment is not None)
+        free = self.app.size.height - others - CARD_LINES * len(self._modules)
+        return max(1, min(free // max(1, len(self._modules) - 1), _MOST_GAP_LINES))
 
     @property
     def _room(self) -> int:
@@ -359,6 +365,10 @@ _LEAST_FOR_RUN = 36
 """Lines of a screen that shows the last run below the objectives of the student's module."""
 _HIGH = 44
 """Lines of a screen that shows a module's objectives and the last run at the same time."""
+_LINES_BESIDES_CARDS = 13
+"""Lines of header, title, button, lab and footer, with the gaps between them."""
+_MOST_GAP_LINES = 5
+"""Blank lines between two modules at most."""
 _MOST_COLUMNS = 156
 """Columns of the screen's contents at most: wider lines are hard to read."""
 _CURSOR_COLUMNS = 2

@@ -19,10 +19,10 @@ from tcptutor.ui.widgets.home.text import LABEL, name_of
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
 """Columns of the chart next to the modules, and below them."""
-_LINES, _MANY_LINES = 3, 6
-"""Lines of the chart on a low and on a high screen."""
-_HIGH = 44
-"""Lines of a high screen."""
+_TEXT_LINES = 3
+"""Lines above the chart next to the modules."""
+_LINES, _MOST_LINES = 3, 16
+"""Lines of the chart there: fewest, and most."""
 
 
 class _Finished(NamedTuple):
@@ -30,6 +30,8 @@ class _Finished(NamedTuple):
     place: str
     points: tuple[tuple[float, float], ...]
     throughput: str
+    """Throughput, and the rate of the link if it is limited."""
+    link: float | None
     cause: str
     prediction: str
     """Accuracy of the page's prediction; empty without one."""
@@ -79,11 +81,13 @@ class LastRun(Static):
         prediction = ""
         if factor is not None:
             prediction = "predicted right" if factor < 1.005 else f"prediction {ratios.off_by(factor)}"
+        link = run.experiment.path.rate
         self._finished = _Finished(
             file,
             place,
             tuple(live.rates),
-            units.rate(live.report.throughput_bps),
+            units.rate(live.report.throughput_bps) + (f" of {units.rate(link)}" if link else ""),
+            link,
             f"limited by {CAUSE_NAMES[live.report.verdict.limited_by]}",
             prediction,
         )
@@ -101,12 +105,13 @@ class LastRun(Static):
             return
         label = Content.styled(f"{'Last run':<{LABEL}}", "$text-muted")
         if not (self.screen.has_class("-tall") and self.screen.has_class("-wide")):
-            chart = throughput(last.points, _FEWEST_COLUMNS, 1)
+            chart = throughput(last.points, last.link, _FEWEST_COLUMNS, 1)
             figures = ", ".join(filter(None, (last.throughput, last.prediction)))
             self.update(label + chart + Content(f"  {figures}"))
             return
-        lines = _MANY_LINES if self.app.size.height >= _HIGH else _LINES
-        chart = throughput(last.points, max(_FEWEST_COLUMNS, min(width, _MOST_COLUMNS)), lines)
+        lines = min(max(self.size.height - _TEXT_LINES, _LINES), _MOST_LINES)
+        columns = max(_FEWEST_COLUMNS, min(width, _MOST_COLUMNS))
+        chart = throughput(last.points, last.link, columns, lines)
         room = width - LABEL
         verdict = ", ".join(filter(None, (last.cause, last.prediction)))
         bold, plain = last.throughput, verdict

@@ -19,6 +19,8 @@ from tcptutor.ui.pages import path_progress
 HEADS: dict[CoursePath, str] = {"essential": "essentials", "everything": "everything"}
 _LEAST_BAR, _MOST_BAR = 6, 40
 """Columns of a bar: fewest worth drawing, and most."""
+CARD_LINES = 3
+"""Lines of a module's card."""
 _GAP = 3
 """Blanks between name, bars and counts."""
 
@@ -166,7 +168,7 @@ def _drawn(cells: PathCells, width: int, is_own: bool, is_plain: bool) -> Conten
         return Content(" " * width)
     done, left = bar(cells.done, cells.total, width, is_plain=is_plain)
     is_complete = cells.done == cells.total
-    filled = "$success" if is_complete else "$primary" if is_own else "$secondary"
+    filled = "$success" if is_complete else "$foreground" if is_own else "$secondary"
     return Content.assemble((done, filled), (left, "$border"))
 
 
