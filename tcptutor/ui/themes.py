@@ -4,6 +4,8 @@ Words and shapes carry meaning; color repeats it. The hues of flows differ for r
 deficiencies, and so do those of right, wrong, a warning and a limit. All text has a contrast of at least 4.5:1 (WCAG
 2.2, 1.4.3) and of 7:1 in the theme with high contrast; that of `ansi` is up to the terminal.
 
+Two hues keep one meaning each: the accent is the next step, and that of the first flow is data. Titles are bold.
+
 Textual derives muted text from the background, which turns plain white in text with mixed styles; ours is a fixed
 color.
 """
@@ -47,13 +49,13 @@ def _theme(
         surface=ground,
         panel=panel,
         foreground=text,
-        primary=hues["primary"],
+        primary=hues["secondary"],
         secondary=hues["secondary"],
         accent=hues["accent"],
         success=hues["success"],
         warning=hues["warning"],
         error=hues["error"],
-        variables={"footer-key-foreground": hues["primary"], **hues},
+        variables={"footer-key-foreground": hues["secondary"], **hues},
     )
 
 
@@ -64,7 +66,6 @@ DARK = _theme(
     panel="#1c222b",
     text="#f4f6f8",
     hues={
-        "primary": "#6fd6f2",
         "secondary": "#a9b7c6",
         "accent": "#ffd94f",
         "success": "#8af5ac",
@@ -92,7 +93,6 @@ LIGHT = _theme(
     panel="#e6ebf0",
     text="#101418",
     hues={
-        "primary": "#0060a8",
         "secondary": "#44505c",
         "accent": "#724b00",
         "success": "#1b7548",
@@ -120,7 +120,6 @@ HIGH_CONTRAST = _theme(
     panel="#1f1f1f",
     text="#ffffff",
     hues={
-        "primary": "#90e0fe",
         "secondary": "#d8dee6",
         "accent": "#ffeb4e",
         "success": "#a2ffc5",
@@ -149,7 +148,6 @@ ANSI = _theme(
     panel="ansi_default",
     text="ansi_default",
     hues={
-        "primary": "ansi_cyan",
         "secondary": "ansi_default",
         "accent": "ansi_yellow",
         "success": "ansi_green",
@@ -169,16 +167,16 @@ ANSI = _theme(
         "flow-8": "ansi_bright_yellow",
         "scrollbar": "ansi_default",
         "scrollbar-hover": "ansi_default",
-        "scrollbar-active": "ansi_cyan",
+        "scrollbar-active": "ansi_default",
         "scrollbar-background": "ansi_default",
         "scrollbar-background-hover": "ansi_default",
         "scrollbar-background-active": "ansi_default",
         "ansi-background": "ansi_default",
         "ansi-foreground": "ansi_default",
         "input-cursor-text-style": "reverse",
-        "link-color": "ansi_cyan",
+        "link-color": "ansi_default",
         "link-background-hover": "ansi_default",
-        "link-color-hover": "ansi_cyan",
+        "link-color-hover": "ansi_default",
     },
 )
 

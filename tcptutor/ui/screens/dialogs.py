@@ -193,5 +193,5 @@ class HelpScreen(ModalScreen[None]):
         column = max(len(key) for key, _ in self._rows)
         lines = []
         for key, what in self._rows:
-            lines += hanging(Content.assemble((f"{key:>{column}}", "bold $primary"), "  "), what, room)
+            lines += hanging(Content.assemble((f"{key:>{column}}", "bold"), "  "), what, room)
         self.query_one(Static).update(Content("\n").join(lines))

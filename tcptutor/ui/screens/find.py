@@ -94,7 +94,7 @@ class FindScreen(ModalScreen[PaletteEntry | None]):
         options: list[Option] = []
         for at, hit in enumerate(self._hits):
             if not at or hit.group != self._hits[at - 1].group:
-                options.append(Option(Content.styled(HEADS[hit.group], "bold $primary"), disabled=True))
+                options.append(Option(Content.styled(HEADS[hit.group], "bold"), disabled=True))
             options.append(Option(_row(hit, width), id=str(at)))
         if not options:
             options.append(Option(Content.styled("Nothing found.", "$text-muted"), disabled=True))

@@ -100,13 +100,13 @@ class ModuleEndScreen(ModalScreen[bool]):
         yield Content.styled(" · ".join(counts), "$text-muted")
         if self._module.objectives:
             yield Content("")
-            yield Content.styled("You can now", "bold $primary")
+            yield Content.styled("You can now", "bold")
         for objective in self._module.objectives:
             text = objective[:1].lower() + objective[1:]
             yield from hanging(Content.styled("✓ ", "bold $success"), text, self._room)
         if found.best is not None:
             yield Content("")
-            yield Content.styled("Your predictions", "bold $primary")
+            yield Content.styled("Your predictions", "bold")
         shown = [("best", found.best), ("worst", found.worst)]
         made = [(name, each) for name, each in shown if each is not None]
         texts = [f"{each.said}, measured {each.measured}: " for _, each in made]

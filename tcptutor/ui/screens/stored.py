@@ -120,7 +120,7 @@ def _facts(run: Run) -> Content:
     cut = [] if run.complete else ["cut short"]
     facts = [when, *cut, f"fidelity {run.fidelity.status}", environment.system]
     return Content.assemble(
-        (experiment.name, "bold $primary"),
+        (experiment.name, "bold"),
         f"  {experiment.title}\n",
         (" · ".join(facts), "$text-muted"),
     )

@@ -165,7 +165,7 @@ class WhatIfScreen(ChartScreen):
 
     def _say(self, sentence: str) -> None:
         line = Content.assemble(
-            (f"What if: {describe_changes(self._base.experiment, self._experiment)}", "bold $primary"),
+            (f"What if: {describe_changes(self._base.experiment, self._experiment)}", "bold"),
             f"   the same seed, {self._experiment.seed}\n",
             sentence,
         )
@@ -230,7 +230,7 @@ def _figures(comparison: background.ComparedRuns) -> Content:
         )
     whole = [head, *comparison.whole, comparison.limits]
     parts.append(("In all measured time", table(whole, indent=0, right=_RIGHT)))
-    texts = [Content.assemble((title, "bold $primary"), "\n", "\n".join(lines)) for title, lines in parts]
+    texts = [Content.assemble((title, "bold"), "\n", "\n".join(lines)) for title, lines in parts]
     return Content("\n\n").join(texts)
 
 

@@ -45,7 +45,7 @@ def objective_lines(module: Module, width: int) -> Iterator[Content]:
     if module.objectives:
         yield Content.styled("You will", "$text-muted")
     for objective in module.objectives:
-        yield from hanging(Content.styled("· ", "$primary"), objective, width)
+        yield from hanging(Content.styled("· ", "$text-muted"), objective, width)
 
 
 def _is_unfinished(journal: Journal, module: Module, progress: Progress) -> bool:

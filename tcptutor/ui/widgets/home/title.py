@@ -20,7 +20,7 @@ from tcptutor.ui.widgets.home.text import count_pages
 
 def title_lines(course: Course, progress: Mapping[str, Progress], own: CoursePath) -> Iterator[Content]:
     """Yield the title, and both paths with progress and time left; the student's `own` path stands out."""
-    yield Content.styled(course.title, "bold $primary")
+    yield Content.styled(course.title, "bold")
     for path in PATHS:
         found = [path_progress(module, progress[module.id], path) for module in course.modules]
         sums = _sum([each for each in found if each is not None])

@@ -35,7 +35,7 @@ class ActivityBox(Vertical, Generic[A]):
     TITLE: ClassVar[str] = "Question"
     SIGN: ClassVar[str] = "?"
     """Character before the title, for readers who see no colors."""
-    HUE: ClassVar[str] = "$primary"
+    HUE: ClassVar[str] = "$secondary"
     KIND: ClassVar[str] = "question"
     """Name of the box's hue in the style sheet."""
     FOLDS: ClassVar[bool] = True

@@ -225,7 +225,7 @@ class ChallengeBox(ListBox[ChallengeActivity]):
             value = self.values[knob.name].ljust(width)
             lines.append(
                 Content.assemble(
-                    ("› " if at_cursor else "  ", "bold $primary"),
+                    ("› " if at_cursor else "  ", "bold $accent"),
                     (label.ljust(names), "bold" if at_cursor else ""),
                     f"  {sign} ",
                     (value, "bold" if changed else ""),

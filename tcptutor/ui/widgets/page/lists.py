@@ -143,7 +143,7 @@ class EntryLine(Horizontal):
 
     def show(self, cursor: bool, number: int, sign: str, text: str, chosen: bool) -> None:
         """Update the entry; `sign` shows its state."""
-        mark = Content.assemble(("›" if cursor else " ", "bold $primary"), f" {number} ", (sign, "bold"))
+        mark = Content.assemble(("›" if cursor else " ", "bold $accent"), f" {number} ", (sign, "bold"))
         self.query_one(".mark", Static).update(mark, layout=False)
         self.set_class(chosen, "-chosen")
         if text != self._text:

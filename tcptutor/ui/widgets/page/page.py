@@ -307,7 +307,7 @@ class RunsTable(Static):
             if max(map(len, lines)) <= self.content_size.width:
                 break
         first, *others, last = lines
-        styled = [Content.styled(first, "bold $primary"), *map(Content, others), Content.styled(last, "bold")]
+        styled = [Content.styled(first, "bold"), *map(Content, others), Content.styled(last, "bold")]
         self.update(Content("\n").join([*styled, *([Content(self._spread)] if self._spread else [])]))
 
 

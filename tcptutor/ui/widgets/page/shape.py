@@ -165,7 +165,7 @@ class Drawings(Widget):
     def _card(self, number: int, width: int) -> list[Content]:
         cursor = "›" if number == self._cursor else " "
         sign = self._signs[number]
-        head = Content.assemble((cursor, "bold $primary"), f" {number + 1} ", (sign, "bold"))
+        head = Content.assemble((cursor, "bold $accent"), f" {number + 1} ", (sign, "bold"))
         strong = "bold" if number == self._chosen else ""
         click = Style.from_meta({"@click": f"choose({number + 1})"})
         rows = [Content.styled(row.ljust(width), strong) for row in self._shapes[number].rows]

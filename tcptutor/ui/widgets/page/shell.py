@@ -58,7 +58,7 @@ class CommandLine(Static):
 
     def show(self, is_next: bool) -> None:
         """Mark whether the keys act on this command."""
-        mark = ("› " if is_next else "  ", "bold $primary")
+        mark = ("› " if is_next else "  ", "bold $accent")
         command = self._command
         self.update(Content.assemble(mark, (f"{command.host}  ", "$text-muted"), (command.run, "$accent")))
 

@@ -260,7 +260,7 @@ class HostTabs(Static):
             name = Content.styled(
                 f"[{host}]" if host == shown else f" {host}{'*' if host in opened else ' '}", click
             )
-            parts.append(name.stylize("bold $primary" if host == shown else _tab_style(host in opened)))
+            parts.append(name.stylize("bold $accent" if host == shown else _tab_style(host in opened)))
         left = Content("").join(parts)
         gap = max(1, self.size.width - left.cell_length - len(right))
         # The height stays one line: a layout would redraw the whole screen at each new rate.
