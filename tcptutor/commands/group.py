@@ -347,6 +347,46 @@ def plot(**given: Any) -> None:
     end(plot_files, PlotRequest(**given))
 
 
+@main.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("notebook.html"),
+    show_default=True,
+    metavar="FILE",
+    help="The file to write: HTML with pictures (.html), or Markdown (.md).",
+)
+@REPLACE
+@JSON
+def notebook(**given: Any) -> None:
+    """Write your notebook: predictions, runs with charts, answers and notes, as one file."""
+    from tcptutor.commands.notebook import export_notebook  # noqa: PLC0415
+
+    end(export_notebook, **given)
+
+
+@main.command()
+@click.argument("module", metavar="MODULE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("certificate.html"),
+    show_default=True,
+    metavar="FILE",
+    help="The HTML file to write.",
+)
+@click.option("--name", default="", help="Your name; an enrolled student's is known.")
+@REPLACE
+@JSON
+def certificate(**given: Any) -> None:
+    """Write the certificate of a finished module, with your predictions and the evidence."""
+    from tcptutor.commands.notebook import write_certificate  # noqa: PLC0415
+
+    end(write_certificate, **given)
+
+
 @main.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(

@@ -7,7 +7,9 @@ import contextlib
 import gc
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
@@ -16,7 +18,7 @@ from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
 from tcptutor.base import places
-from tcptutor.base.errors import JournalError, LabUnavailable, UsageError
+from tcptutor.base.errors import JournalError, LabUnavailable, TutorError, UsageError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Benches, Drafts, Settings
@@ -80,6 +82,13 @@ class TutorApp(Frame):
             "what if",
             id="app.what-if",
             tooltip="what if: repeat the run with one change, at the cursor if there is one",
+        ),
+        Binding(
+            "E",
+            "write_notebook",
+            "notebook",
+            id="app.notebook",
+            tooltip="write your notebook: predictions, runs with charts, answers and notes, as one HTML file",
         ),
     ]
 
@@ -322,6 +331,36 @@ class TutorApp(Frame):
                 self.call_later(entry.run)
 
         self.push_screen(FindScreen(palette.entries(screen)), run)
+
+    async def action_write_notebook(self) -> None:
+        """Write the notebook, in a thread: its charts take seconds."""
+        from tcptutor.notebook.content import NotebookSource, collect_notebook  # noqa: PLC0415  # loads the analysis
+        from tcptutor.notebook.writer import write_notebook  # noqa: PLC0415
+
+        now = datetime.now(UTC).astimezone()
+        target = Path.home() / f"tcptutor-notebook-{now.date()}.html"
+
+        def write(source: NotebookSource) -> int:
+            notebook = collect_notebook(self.course, source, now.isoformat())
+            if notebook.pages:
+                write_notebook(notebook, target)
+            return notebook.pages
+
+        self.notify("Writing your notebook …", timeout=3)
+        try:
+            pages = await asyncio.to_thread(write, NotebookSource.of(self.course, self.journal))
+        except TutorError as error:
+            self.notify(
+                f"{error}, with `tcptutor notebook -o FILE`", severity="error", timeout=15, markup=False
+            )
+            return
+        self.notify(
+            f"Your notebook, with {pages} page{'' if pages == 1 else 's'}: {target}"
+            if pages
+            else "There is no work to write down yet.",
+            timeout=15,
+            markup=False,
+        )
 
     # Messages from widgets and bench
 

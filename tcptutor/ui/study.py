@@ -96,6 +96,11 @@ class Study:
         """Runs and curve to mark responses against."""
         return MarkContext(run=self.run, start=self.baseline, curve=self.curve)
 
+    @property
+    def note(self) -> str:
+        """The student's note on the page; empty without one, or if the journal can't be read."""
+        return self._try_journal(lambda: self._journal.page(*self._key).note) or ""
+
     # Order of choices, and drawn numbers
 
     def shown_order(self, activity: Activity) -> tuple[int, ...]:

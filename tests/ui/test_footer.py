@@ -40,7 +40,7 @@ async def test_a_second_line_of_what_a_key_does_stands_under_the_first(make_app)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "r run")
         await pilot.press("question_mark")
-        await until_text(pilot, "this list of keys")
+        await until(pilot, lambda: "this list of keys" in str(app.screen.query_one(Static).content))
         lines = str(app.screen.query_one(Static).content).splitlines()
         column = next(line.index("this list of keys") for line in lines if "this list of keys" in line)
         second = [line for line in lines if line.startswith(" " * column)]

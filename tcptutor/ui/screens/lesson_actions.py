@@ -39,6 +39,7 @@ from tcptutor.ui.screens.lesson_keys import (
     page_footer,
     typing_footer,
 )
+from tcptutor.ui.screens.note import NoteScreen
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
@@ -293,6 +294,15 @@ class LessonActions(ChartScreen, SavingScreen):
             self.notify("This page has no network.")
         else:
             self.app.push_screen(NetworkScreen(lambda: self._body.network))
+
+    def action_note(self) -> None:
+        """Open the editor of the page's note."""
+
+        def show(_closed: None) -> None:
+            self._page.note.show(self._study.note)
+
+        editor = NoteScreen(self.tutor.journal, self.module.id, self.step.id, self.step.title)
+        self.app.push_screen(editor, show)
 
     def action_figure(self, command: str, *arguments: int) -> None:
         """Move the figure in view: toggle, step or change_speed."""

@@ -26,6 +26,7 @@ from tcptutor.ui.live import EarlierRun
 from tcptutor.ui.widgets.page import paging
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
+from tcptutor.ui.widgets.page.note import NoteText
 from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.text import linked_pages
 from tcptutor.ui.widgets.prose.illustrated import illustrated
@@ -55,6 +56,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         super().__init__()
         self._step = step
         self.onward = OnwardLines(module)
+        self.note = NoteText()
         self.player = FigurePlayer(self)
         self.boxes = tuple(boxes)
         """In order of the page."""
@@ -83,6 +85,7 @@ class Page(VerticalScroll, inherit_bindings=False):
             *(others if self._step.experiments else []),
             self._runs,
             *(box for box in self.boxes if box.activity.stage > Stage.OBSERVE),
+            self.note,
             self.onward,
         )
 

@@ -1,0 +1,35 @@
+"""Sentences of a notebook that every format prints."""
+
+from __future__ import annotations
+
+from tcptutor.base import ratios
+from tcptutor.course.page_record import moment
+from tcptutor.notebook.content import NotebookAnswer, NotebookPrediction
+
+
+def day(at: str) -> str:
+    """Return the day of an ISO 8601 time, "2026-11-27"; the text itself if it is none."""
+    found = moment(at)
+    return found.date().isoformat() if found else at
+
+
+def compared(prediction: NotebookPrediction) -> str:
+    """Return what was predicted next to what was measured."""
+    said = f"I said: {prediction.said}"
+    if not prediction.measured or not prediction.ratio:
+        return f"{said}."
+    return f"{said}. Measured: {prediction.measured} ({ratios.too_high_or_low(prediction.ratio)})."
+
+
+def answered(answer: NotebookAnswer) -> str:
+    """Return how it went: "Right at the second try, with a hint"."""
+    if answer.is_right is None:
+        return "My answer"
+    head = "Right" if answer.is_right else "Still wrong"
+    tries = (
+        f" after {answer.attempts} tries" if answer.attempts > 1 else " at the first try" * answer.is_right
+    )
+    hints = (
+        "" if not answer.hints else ", with a hint" if answer.hints == 1 else f", with {answer.hints} hints"
+    )
+    return f"{head}{tries}{hints}"
