@@ -1,4 +1,4 @@
-"""Check that a page keeps to kB and MB, or to KiB and MiB; both only next to each other, as a conversion."""
+"""Check that a page keeps to kB and MB, as the app does; KiB and MiB stand next to the same size in kB, MB or bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from tcptutor.authoring.texts import texts_by_key
+from tcptutor.base.sizes import decimal
 from tcptutor.course.page_references import without_links
 from tcptutor.course.quantities import WrittenQuantity, quantities
 from tcptutor.course.step import Step
 
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-_BINARY, _DECIMAL = re.compile(r"[KM]iB$"), re.compile(r"[kM]B$")
+_BINARY, _DECIMAL = re.compile(r"[KM]iB$"), re.compile(r"(?:[kM]B|bytes)$")
 _APART = 40
 """Most characters between the two numbers of a conversion."""
 _ROUNDED = 0.02
@@ -19,31 +20,19 @@ _ROUNDED = 0.02
 
 
 def unit_problems(step: Step) -> Iterator[tuple[str, str]]:
-    """Yield key and reason of the sizes in KiB or MiB on a page that gives other sizes in kB or MB."""
-    binary: list[tuple[str, WrittenQuantity]] = []
-    decimal: list[WrittenQuantity] = []
+    """Yield key and reason of the sizes in KiB or MiB that have no decimal size next to them."""
     for key, text in texts_by_key(step):
-        if key == "published" or ("iB" not in text and "B" not in text):  # documents have units of their own
+        if key == "published" or "iB" not in text:  # documents have units of their own
             continue
         sizes = quantities(_CODE.sub(" ", without_links(text)))
-        binaries = [each for each in sizes if _BINARY.search(each.text)]
         decimals = [each for each in sizes if _DECIMAL.search(each.text)]
-        converted = {
-            each
-            for one in binaries
-            for other in decimals
-            if _is_conversion(one, other)
-            for each in (one, other)
-        }
-        binary += [(key, each) for each in binaries if each not in converted]
-        decimal += [each for each in decimals if each not in converted]
-    if binary and decimal:
-        key, size = binary[0]
-        yield (
-            key,
-            f"{size.text!r} stands on a page with {decimal[0].text!r}: use one unit system,"
-            " or write both numbers side by side once",
-        )
+        for size in sizes:
+            if _BINARY.search(size.text) and not any(_is_conversion(size, each) for each in decimals):
+                yield (
+                    key,
+                    f"{size.text!r} stands alone, and screens show {decimal(size.value)}:"
+                    " write that, or both numbers side by side",
+                )
 
 
 def _is_conversion(one: WrittenQuantity, other: WrittenQuantity) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.activity import Setting
@@ -181,7 +181,7 @@ class Figures:
 def _phrase(condition: RunCondition, value: float) -> str:
     figure = MEASURED[condition.quantity]
     is_count = figure.kind == "number" and value == round(value)
-    written = f"{value:.0f}" if is_count else units.rounded(value, figure.kind)
+    written = f"{value:.0f}" if is_count else sizes.rounded(value, figure.kind)
     words = figure.phrase.format("no" if is_count and not value else written)
     if written == "1":
         words = words.removesuffix("s")

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.errors import UnitError, UsageError, unknown
 from tcptutor.course.quantities import FUNCTIONS, ParsedQuantity, expression, with_unit
 
@@ -120,7 +120,7 @@ def drawn(of: Mapping[str, Drawn], seed: str) -> dict[str, str]:
 
 def write(found: ParsedQuantity) -> str:
     """Format a computed value in a few digits, so that `base.units.parse` can read it."""
-    return units.rounded(found.value, found.kind, _DIGITS)
+    return sizes.rounded(found.value, found.kind, _DIGITS)
 
 
 def placeholders(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import NamedTuple
 
-from tcptutor.base import ratios, units
+from tcptutor.base import ratios, sizes
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Module
@@ -101,8 +101,8 @@ def _prediction(step: Step, activity: Predict, work: ActivityRecord) -> MadePred
         return None
     return MadePrediction(
         step.title,
-        units.rounded(value, activity.unit),
-        units.rounded(work.measured, activity.unit),
+        sizes.rounded(value, activity.unit),
+        sizes.rounded(work.measured, activity.unit),
         work.ratio,
         work.first.at,
     )

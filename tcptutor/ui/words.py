@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.course.page_record import Sureness
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
@@ -50,7 +50,7 @@ def experiment_line(experiment: Experiment, width: int | None = None) -> str:
         burst = f", {path.loss_burst:g} in a row" if path.loss_burst > 1 else ""
         parts.append(f"loss {units.percent(path.loss)}{burst}")
     if hosts.window:
-        parts.append(f"window {units.size(hosts.window)}")
+        parts.append(f"window {sizes.decimal(hosts.window)}")
     if flows.pacing:
         parts.append(f"paced at {units.rate(flows.pacing)}")
     if hosts.maxrate:

@@ -25,7 +25,7 @@ def models(expectation: Expectation) -> dict[str, float]:
 def test_the_way_back_and_the_access_link_are_in_the_rtt() -> None:
     far = expect(experiment(window="64 KiB", reverse_delay="30 ms", pair_delays="20 ms"))
     assert far.binding.throughput_bps == pytest.approx(8 * 65536 / 0.1001)
-    assert far.binding.formula == "64 KiB / 100 ms"
+    assert far.binding.formula == "65.5 kB / 100 ms"
 
 
 def test_losses_in_bursts_are_one_event() -> None:
@@ -129,7 +129,7 @@ def test_a_send_buffers_formula_tells_its_share_and_the_wait_of_its_bursts() -> 
     binding = expect(experiment(send_buffer="64 KiB", rate="20 Mbit/s")).binding
     wait = 4 * 11 * 1448 / (20e6 * 1448 / 1514)
     assert binding.throughput_bps == pytest.approx(8 * 0.92 * 65536 / (0.0501 + wait))
-    assert binding.formula == "0.92 × 64 KiB / (3.33 ms + 50 ms)"
+    assert binding.formula == "0.92 × 65.5 kB / (3.33 ms + 50 ms)"
     # One segment goes, however small the buffer.
     small = expect(experiment(send_buffer="5 kB", mtu="9000")).binding
     assert small.throughput_bps == pytest.approx(8 * 8948 / 0.0509, rel=0.01)
@@ -137,7 +137,7 @@ def test_a_send_buffers_formula_tells_its_share_and_the_wait_of_its_bursts() -> 
 
 def test_writes_that_are_no_whole_segments_are_sent_unchecked() -> None:
     binding = expect(experiment(send_buffer="20 kB", length="16 KiB")).binding
-    assert binding.formula == "64 KiB / (2.74 ms + 50 ms)"
+    assert binding.formula == "65.5 kB / (2.74 ms + 50 ms)"
     assert binding.tolerance == 1
 
 

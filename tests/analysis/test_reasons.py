@@ -105,7 +105,7 @@ def test_more_was_lost_than_was_set() -> None:
 
 def test_a_window_that_the_kernel_made_larger() -> None:
     run = run_of(experiment(window="20 kB"), 8 * 32768 / 0.0501, snd_wnd=32768)
-    assert compared(run, "window").reason == "the receiver advertised 32 KiB, not 20 kB"
+    assert compared(run, "window").reason == "the receiver advertised 32.8 kB, not 20 kB"
 
 
 def test_a_window_holds_whole_segments() -> None:
@@ -114,7 +114,7 @@ def test_a_window_holds_whole_segments() -> None:
     filled = {"snd_wnd": 24576, "rwnd_limited": lambda t: 0.9 * t}
     run = run_of(experiment(window="24 KiB"), bps, unacked=15, **filled)
     assert compared(run, "window").reason == (
-        "16 whole segments fit into 24 KiB, and 15 were under way on average"
+        "16 whole segments fit into 24.6 kB, and 15 were under way on average"
     )
     full = run_of(experiment(window="24 KiB"), bps, unacked=18, **filled)
     assert "whole segments" not in compared(full, "window").reason

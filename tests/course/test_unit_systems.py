@@ -15,7 +15,8 @@ from tcptutor.course.step import Step
         ("A window of 64 KiB (65.5 kB). The BDP is 250 kB.", "", False),
         ("`iperf3 -w 64KiB`. The BDP is 250 kB.", "", False),
         ("A window of 64 KiB. The BDP is 250 kB.", "", True),
-        ("A window of 64 KiB.", "It is less than the 250 kB of the path.", True),
+        ("A window of 64 KiB.", "", True),
+        ("A window of 4096 bytes (4 KiB).", "", False),
         ("A window of 64 KiB (60 kB).", "", True),
     ],
 )

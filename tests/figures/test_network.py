@@ -69,7 +69,7 @@ def test_settings_are_next_to_their_interface() -> None:
 def test_the_drawing_before_a_run_says_what_the_hosts_do() -> None:
     experiment = Experiment(name="m/e", path=Path(rate=1e6), hosts=Hosts(window=65536))
     drawn = "\n".join(texts(of_experiment(experiment, hosts=True), 60))
-    for fact in ("cubic, 1 flow", "64 KiB"):
+    for fact in ("cubic, 1 flow", "65.5 kB"):
         assert fact in drawn
     assert "cubic" not in "\n".join(texts(of_experiment(experiment)))
 

@@ -84,7 +84,7 @@ async def test_a_challenge_is_reached_by_keys_alone(journal: Journal) -> None:
         await until_text(pilot, "✗ Not yet. 1 of 2 to go.")
         assert explained not in text(pilot.app)
         await pilot.press("tab", *keys("900"), "enter")
-        await until_text(pilot, "window: 900 kB is out of bounds: choose 4 KiB to 400 kB")
+        await until_text(pilot, "window: 900 kB is out of bounds: choose 5 kB to 400 kB")
         await pilot.press(*["backspace"] * 3, *keys("100"), "enter")
         await until_text(pilot, "› window  ● 100 kB  at first 400 kB")
         await until_text(pilot, "The signs are of the previous run")

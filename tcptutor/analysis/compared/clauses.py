@@ -13,7 +13,7 @@ from tcptutor.analysis.compared.findings import BUSY, FAST, MOSTLY, Condition, F
 from tcptutor.analysis.observed.figures import IN_QUEUE, UdpLosses, udp_losses
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.analysis.observed.path import FULL, QUEUED, SATURATED
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.theory.models import LOSS_BLIND
 
@@ -268,10 +268,12 @@ def figures(findings: Findings) -> dict[str, str]:
         "used": _percent(findings.utilization),
         "busy": _percent(evidence.busy),
         "starved": _percent(evidence.app_limited),
-        "window": f"the receiver's window, {units.size(window)}," if window else "the receiver's window",
+        "window": f"the receiver's window, {sizes.decimal(window)}," if window else "the receiver's window",
         "windowed": _percent(evidence.rwnd_limited),
-        "flight": units.size(evidence.in_flight_bytes),
-        "buffer": units.size(hosts.send_buffer or case.experiment.flows.buffer or evidence.send_buffer_bytes),
+        "flight": sizes.decimal(evidence.in_flight_bytes),
+        "buffer": sizes.decimal(
+            hosts.send_buffer or case.experiment.flows.buffer or evidence.send_buffer_bytes
+        ),
         "buffered": _percent(evidence.sndbuf_limited),
         "pace": units.rate(findings.pace or 0.0),
         "maxrate": units.rate(hosts.maxrate or 0.0),

@@ -16,7 +16,7 @@ from tcptutor.analysis.compared.findings import acks_fill_return_path, repairs_o
 from tcptutor.analysis.expected.loss import ACKS_MATTER, all_acks_lost, losses_advice, timeout_share
 from tcptutor.analysis.expected.lossless import FEW_SEGMENTS, UDP_ERROR
 from tcptutor.analysis.expected.window import start_seconds, startup_share
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import sum_or_none
 from tcptutor.theory.models import LOSS_BLIND, MODELLED, ThroughputModel
@@ -106,7 +106,7 @@ def other_window(diff: Difference) -> str:
     ):
         return ""
     advertised = evidence.receiver_window_bytes
-    text = f"the receiver advertised {units.size(advertised)}, not {units.size(requested)}"
+    text = f"the receiver advertised {sizes.decimal(advertised)}, not {sizes.decimal(requested)}"
     return text if diff.explains(advertised / requested) else ""
 
 
@@ -125,9 +125,7 @@ def whole_segments(diff: Difference) -> str:
         diff.explains(max(1, fit) * mss / window) for fit in (segments, most)
     ):
         return ""
-    return (
-        f"{segments} whole segments fit into {units.size(window)}, and {most:.3g} were under way on average"
-    )
+    return f"{segments} whole segments fit into {sizes.decimal(window)}, and {most:.3g} were under way on average"
 
 
 def unchecked_writes(diff: Difference) -> str:
@@ -142,10 +140,8 @@ def unchecked_writes(diff: Difference) -> str:
         return ""
     if size is None or not diff.evidence or diff.evidence.send_buffer_bytes <= size:
         return ""
-    held = units.size(diff.evidence.send_buffer_bytes)
-    return (
-        f"{units.size(write)} are no whole segments: the kernel adds to what is left of them, {held} in all"
-    )
+    held = sizes.decimal(diff.evidence.send_buffer_bytes)
+    return f"{sizes.decimal(write)} are no whole segments: the kernel adds to what is left of them, {held} in all"
 
 
 def queueing(diff: Difference) -> str:

@@ -22,7 +22,7 @@ from tcptutor.analysis.expected.prediction import Candidate, Expectation
 from tcptutor.analysis.expected.sharing import amount_candidate, bbr_fraction, mean_rates, udp_candidate
 from tcptutor.analysis.expected.stretches import merge, stretch_cases, stretch_of
 from tcptutor.analysis.expected.window import errors_with_start, mean_window
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.run import frames
 from tcptutor.spec import Experiment
 from tcptutor.spec.parts import ETHERNET_HEADER
@@ -157,7 +157,7 @@ def _of_time(
         yield "no rate is set: the kernel's buffers are an upper bound, and this computer may be slower"
     seconds = case.experiment.seconds
     if completion is not None and completion + min(flow.start for flow in case.flows) > seconds:
-        size = units.size(case.experiment.flows.bytes or 0)
+        size = sizes.decimal(case.experiment.flows.bytes or 0)
         yield f"{size} take {units.seconds(completion)}: not done after {seconds:g} s"
     if down := math.fsum(one.seconds for one in stretches if one.is_cut and not one.is_reverse):
         cut, last = units.seconds(down), stretches[-1].is_cut
@@ -196,7 +196,7 @@ def _losses(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:
 
 def _of_limits(case: Case, binding: Candidate, near: Sequence[Candidate]) -> Iterator[str]:
     if binding.limited_by == "bottleneck" and binding.errors.get("bursts", 0.0) >= UNKNOWN:
-        yield f"a queue of {units.size(case.queue)} drops repairs again and again, which no model here counts"
+        yield f"a queue of {sizes.decimal(case.queue)} drops repairs again and again, which no model here counts"
     if binding.limited_by == "bottleneck" and case.bursts_overflow and not case.can_simulate:
         yield f"a queue of {case.queue // case.frame} frames drops TCP's own bursts: expect less"
     if binding.model is ThroughputModel.MEETING and not binding.is_lossy and case.loss_rate <= 0:
@@ -285,7 +285,9 @@ class CaptureSize(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """Estimate such as "about 36000 packets will be kept, in 4.3 MB"."""
-        text = f"about {_rounded(self.packets)} packets will be kept, in {units.size(_rounded(self.bytes))}"
+        text = (
+            f"about {_rounded(self.packets)} packets will be kept, in {sizes.decimal(_rounded(self.bytes))}"
+        )
         if self.left_out:
             text += f"; for the last {_rounded(self.left_out)} there is no room: take a larger capture_size"
         return text

@@ -15,7 +15,7 @@ from tcptutor import theory
 from tcptutor.analysis.case import OFFLOAD_LEAST, Case
 from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.theory.loss_laws import (
     OVERTAKING_MISTAKES,
     OVERTAKING_MISTAKES_CUBIC,
@@ -226,9 +226,7 @@ def _application(case: Case, throughput: float) -> Iterator[BlindSpot]:
         and length < case.segment
         and throughput / (8 * length * case.flow_count) > WRITES_A_SECOND
     ):
-        text = (
-            f"writes of {units.size(length)}: how many a second is up to the processor, and no model has it"
-        )
+        text = f"writes of {sizes.decimal(length)}: how many a second is up to the processor, and no model has it"
         yield BlindSpot("writes", UNKNOWN, text)
     if any(flow.message is not None for flow in case.flows):
         text = "an application sends messages and waits in between, which no model has"

@@ -12,7 +12,7 @@ from tcptutor.analysis.case import (
     Case,
 )
 from tcptutor.analysis.expected.prediction import Candidate
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.theory import (
     ACK_DELAY,
     ACK_EVERY,
@@ -257,11 +257,11 @@ def _bbr(case: Case, room: float) -> Candidate:
     estimate = min(1.0, (1 - case.loss) * (1 + credit))
     if before:
         rate, error = room * estimate, BBR_ERROR + case.loss / 2
-        formula += f" × (1 + {units.size(case.bucket)} of credit / BDP)" if credit else ""
+        formula += f" × (1 + {sizes.decimal(case.bucket)} of credit / BDP)" if credit else ""
     else:
         # The link is full only while BBR probes, and the loss behind it applies once more.
         rate, error = bbr_throughput(room, case.loss) * estimate, BBR_ERROR + case.loss
-        formula += "²" if not credit else f"² × (1 + {units.size(case.bucket)} of credit / BDP)"
+        formula += "²" if not credit else f"² × (1 + {sizes.decimal(case.bucket)} of credit / BDP)"
     return Candidate.of(case, ThroughputModel.BBR, rate, formula, {"model": error}, is_expected=rate < room)
 
 
@@ -327,7 +327,7 @@ def _send_buffer(case: Case, size: int, sent: float) -> Candidate:
     # Up to one segment of the buffer stays unused.
     error = SEND_ERROR + min(0.5, case.mss / size) if burst else UNCHECKED_ERROR
     wait = 4 * (burst or sent) / case.tcp_capacity if case.tcp_capacity else 0.0
-    limit = f"{SEND_SHARE} × {units.size(size)}" if sent == SEND_SHARE * size else units.size(sent)
+    limit = f"{SEND_SHARE} × {sizes.decimal(size)}" if sent == SEND_SHARE * size else sizes.decimal(sent)
     if wait <= 0.01 * case.rtt:
         return _by_window(case, ThroughputModel.SEND_BUFFER, sent, error, wait, f"{limit} / ")
     candidate = _by_window(
@@ -341,7 +341,7 @@ def _by_window(
 ) -> Candidate:
     """Return the prediction for a window, summed over the flows, with RTTs longer by `wait` seconds."""
     each = tuple(window_limited(window, flow.rtt + wait) for flow in case.flows)
-    start = start or f"{units.size(window)} / "
+    start = start or f"{sizes.decimal(window)} / "
     rtts = {flow.rtt for flow in case.flows}
     formula = f"{case.count_prefix}{start}{case.rtt_text()}"
     if len(rtts) > 1:

@@ -11,7 +11,7 @@ from tcptutor import theory
 from tcptutor.analysis.case import LEAST_ROOM, MIN_RTO, Case, FlowCase, case_of
 from tcptutor.analysis.expected.loss import RENO_SPREAD
 from tcptutor.analysis.expected.prediction import LEAST_RATE, Candidate, Stretch
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.causes import LimitedBy
 from tcptutor.spec import Experiment
 from tcptutor.theory.models import ThroughputModel
@@ -92,9 +92,9 @@ def amount_candidate(case: Case, believed: Sequence[Candidate]) -> tuple[Candida
     steady = min(believed, key=lambda one: one.throughput)
     candidate = Candidate(
         model=ThroughputModel.COMPLETION,
-        label=f"{case.count_prefix}{units.size(size)}",
+        label=f"{case.count_prefix}{sizes.decimal(size)}",
         throughput=total,
-        formula=f"{case.count_prefix}{units.size(size)} / {units.seconds(span)}",
+        formula=f"{case.count_prefix}{sizes.decimal(size)} / {units.seconds(span)}",
         errors=errors,
         # A short transfer consists mostly of slow start.
         limited_by=steady.limited_by if total > steady.throughput / 2 else "growing",

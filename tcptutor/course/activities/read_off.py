@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.course.activity import (
     NO_RUN,
@@ -343,7 +343,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     def _written(self, value: float) -> str:
         unit = self._asked.unit
-        return f"{value:.3g} segments" if unit == "number" else units.rounded(value, unit)
+        return f"{value:.3g} segments" if unit == "number" else sizes.rounded(value, unit)
 
 
 TABLES = (ReadOff,)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tcptutor.base import units
+from tcptutor.base import sizes
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Problem
 from tcptutor.course.goals.goal import Condition, Conditions, flat, read_requirement
@@ -108,4 +108,4 @@ def _written(value: Any, kind: str) -> str:
         return "not measured"
     if isinstance(value, tuple):
         return ", ".join(dict.fromkeys(str(each) for each in value))
-    return units.rounded(value, kind) if kind in NUMBERS else str(value)
+    return sizes.rounded(value, kind) if kind in NUMBERS else str(value)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.chart import ratio_ticks, round_numbers
 from tcptutor.figures.axes import rounded_down, rounded_up
 
@@ -73,7 +73,7 @@ def written(value: float, kind: str) -> str:
         case "segments":
             return f"{value:.0f} segment{'' if round(value) == 1 else 's'}"
         case _:
-            return units.rounded(value, kind)
+            return sizes.rounded(value, kind)
 
 
 def scale_of(

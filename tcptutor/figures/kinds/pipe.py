@@ -26,7 +26,7 @@ from functools import lru_cache, reduce
 
 import msgspec
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.errors import UnitError
 from tcptutor.figures import sliding_window
 from tcptutor.figures.figure import MIN_WIDTH, Figure, Motion, Problem
@@ -251,7 +251,7 @@ class _View:
             if packet.kind == "segment" and packet.left is not None and packet.left <= t:
                 sent[packet.flow] += self.trace.flows[packet.flow].size
         return tuple(
-            (f"{name} sent {units.size(amount)}", FLOW_STYLES[flow % len(FLOW_STYLES)])
+            (f"{name} sent {sizes.decimal(amount)}", FLOW_STYLES[flow % len(FLOW_STYLES)])
             for flow, (name, amount) in enumerate(zip(self._figure.senders, sent, strict=True))
         )
 

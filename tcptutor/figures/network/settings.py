@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.figures.network.topology import link_ports, pair_ports
 from tcptutor.spec import Experiment, Path, interface_names
 from tcptutor.wire import plan
@@ -74,9 +74,9 @@ def of_hosts(experiment: Experiment) -> NetworkSettings:
     sends = [
         Setting("sends", " and ".join(traffic) + (" each" if experiment.pairs > 1 else "")),
         *([Setting("pacing", f"{units.rate(flows.pacing)} a flow")] if flows.pacing is not None else []),
-        *([Setting("buffer", units.size(hosts.send_buffer))] if hosts.send_buffer is not None else []),
+        *([Setting("buffer", sizes.decimal(hosts.send_buffer))] if hosts.send_buffer is not None else []),
     ]
-    receives = [Setting("window", units.size(hosts.window))] if hosts.window is not None else []
+    receives = [Setting("window", sizes.decimal(hosts.window))] if hosts.window is not None else []
     found = {sender: tuple(sends), receiver: tuple(receives)}
     return {name: settings for name, settings in found.items() if settings}
 
@@ -157,14 +157,14 @@ def _limit(kind: str, settings: Mapping[str, Any]) -> str:
     if not limit:
         return ""
     if kind in _COUNTED_IN_BYTES:
-        return f"queue {units.size(limit)}"
+        return f"queue {sizes.decimal(limit)}"
     if kind == "pfifo" or (kind == "netem" and limit != _NETEM_LIMIT):
         return f"limit {limit} packets"
     return ""
 
 
 def _burst(kind: str, settings: Mapping[str, Any]) -> str:
-    return f"burst {units.size(settings['burst'])}" if kind == "tbf" and settings.get("burst") else ""
+    return f"burst {sizes.decimal(settings['burst'])}" if kind == "tbf" and settings.get("burst") else ""
 
 
 def _marks(kind: str, settings: Mapping[str, Any]) -> str:
@@ -177,7 +177,7 @@ def _marks(kind: str, settings: Mapping[str, Any]) -> str:
 def _thresholds(kind: str, settings: Mapping[str, Any]) -> str:
     if kind != "red" or not settings.get("low"):
         return ""
-    return f"drops at random from {units.size(settings['low'])} on"
+    return f"drops at random from {sizes.decimal(settings['low'])} on"
 
 
 _WRITERS: tuple[Callable[[str, Mapping[str, Any]], str], ...] = (

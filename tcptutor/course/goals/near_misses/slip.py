@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.course.goals.goal import Condition, ParsedGoal
 from tcptutor.course.goals.lab_view import LabRun, LabView
 from tcptutor.wire.kernel_state import SessionState
@@ -43,7 +43,7 @@ def rate(value: float) -> str:
 
 def amount(value: float, kind: str) -> str:
     """Format `value`, in base units, for a message."""
-    return units.rounded(value, kind, 3)
+    return sizes.rounded(value, kind, 3)
 
 
 def and_list(names: list[str]) -> str:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, QUEUE, RTT
 from tcptutor.ui.live import Live
@@ -42,7 +42,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
                 summary,
                 aggregation="most",
                 drops=history.dropped,
-                upper_text=units.size(path.queue),
+                upper_text=sizes.decimal(path.queue),
                 style=QUEUE,
             ),
         )
@@ -109,7 +109,7 @@ def warmup_events(live: Live, history: History) -> str:
         # A packet being transmitted does not wait.
         frame = experiment.segment + experiment.headers + experiment.framing
         if maximum > max(later_maximum, 0.01 * path.queue, frame):
-            queue.append(f"most {units.size(maximum, 2)}")
+            queue.append(f"most {sizes.decimal(maximum, 2)}")
     if queue:
         events.append(f"queue: {', '.join(queue)}")
     return ", ".join(events)

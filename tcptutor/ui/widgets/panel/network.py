@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.spec import Experiment
 from tcptutor.ui.live import Live
@@ -75,5 +75,5 @@ def _queue_gauge(live: Live, size: int) -> list[Piece]:
         ("▕", MUTED),
         (bar.ljust(_QUEUE_COLUMNS), BAD if is_full else "block"),
         ("▏", MUTED),
-        (f"{units.size(waiting, 2):>8}", TEXT),
+        (f"{sizes.decimal(waiting, 2):>8}", TEXT),
     ]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.ui.widgets.chart.axes import rate_unit
@@ -142,10 +142,10 @@ def totals(facts: InstantFacts) -> Sentence:
 def _backlog(instant: Instant) -> str:
     if not instant.queue_bytes:
         return "empty"
-    backlog = units.size(instant.queue_bytes, 2)
+    backlog = sizes.decimal(instant.queue_bytes, 2)
     if not instant.queue_size:
         return backlog
-    size = units.size(instant.queue_size)
+    size = sizes.decimal(instant.queue_size)
     number, unit = backlog.split(" ")
     return f"{number if size.endswith(f' {unit}') else backlog} of {size}"
 
