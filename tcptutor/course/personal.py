@@ -30,6 +30,14 @@ def question_seed(identity: str, module: str, step: str, activity: str, attempts
     return "/".join([*asked, "again", str(again)] if again else asked)
 
 
+def review_seed(identity: str, module: str, step: str, activity: str, asked: int, again: int = 0) -> str:
+    """Return the seed of a question's numbers in a review, after the question was asked on `asked` days.
+
+    `again` counts from 1 when the numbers have to differ.
+    """
+    return "/".join([identity, module, step, activity, "review", str(asked), str(again)])
+
+
 def order_seed(identity: str, module: str, step: str, activity: str) -> str:
     """Return the seed of the order in which an activity lists its entries."""
     return "/".join([identity, module, step, activity, "order"])

@@ -73,6 +73,12 @@ class Reviews(NamedTuple):
         """Return the due cards to ask in two minutes."""
         return _within(self.due, SESSION_S)
 
+    @property
+    def session_minutes(self) -> int:
+        """Return the time that the session takes, min."""
+        seconds = sum(duration.question_seconds(each.question) for each in self.session)
+        return max(1, round(seconds / 60))
+
     def practice(self, asked: frozenset[CardId]) -> tuple[ReviewCard, ...]:
         """Return cards to ask in two minutes though none is due: the weakest, without those `asked` already."""
         left = [each for each in self.cards if each.id not in asked] or [*self.cards]
@@ -84,11 +90,6 @@ class Reviews(NamedTuple):
         """Return the next day after today with due cards, and their number; None without one."""
         days = [each.due for each in self.cards if each.due is not None and each.due > self.today]
         return (min(days), days.count(min(days))) if days else None
-
-
-def minutes(cards: tuple[ReviewCard, ...]) -> int:
-    """Return the time that questions take, min, at least 1."""
-    return max(1, round(sum(duration.question_seconds(each.question) for each in cards) / 60))
 
 
 def find_reviews(course: Course, record: JournalRecord, now: datetime) -> Reviews:

@@ -23,6 +23,7 @@ from tcptutor.wire.protocol import Ready
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.activities.run import SweepActivity
+    from tcptutor.course.measures import MeasuredCurve
     from tcptutor.course.page_sweep import CurveLine, PageCell
     from tcptutor.spec import Experiment
 
@@ -95,6 +96,23 @@ class LiveSweep:
             for at in range(len(self.activity.values))
             if (cells := self.cells_at(at)) and not any(cell.is_sound for cell in cells)
         ]
+
+    @property
+    def curve(self) -> MeasuredCurve | None:
+        """Result of the sweep; None until every value is measured."""
+        if self.in_progress or not self.complete or not all(self.measured):
+            return None
+        lead = next(iter(self.models), None)
+        expected = lead.values if lead is not None and lead.kind == "formula" else ()
+        sound = [at for at in range(len(self.activity.values)) if at not in self.suspect]
+        return self.activity.curve(self.measured, expected, sound, runs=self._runs_of_prediction)
+
+    @property
+    def _runs_of_prediction(self) -> dict[str, Run]:
+        if self.predicted_at not in self.activity.values:
+            return {}
+        first = self.counted_cells(self.activity.values.index(self.predicted_at))[0]
+        return {self.predicted_at: self.runs[first.run]} if first.run in self.runs else {}
 
     def counted_cells(self, value: int) -> list[PageCell]:
         """Return the runs that count at a value: the valid runs, or all of them if none is valid."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
@@ -29,7 +29,10 @@ from tcptutor.ui.widgets.home.modules import CARD_LINES, ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
 from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
 from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
-from tcptutor.ui.widgets.home.work import work_lines
+from tcptutor.ui.widgets.home.work import due_lines, work_lines
+
+if TYPE_CHECKING:
+    from tcptutor.review import ReviewCard, Reviews
 
 WELCOME = (
     "Each page asks you a question, runs a real TCP experiment on a Linux kernel, and compares the result with the "
@@ -45,9 +48,11 @@ class HomeScreen(SavingScreen):
     """Overview of the course. Enter continues where the student was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        priority("v", "review", "review", "home.review", "questions that are due again, for two minutes"),
         priority("p", "change_path", "path", "home.path", "follow the essentials, or everything"),
     ]
     FOOTER = (
+        ("home.review", "review"),
         ("home.path", "path"),
         ("app.bench", "bench"),
         ("app.keys", "keys"),
@@ -55,6 +60,8 @@ class HomeScreen(SavingScreen):
         ("app.quit", "quit"),
     )
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "continue, or open the module where you left it"))
+    _reviews: Reviews | None = None
+    """Questions to ask again; None until the visited modules are read."""
     _lab_text: Content | None = None
     _drawn_size: tuple[int, int] | None = None
 
@@ -90,6 +97,7 @@ class HomeScreen(SavingScreen):
         self._show_all()
         self.set_focus(self.query_one(StartButton), scroll_visible=False)
         self.call_after_refresh(self._show_last_run)
+        self.call_after_refresh(self._find_reviews)
 
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
@@ -100,6 +108,7 @@ class HomeScreen(SavingScreen):
         self._show_problems()
         # Times and paths are known from now on, and damaged pages are no longer counted.
         self._show_all(self._highlighted)
+        self._find_reviews()
 
     def show_keys(self) -> None:
         super().show_keys()
@@ -110,7 +119,7 @@ class HomeScreen(SavingScreen):
         return (
             FooterKey((("Enter", "enter"),), "open" if self._in_list else self._verb.lower()),
             FooterKey((("↑", "up"), ("↓", "down")), "module"),
-            *bindings.footer_entries(self, self.FOOTER),
+            *bindings.footer_entries(self, self.FOOTER if self._due else self.FOOTER[1:]),
         )
 
     def show_lab(self) -> None:
@@ -173,6 +182,18 @@ class HomeScreen(SavingScreen):
             self.notify(str(error), severity="error")
         self._show_all(self._highlighted)
         self.show_saved()
+
+    def action_review(self) -> None:
+        """Ask the questions that are due, or practice others."""
+        from tcptutor.ui.screens.review import ReviewScreen  # noqa: PLC0415  # not for the first frame
+
+        if self._reviews is not None:
+            self.app.push_screen(ReviewScreen(self._reviews))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "review":
+            return self._reviews is not None and bool(self._reviews.cards)
+        return super().check_action(action, parameters)
 
     @property
     def _in_list(self) -> bool:
@@ -347,8 +368,24 @@ class HomeScreen(SavingScreen):
         beside, below = self.query(".work").results(Static)
         shown, other = (beside, below) if self._has_columns else (below, beside)
         shown.display, other.display = True, False
-        lines = work_lines(self.tutor.journal, self._modules, self._progress, self._work_columns)
-        shown.update(Content("\n").join(lines))
+        width = self._work_columns
+        lines = work_lines(self.tutor.journal, self._modules, self._progress, width)
+        shown.update(Content("\n").join([*due_lines(self._reviews, width), *lines]))
+
+    @property
+    def _due(self) -> Sequence[ReviewCard]:
+        return self._reviews.due if self._reviews else ()
+
+    @work(exclusive=True, group="reviews")
+    async def _find_reviews(self) -> None:
+        record = self.tutor.journal.record
+        if any(record.has_visited(module.id) and not module.is_read for module in self._modules):
+            return  # called again once the lessons are read
+        from tcptutor.ui.reviews import find_now  # noqa: PLC0415  # not for the first frame
+
+        self._reviews = await find_now(self.tutor.course, self.tutor.journal)
+        self._show_work()
+        self.schedule_keys()
 
     def _show_last_run(self) -> None:
         self.query_one(LastRun).load(self.tutor.journal, self.tutor.course)

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from tcptutor.base.errors import JournalError, UnitError
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
-from tcptutor.run import Environment, Run
+from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui import background
 from tcptutor.ui.live_sweep import LiveSweep, recall_sweep
@@ -134,16 +134,10 @@ class SweepSide(Side):
     def _mark_if_complete(self, scroll: bool) -> None:
         """Mark responses once every value is measured, and reveal questions about the sweep."""
         live = self._live
-        if live is None or live.in_progress or not live.complete:
+        curve = live.curve if live is not None else None
+        if curve is None:
             return
-        lead = next(iter(live.models), None)
-        expected = lead.values if lead is not None and lead.kind == "formula" else ()
-        if not all(live.measured):
-            return
-        sound = [at for at in range(len(self.activity.values)) if at not in live.suspect]
-        self.study.curve = self.activity.curve(
-            live.measured, expected, sound, runs=self._runs_of_prediction(live)
-        )
+        self.study.curve = curve
         if self.study.record_of(self.activity).right is None:
             self.study.respond(self.activity, ())
         self._explain(scroll)
@@ -156,13 +150,6 @@ class SweepSide(Side):
             self.page.show_after(scroll)
         elif scroll:
             self.page.scroll_to_question(due)
-
-    def _runs_of_prediction(self, live: LiveSweep) -> dict[str, Run]:
-        predict = self._predict
-        if predict is None or predict.at not in self.activity.values:
-            return {}
-        first = live.counted_cells(self.activity.values.index(predict.at))[0]
-        return {predict.at: live.runs[first.run]} if first.run in live.runs else {}
 
     async def _recall(self) -> None:
         """Load the sweep from an earlier session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -14,8 +15,24 @@ from tcptutor.journal import Journal, Progress
 from tcptutor.ui import words
 from tcptutor.ui.widgets.home.text import count_pages, labeled
 
+if TYPE_CHECKING:
+    from tcptutor.review import Reviews
+
 _SHOWN_UNFINISHED = 3
 """Unfinished pages to name."""
+
+
+def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
+    """Yield "3 questions are due, about 2 min: v asks them"; nothing if none is due."""
+    if reviews is None or not reviews.due:
+        return
+    due, asked = len(reviews.due), len(reviews.session)
+    text = f"{due} question{' is' if due == 1 else 's are'} due, about {reviews.session_minutes} min: v asks "
+    if asked < due:
+        text = f"{due} questions are due: v asks {asked}, about {reviews.session_minutes} min"
+    else:
+        text += "it" if due == 1 else "them"
+    yield labeled("Review", text, width)
 
 
 def work_lines(

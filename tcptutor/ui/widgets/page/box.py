@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -61,6 +61,24 @@ class ActivityBox(Vertical, Generic[A]):
         def __init__(self, box: ActivityBox[Any], end: bool) -> None:
             self.box, self.end = box, end
             super().__init__()
+
+        def scroll(self, view: VerticalScroll) -> None:
+            """Scroll `view`, the parent of the box, as little as needed."""
+            box, height, offset = (
+                self.box.virtual_region,
+                view.scrollable_content_region.height,
+                view.scroll_offset.y,
+            )
+            if not height or not box.height:
+                return
+            is_too_long = box.height > height
+            if is_too_long and self.end:
+                target = box.bottom - height
+            elif is_too_long or box.y < offset:
+                target = box.y
+            else:
+                target = max(offset, box.bottom - height)
+            view.scroll_to(y=target, animate=False)
 
     def __init__(self, activity: A) -> None:
         super().__init__(classes=f"box -{self.KIND}")

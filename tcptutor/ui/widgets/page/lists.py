@@ -216,14 +216,15 @@ class ObserveBox(ChoiceBox):
 
     TITLE: ClassVar[str] = "Observe"
     SIGN, HUE, KIND = "●", "$flow-6", "observe"
-    _is_answered = False
+    can_skip = True
+    """True until the question is answered, and on a page."""
 
     @property
     def how(self) -> str:
-        return self.HOW if self._is_answered else f"{self.HOW}, x skips"
+        return f"{self.HOW}, x skips" if self.can_skip else self.HOW
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
-        self._is_answered = True
+        self.can_skip = False
         super().show(response, just_now)
 
     def feedback(self, response: MarkedResponse) -> Content:

@@ -145,23 +145,9 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     @on(ActivityBox.ScrollRequested)
     def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
-        """Scroll as little as needed to show the complete box."""
+        """Show the complete box."""
         event.stop()
-        box, view, offset = (
-            event.box.virtual_region,
-            self.scrollable_content_region.height,
-            self.scroll_offset.y,
-        )
-        if not view or not box.height:
-            return
-        is_too_long = box.height > view
-        if is_too_long and event.end:
-            target = box.bottom - view
-        elif is_too_long or box.y < offset:
-            target = box.y
-        else:
-            target = max(offset, box.bottom - view)
-        self.scroll_to(y=target, animate=False)
+        event.scroll(self)
 
     @property
     def has_others(self) -> bool:
