@@ -95,7 +95,7 @@ def _comparison_lines(found: RunComparison, one: str, other: str) -> list[str]:
     output += ["", *([toned(lines[0], "title"), *lines[1:]] if found.results else ["the results are equal"])]
     if found.same and found.results:
         output.append(f"the same: {', '.join(found.same)}")
-    return output
+    return [*output, *([found.history] if found.history else [])]
 
 
 def _stored_file(name: str) -> Path:

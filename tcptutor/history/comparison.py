@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from tcptutor.analysis import is_parameter_known, what_if
-from tcptutor.analysis.compared.what_if import Row, WhatIf, limits, rows
+from tcptutor.analysis.compared.what_if import Row, WhatIf, limits, rows, sentence
 from tcptutor.base import units
 from tcptutor.course.experiments import differing
 from tcptutor.run import Run
 
 SAME = "same"
+_SHARED_S = 0.1
+"""Seconds that two runs have in common, from which it is worth saying."""
 
 
 class SettingDifference(msgspec.Struct, frozen=True):
@@ -29,6 +31,8 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of label, value of either run, and change; equal results are left out."""
     same: tuple[str, ...]
     """Labels of the equal results."""
+    history: str
+    """Sentence on how long both are equal to the byte; empty if they differ from the start."""
     figures: WhatIf
     """The comparison in numbers."""
 
@@ -41,6 +45,7 @@ def compare(one: Run, other: Run) -> RunComparison:
         settings=tuple(_differences(one, other)),
         results=tuple(row for row in results if row[3] != SAME),
         same=tuple(row[0] for row in results if row[3] == SAME),
+        history=sentence(found, one, other) if (found.shared.until or 0.0) >= _SHARED_S else "",
         figures=found,
     )
 

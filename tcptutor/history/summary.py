@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.analysis import is_imported, is_parameter_known, report
 from tcptutor.base.causes import LimitedBy
 from tcptutor.base.printable import is_printable
 from tcptutor.course.experiments import Catalogue, overrides_of
@@ -49,6 +48,12 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarize(run: Run, catalogue: Catalogue) -> RunSummary:
     """Return the summary of a run, with a verdict from the analysis; takes 0.1 s for a long run."""
+    from tcptutor.analysis import (  # noqa: PLC0415  # a list of known runs needs none of it, and it takes 0.1 s
+        is_imported,
+        is_parameter_known,
+        report,
+    )
+
     result = report(run)
     return RunSummary(
         id=run.id,

@@ -43,6 +43,7 @@ from tcptutor.ui.widgets.prose.figure import FigureView
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.step import Step
+    from tcptutor.ui.history_state import HistoryState
     from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.workbench import Workbench
 
@@ -75,6 +76,13 @@ class TutorApp(Frame):
             "bench",
             id="app.bench",
             tooltip="a bench of your own: turn every knob, see the forecast, run it",
+        ),
+        Binding(
+            "H",
+            "open_history",
+            "runs",
+            id="app.history",
+            tooltip="your runs: find, open, name, compare, draw over each other, export, delete",
         ),
         Binding(
             "w",
@@ -112,6 +120,7 @@ class TutorApp(Frame):
         self.bench = Bench(lab, journal, self.post_message)
         self._first_module = module
         self.workbench: Workbench | None = None
+        self.run_history: HistoryState | None = None
         self._link_sources: list[tuple[Module, Step]] = []
         """Pages whose links were followed, to return to; the latest last."""
 
@@ -299,6 +308,24 @@ class TutorApp(Frame):
 
         folder = self.journal.runs.folder
         self.push_screen(WorkbenchScreen(self.workbench, Benches(folder.parent if folder else None)))
+
+    def action_open_history(self) -> None:
+        """Open the list of the student's runs."""
+        folder = self.journal.runs.folder
+        if not isinstance(self.screen, TutorScreen):
+            return
+        if folder is None:
+            self.notify(
+                "No run is saved in this session: the journal could not be opened.", severity="warning"
+            )
+            return
+        from tcptutor.ui.history_state import HistoryState  # noqa: PLC0415  # not for the first frame
+        from tcptutor.ui.screens.history import HistoryScreen  # noqa: PLC0415
+
+        if not any(isinstance(screen, HistoryScreen) for screen in self.screen_stack):
+            if self.run_history is None:
+                self.run_history = HistoryState(folder, self.course.root or places.lessons(), self.course)
+            self.push_screen(HistoryScreen(self.run_history))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "what_if" and not self._can_change_one_thing:

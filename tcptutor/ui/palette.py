@@ -18,7 +18,7 @@ from tcptutor.ui.screens.dialogs import TermScreen
 from tcptutor.ui.screens.module_end import module_end
 from tcptutor.ui.themes import LOOKS
 
-_SCREEN_PREFIXES = ("lesson.", "workbench.", "home.", "review.")
+_SCREEN_PREFIXES = ("lesson.", "workbench.", "home.", "review.", "history.")
 """Prefixes of the ids of screen-specific keys."""
 _UNLISTED = ("app.commands", "app.quit-anywhere")
 

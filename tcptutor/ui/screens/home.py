@@ -55,6 +55,7 @@ class HomeScreen(SavingScreen):
         ("home.review", "review"),
         ("home.path", "path"),
         ("app.bench", "bench"),
+        ("app.history", "runs"),
         ("app.keys", "keys"),
         ("app.commands", "find"),
         ("app.quit", "quit"),

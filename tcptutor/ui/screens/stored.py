@@ -94,13 +94,13 @@ class StoredScreen(ChartScreen):
         return place(self._run.environment)
 
 
-class CellScreen(StoredScreen):
-    """A run of a sweep, over its page; Esc returns to the curve."""
+class OpenedRunScreen(StoredScreen):
+    """A stored run over the screen that it was opened from; Esc returns there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back", id="cell.back", tooltip="back to the curve"),
+        Binding("escape", "back", "back", id="stored.back", tooltip="back to where the run was opened"),
     ]
-    FOOTER = (("cell.back", "back to the curve"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
+    FOOTER = (("stored.back", "back"), *StoredScreen.FOOTER[:-1], ("app.what-if", "what if"))
 
     def run_file(self, run: Run) -> Path | None:
         return ChartScreen.run_file(self, run)
@@ -110,6 +110,12 @@ class CellScreen(StoredScreen):
             self.action_close_cursor()
         else:
             self.dismiss()
+
+
+class CellScreen(OpenedRunScreen):
+    """A run of a sweep, over its page."""
+
+    FOOTER = (("stored.back", "back to the curve"), *OpenedRunScreen.FOOTER[1:])
 
 
 def _facts(run: Run) -> Content:

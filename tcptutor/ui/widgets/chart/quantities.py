@@ -102,7 +102,7 @@ def _scene(
     """Build a scene of `quantity`; the strip `without` would show the same."""
     experiment = live.run.experiment
     comparison, original = others
-    top, peak = _axis_top(
+    top, peak = axis_top(
         [*curves, *comparison, *original], history.warm_steps(experiment.flows.warmup), guides
     )
     has_band = len(curves) > MAX_CURVES
@@ -195,7 +195,7 @@ def _other_runs(live: Live, history: History, scale: float) -> tuple[list[FlowCu
     return comparison, [curve("before", run.points) for run in live.earlier if run.points]
 
 
-def _axis_top(curves: Sequence[FlowCurve], start: int, guides: Sequence[GuideLine]) -> tuple[float, float]:
+def axis_top(curves: Sequence[FlowCurve], start: int, guides: Sequence[GuideLine]) -> tuple[float, float]:
     """Return the upper end of the axis, and the highest value if the axis cuts it off, otherwise 0."""
     measured = max((v for each in curves for v in each.high[start:] if not isnan(v)), default=0.0)
     warmup_max = max((v for each in curves for v in each.high[:start] if not isnan(v)), default=0.0)

@@ -1,0 +1,391 @@
+"""The student's runs: filter, open, name, delete with undo, compare two, draw several over each other, export."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+from textual.widgets.input import Selection
+
+from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.units import or_dash
+from tcptutor.history.listing import ListedRun
+from tcptutor.run import Run, load
+from tcptutor.ui import background, bindings
+from tcptutor.ui.bindings import FooterKey, priority
+from tcptutor.ui.history_state import HistoryState
+from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.history_views import ComparisonScreen, ExportScreen, OverlayScreen
+from tcptutor.ui.screens.stored import OpenedRunScreen
+from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.widgets.history.run_table import RunTable, settings_of, title, when
+from tcptutor.ui.widgets.page.entries import Entry
+
+_SAVE_EVERY = 25
+"""New summaries between two writings of the index."""
+_FILTER, _NAME = "filter", "name"
+_TYPING = (
+    FooterKey((("Enter", "enter"),), "accept", is_next=True),
+    FooterKey((("Esc", "escape"),), "leave field"),
+)
+_EMPTY = "No runs yet: press r on a page."
+_ON_ROW = ("open", "name", "delete", "tick", "export", "move")
+"""Actions on the run at the cursor."""
+_TYPED = ("open", "name", "delete", "tick", "export", "filter", "compare", "overlay", "restore", "back")
+"""Actions bound to keys that a field takes as input."""
+
+
+class HistoryScreen(TutorScreen):
+    """The list. Its state is in `HistoryState`, which outlives the screen."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        priority("up", "move(-1)", "up", "history.up", "the run above"),
+        priority("down", "move(1)", "down", "history.down", "the run below"),
+        Binding("pageup", "page(-1)", "page up", priority=True, show=False, id="history.page-up"),
+        Binding("pagedown", "page(1)", "page down", priority=True, show=False, id="history.page-down"),
+        Binding("home", "end(0)", "first", priority=True, show=False, id="history.first"),
+        Binding("end", "end(1)", "last", priority=True, show=False, id="history.last"),
+        priority("enter", "open", "open", "history.open", "open the run: chart, figures, flows"),
+        priority(
+            "slash",
+            "filter",
+            "filter",
+            "history.filter",
+            "only runs with these words: experiment, verdict, name",
+        ),
+        priority("space", "tick", "tick", "history.tick", "tick runs to compare, draw or export"),
+        priority(
+            "c", "compare", "compare", "history.compare", "compare two ticked runs: settings and results"
+        ),
+        priority(
+            "o", "overlay", "overlay", "history.overlay", "draw up to eight ticked runs over each other"
+        ),
+        priority("e", "name", "name", "history.name", "give the run a name; an empty name removes it"),
+        priority("d", "delete", "delete", "history.delete", "delete the run; u brings it back"),
+        priority("u", "restore", "undo", "history.restore", "bring the last deleted run back"),
+        priority(
+            "x",
+            "export",
+            "export",
+            "history.export",
+            "copy the ticked runs, or this run, into the current folder",
+        ),
+        priority("escape", "back", "back", "history.back", "clear the filter, or go back"),
+    ]
+    FOOTER = (
+        ("history.open", "open"),
+        ("history.filter", "filter"),
+        ("history.tick", "tick"),
+        ("history.compare", "compare"),
+        ("history.overlay", "overlay"),
+        ("history.name", "name"),
+        ("history.delete", "delete"),
+        ("history.restore", "undo"),
+        ("history.export", "export"),
+        ("app.keys", "keys"),
+        ("history.back", "back"),
+    )
+    OTHER_KEYS = (("PgUp PgDn Home End", "a screenful, the first and the last run"),)
+
+    def __init__(self, history: HistoryState) -> None:
+        super().__init__()
+        self._history = history
+        self._table = RunTable()
+        self._entry = Entry("", self._submit_entry, self._close_entry)
+        self._typed = ""
+        """_FILTER or _NAME while a field is open."""
+        self._named = ""
+        """Id of the run whose name is typed."""
+        self._has_read = False
+        self._deleting: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        yield TopBar()
+        with Vertical(id="history"):
+            yield Static(id="run-count", markup=False)
+            yield Static(id="run-heads", markup=False)
+            yield self._table
+            yield Static(id="run-about", markup=False)
+            with Horizontal(classes="entry"):
+                yield Static(classes="label", markup=False)
+                yield self._entry
+            yield Static(id="run-said", markup=False)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(TopBar).show_place("Your runs")
+        self._entry.parent.display = False  # type: ignore[union-attr]
+        self._table.can_focus = False
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        # A run may have been made, or deleted by another program, meanwhile.
+        self._read()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.call_after_refresh(self._show)
+
+    # Reading
+
+    def _read(self) -> None:
+        try:
+            places = self.tutor.journal.pages_of_runs()
+        except JournalError as error:
+            places = {}
+            self._say(str(error))
+        self.run_worker(self._fill(places), group="read", exclusive=True)
+
+    async def _fill(self, places: dict[str, tuple[str, str]]) -> None:
+        """Show what the index has, then compute what is missing or outdated."""
+        notices = await asyncio.to_thread(self._history.read, places)
+        self._has_read = True
+        for notice in notices:
+            self.notify(notice, severity="warning", timeout=10)
+        self._show()
+        try:
+            for number, run in enumerate(self._history.outdated(), 1):
+                self._history.update(await background.in_thread(self._history.summarize, run))
+                self._show()
+                if number % _SAVE_EVERY == 0:
+                    await asyncio.to_thread(self._history.save)
+        finally:
+            self._history.save()
+
+    # Drawing
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        history = self._history
+        rows = history.rows()
+        self._table.show(rows, history.ticked, history.cursor)
+        self.query_one("#run-heads", Static).update(
+            Content.styled(self._table.head(), "$text-muted") if rows else ""
+        )
+        self.query_one("#run-count", Static).update(self._count(len(rows)))
+        self.refresh_bindings()
+        self.schedule_keys()
+
+    def _count(self, matching: int) -> Content:
+        total, words = len(self._history.all), self._history.words
+        if not total:
+            return Content(_EMPTY if self._has_read else "Reading your runs …")
+        runs = f"{total} run{'' if total == 1 else 's'}"
+        ticked = f", {len(self._history.ticked)} ticked" if self._history.ticked else ""
+        if not words:
+            return Content.assemble((runs, "bold"), ticked)
+        found = f"{matching} of {runs}" if matching else f"None of {runs}"
+        return Content.assemble(
+            (found, "bold"), f" with “{words}”{ticked}   ", ("Esc shows all", "$text-muted")
+        )
+
+    @on(RunTable.Chosen)
+    def _chosen(self) -> None:
+        self._history.cursor = self._table.cursor
+        run = self._table.row
+        self.query_one("#run-about", Static).update(_about(run) if run else "")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.query_one("#run-said", Static).update(Content.styled(text, style))
+
+    # Typing
+
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        return await self._entry.take(event) if self._typed else False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable keys that would have no effect, and letters while a field is open."""
+        if self._typed and action in _TYPED:
+            return False
+        ticked = len(self._history.ticked)
+        works = {
+            "filter": bool(self._history.all),
+            "compare": ticked == 2,
+            "overlay": ticked >= 2,
+            "restore": self._history.can_restore,
+            **dict.fromkeys(_ON_ROW, self._table.row is not None),
+        }
+        return works[action] if action in works else super().check_action(action, parameters)
+
+    def footer_keys(self) -> tuple[FooterKey, ...]:
+        if self._typed:
+            return _TYPING
+        following = {0: "", 1: "", 2: "history.compare"}.get(len(self._history.ticked), "history.overlay")
+        return bindings.footer_entries(self, self.FOOTER, following)
+
+    def action_filter(self) -> None:
+        self._ask(_FILTER, "filter: ", self._history.words)
+
+    def action_name(self) -> None:
+        if run := self._table.row:
+            self._named = run.id
+            self._ask(_NAME, "name: ", run.name)
+
+    def _ask(self, what: str, label: str, text: str) -> None:
+        self._typed = what
+        self._entry.parent.display = True  # type: ignore[union-attr]
+        self.query_one(".entry .label", Static).update(Content(label))
+        self._entry.value = text
+        self._entry.selection = Selection(0, len(text))
+        self.set_focus(self._entry)
+        self._say("")
+        self.schedule_keys()
+
+    def on_input_changed(self) -> None:
+        if self._typed == _FILTER and self._entry.value != self._history.words:
+            self._history.words, self._history.cursor = self._entry.value, 0
+            self._show()
+
+    def _close_entry(self) -> None:
+        self._typed = ""
+        self._entry.parent.display = False  # type: ignore[union-attr]
+        self.set_focus(None)
+        self._show()
+
+    def _submit_entry(self) -> None:
+        what, text = self._typed, self._entry.value
+        if what == _FILTER:
+            self._history.words = text.strip()
+        elif run := self._history.run(self._named):
+            try:
+                self._history.give_name(run.id, text)
+            except TutorError as error:
+                self._say(f"✗ {error}", "$error")
+                return
+            self._say(f"Named “{text.strip()}”." if text.strip() else "It has no name now.")
+        self._close_entry()
+
+    # Keys
+
+    def action_move(self, by: int) -> None:
+        self._table.move_to(self._table.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self._table.move_to(self._table.cursor + by * self._table.page_rows)
+
+    def action_end(self, last: int) -> None:
+        self._table.move_to(len(self._history.all) if last else 0)
+
+    def action_tick(self) -> None:
+        if run := self._table.row:
+            self._say(self._history.toggle(run.id))
+            self._show()
+
+    @on(RunTable.Opened)
+    def action_open(self) -> None:
+        if run := self._table.row:
+            self.run_worker(self._open(run), group="open", exclusive=True)
+
+    async def _open(self, listed: ListedRun) -> None:
+        if loaded := await self._load([listed]):
+            self.app.push_screen(OpenedRunScreen(loaded[0], f"Your runs · {title(listed)}"))
+
+    async def _load(self, listed: list[ListedRun]) -> list[Run] | None:
+        """Load the runs; with a message, None if one cannot be read."""
+        found = []
+        for each in listed:
+            try:
+                found.append(await asyncio.to_thread(load, each.file))
+            except TutorError as error:
+                self._say(f"✗ {error}", "$error")
+                return None
+        return found
+
+    @property
+    def _ticked(self) -> list[ListedRun]:
+        return [run for run in map(self._history.run, self._history.ticked) if run is not None]
+
+    def action_compare(self) -> None:
+        self.run_worker(self._compare(self._ticked), group="open", exclusive=True)
+
+    async def _compare(self, listed: list[ListedRun]) -> None:
+        if loaded := await self._load(listed):
+            one, other = loaded
+            self.app.push_screen(ComparisonScreen((one, other), (_label(listed[0]), _label(listed[1]))))
+
+    def action_overlay(self) -> None:
+        self.run_worker(self._overlay(self._ticked), group="open", exclusive=True)
+
+    async def _overlay(self, listed: list[ListedRun]) -> None:
+        if loaded := await self._load(listed):
+            self.app.push_screen(OverlayScreen(loaded, [each.name for each in listed]))
+
+    def action_delete(self) -> None:
+        run = self._table.row
+        if run and run.id not in self._deleting:
+            self._deleting.add(run.id)
+            self.run_worker(self._delete(run), group="delete")
+
+    async def _delete(self, run: ListedRun) -> None:
+        try:
+            if run.page is not None:
+                journal_events = list(self.tutor.journal.events())
+                if await asyncio.to_thread(self._history.needs, run.page, run, journal_events):
+                    page = run.page.number or f"{run.page.module}/{run.page.step}"
+                    self._say(f"✗ It stays: page {page} is marked by this run.", "$warning")
+                    return
+            await asyncio.to_thread(self._history.delete, run)
+        except TutorError as error:
+            self._say(f"✗ {error}", "$error")
+            return
+        finally:
+            self._deleting.discard(run.id)
+        self._say(f"Deleted: {title(run)} of {when(run)}. u brings it back, for a day.")
+        self._show()
+
+    def action_restore(self) -> None:
+        self.run_worker(self._restore(), group="delete")
+
+    async def _restore(self) -> None:
+        try:
+            await asyncio.to_thread(self._history.restore)
+        except TutorError as error:
+            self._say(f"✗ {error}", "$error")
+            return
+        self._say("It is back.")
+        self._read()
+
+    def action_export(self) -> None:
+        listed = self._ticked or [run for run in [self._table.row] if run]
+
+        def said(text: str | None) -> None:
+            if text:
+                self._say(text)
+
+        self.app.push_screen(ExportScreen(listed, Path.cwd()), said)
+
+    def action_back(self) -> None:
+        if self._history.words:
+            self._history.words = ""
+            self._show()
+        else:
+            self.dismiss()
+
+
+def _label(run: ListedRun) -> str:
+    return f"{when(run)}  {title(run)}"
+
+
+def _about(run: ListedRun) -> Content:
+    """Describe a run in two lines: where and when it was made, and its settings."""
+    if run.problem:
+        return Content.styled(run.problem, "$text-muted")
+    summary = run.summary
+    if summary is None:
+        return Content.styled(run.file.name, "$text-muted")
+    page = f"page {run.page.number or run.page.step}" if run.page else "on no page"
+    fidelity = "" if summary.fidelity == "valid" else f", fidelity {summary.fidelity}"
+    first = f"{summary.experiment}, {page}, seed {or_dash(summary.seed)}, {summary.backend}{fidelity}"
+    return Content.assemble(
+        first, "\n", (settings_of(run) or "settings as in the experiment's file", "$text-muted")
+    )

@@ -1,0 +1,1 @@
+"""The list of runs, and several runs drawn over each other."""
