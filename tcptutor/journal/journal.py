@@ -266,6 +266,13 @@ class Journal:
         with store.errors(self._path):
             return iter(list(store.events_after(self._connection, 0)))
 
+    def responses(self, module: str, step: str) -> Iterator[tuple[str, Response]]:
+        """Yield all responses on a page with their activities, in the order given."""
+        for stored in self.events():
+            event = decode(stored.data)
+            if isinstance(event, Responded) and (event.module, event.step) == (module, step):
+                yield event.activity, msgspec.structs.replace(event.response, at=event.at)
+
     # Runs
 
     def begin_run(self, run: Run, module: str, step: str, changed_from: str = "") -> None:

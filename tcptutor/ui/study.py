@@ -17,6 +17,7 @@ from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stag
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response, Sureness
+from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
@@ -47,6 +48,25 @@ class MarkedResponse:
     """Explanation of an earlier wrong response given as sure, once the response is right."""
     read: str = ""
     """Where to read up after a wrong answer, e.g. "page 4, “Four flows”"; empty if no page explains it."""
+
+
+class GivenAnswer(NamedTuple):
+    """An answer to a question, with the numbers that were asked for."""
+
+    prompt: str
+    answer: str
+    is_right: bool | None
+    at: str
+    """ISO 8601."""
+
+
+def _given_answer(question: Question, response: Response) -> GivenAnswer:
+    posed: Activity = question
+    with contextlib.suppress(UsageError):  # the lesson was edited since
+        posed = question.with_numbers(response.draw)
+    prompt = posed.prompt if isinstance(posed, Question) else question.prompt
+    answer = posed.in_words(response.answer) or "skipped"
+    return GivenAnswer(without_links(prompt), answer, response.correct, response.at)
 
 
 class Tally(NamedTuple):
@@ -101,6 +121,14 @@ class Study:
         """The student's note on the page; empty without one, or if the journal can't be read."""
         return self._try_journal(lambda: self._journal.page(*self._key).note) or ""
 
+    def given_answers(self) -> tuple[GivenAnswer, ...]:
+        """Return all answers to the page's questions, the latest first; none if the journal can't be read."""
+        questions = {each.id: each for each in self.step.activities_of(Question)}
+        given = self._try_journal(lambda: list(self._journal.responses(*self._key))) or []
+        return tuple(
+            _given_answer(questions[id], response) for id, response in reversed(given) if id in questions
+        )
+
     # Order of choices, and drawn numbers
 
     def shown_order(self, activity: Activity) -> tuple[int, ...]:
@@ -125,14 +153,14 @@ class Study:
         return response is not None and response.can_redraw
 
     def was_right(self, activity: Activity) -> bool:
-        """Return True if an earlier answer, to other numbers, was correct and the current numbers are unanswered."""
+        """Return True if an answer to other numbers was right before the lesson was edited."""
         right = self.record_of(activity).right
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
     def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """Keep the numbers of a wrong answer, so the student can find the mistake; otherwise draw anew."""
+        """Keep the numbers of the latest answer, so that it can be read again; draw the first ones otherwise."""
         latest = earlier.latest
-        if latest is not None and not latest.correct:
+        if latest is not None:
             with contextlib.suppress(UsageError):  # the lesson was edited since
                 activity.with_numbers(latest.draw)
                 return latest.draw

@@ -19,6 +19,7 @@ from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES
+from tcptutor.ui.screens.answers import AnswersScreen
 from tcptutor.ui.screens.base import SavingScreen, Tutor
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.screens.dialogs import (
@@ -294,6 +295,13 @@ class LessonActions(ChartScreen, SavingScreen):
             self.notify("This page has no network.")
         else:
             self.app.push_screen(NetworkScreen(lambda: self._body.network))
+
+    def action_answers(self) -> None:
+        """Show all answers given on this page."""
+        if answers := self._study.given_answers():
+            self.app.push_screen(AnswersScreen(answers, self.step.title))
+        else:
+            self.notify("You haven't answered a question on this page yet.")
 
     def action_note(self) -> None:
         """Open the editor of the page's note."""

@@ -30,6 +30,7 @@ TYPED = (
     "others",
     "network",
     "note",
+    "answers",
     "withdraw",
     "follow",
     "return_from_link",
@@ -108,6 +109,9 @@ BINDINGS: list[BindingType] = [
     ),
     priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
     priority("n", "network", "network", "lesson.network", "the network, with what is set on each interface"),
+    priority(
+        "A", "answers", "answers", "lesson.answers", "all your answers on this page, with their numbers"
+    ),
     priority("N", "note", "note", "lesson.note", "your own note on this page"),
     priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
