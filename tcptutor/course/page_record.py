@@ -184,6 +184,11 @@ class PageRecord(msgspec.Struct, frozen=True):
         """True if the page has a response, a hint or a run."""
         return bool(self.activities or self.runs)
 
+    @property
+    def is_touched(self) -> bool:
+        """True if a reset would change the page."""
+        return self.visited or self.skipped or self.has_work
+
     def afresh(self) -> PageRecord:
         """Return the record after a reset: seeds and draws continue, so that grading finds this student's numbers."""
         if not self.has_work:

@@ -317,7 +317,7 @@ class Progress(msgspec.Struct, frozen=True):
     pages: tuple[bool, ...]
     """True for each finished step, in the order of the module."""
     known: tuple[bool, ...] = ()
-    """True for each step that the pre-test proposes to skip; empty for none."""
+    """True for each step that the pre-test proposes to skip, or the student skips; empty for none."""
 
     @property
     def done(self) -> int:
@@ -334,14 +334,20 @@ def progress(record: JournalRecord, course: Course) -> dict[str, Progress]:
 
 
 def _progress(record: JournalRecord, module: Module) -> Progress:
-    if not record.has_visited(module.id):
-        # Skip reading the pages: an unvisited module has no finished step.
+    if not record.pages.get(module.id):
+        # Skip reading the pages: an untouched module has no finished step.
         return Progress((False,) * len(module.step_ids))
-    skipped = known_steps(record, module)
+    passed = passed_steps(record, module)
     return Progress(
         tuple(step.is_done(record.page(module.id, step.id)) for step in module.steps),
-        tuple(step.id in skipped for step in module.steps) if skipped else (),
+        tuple(step.id in passed for step in module.steps) if passed else (),
     )
+
+
+def passed_steps(record: JournalRecord, module: Module) -> frozenset[str]:
+    """Return the ids of the steps that the pre-test proposes to skip, or the student skips."""
+    skipped = (step for step, page in record.pages.get(module.id, {}).items() if page.skipped)
+    return known_steps(record, module).union(skipped)
 
 
 def known_steps(record: JournalRecord, module: Module) -> frozenset[str]:

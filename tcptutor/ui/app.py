@@ -36,6 +36,7 @@ from tcptutor.ui.messages import (
     SweepUpdated,
 )
 from tcptutor.ui.motion import MotionChoice
+from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.widgets.prose.figure import FigureView
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.workbench import Workbench
 
+_STUDY_ACTIONS = ("open_map",)
+"""Actions of keys that work at home and on pages, unless a field takes them."""
 _SAVE_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved."""
 
@@ -69,6 +72,14 @@ class TutorApp(Frame):
             id="app.commands",
             priority=True,
             tooltip="find a term, a page, an experiment, a command",
+        ),
+        Binding(
+            "p",
+            "open_map",
+            "pages",
+            id="app.pages",
+            priority=True,
+            tooltip="all pages of the module with their states: filter, open, skip, bookmark, reset",
         ),
         Binding(
             "e",
@@ -330,6 +341,9 @@ class TutorApp(Frame):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "what_if" and not self._can_change_one_thing:
             return False
+        if action in _STUDY_ACTIONS:
+            screen = self.screen
+            return isinstance(screen, TutorScreen) and screen.HAS_STUDY_KEYS and not screen.takes_text
         return super().check_action(action, parameters)
 
     @property
@@ -344,6 +358,29 @@ class TutorApp(Frame):
             from tcptutor.ui.screens.what_if import ask  # noqa: PLC0415  # not for the first frame
 
             ask(self, self.bench, base)
+
+    def action_open_map(self) -> None:
+        """Open the map of the current page's module, or of the student's."""
+        from tcptutor.ui.screens.map import MapScreen  # noqa: PLC0415  # not for the first frame
+
+        if isinstance(self.screen, TutorScreen) and self.course.modules:
+            here = self._open_page
+            self.push_screen(MapScreen(here.module if here else self._module_here, here))
+
+    @property
+    def _open_page(self) -> ModulePage | None:
+        """The page on the screen, or below it."""
+        from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
+
+        found = (each for each in reversed(self.screen_stack) if isinstance(each, LessonScreen))
+        return next((ModulePage(each.module, each.step) for each in found), None)
+
+    @property
+    def _module_here(self) -> Module:
+        """The student's module, or the first."""
+        position = self.journal.position()
+        visited = (each for each in self.course.modules if position and each.id == position[0])
+        return next(visited, self.course.modules[0])
 
     def action_find(self) -> None:
         """Open the palette."""

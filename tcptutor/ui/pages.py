@@ -10,7 +10,7 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal import Journal, Progress
-from tcptutor.journal.fold import known_steps
+from tcptutor.journal.fold import known_steps, passed_steps
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
@@ -40,7 +40,7 @@ def neighbor(course: Course, module: Module, step: Step, by: int) -> ModulePage 
 
 
 def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -> ModulePage | None:
-    """Return the next page of the student's path, without the pages that a pre-test proposes to skip.
+    """Return the next page of the student's path, without pages to skip.
 
     The pre-test of a module comes first if nothing of the module has been opened yet.
     """
@@ -49,7 +49,7 @@ def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -
         if place.step.id == PRETEST:
             if not record.has_visited(place.module.id):
                 return place
-        elif place.step.is_on(record.path) and place.step.id not in known_steps(record, place.module):
+        elif place.step.is_on(record.path) and place.step.id not in passed_steps(record, place.module):
             return place
     return None
 
@@ -128,12 +128,12 @@ def resume(journal: Journal, module: Module) -> Step | None:
         return here
     if module.pretest and not record.has_visited(module.id):
         return module.pretest
-    known = known_steps(record, module)
+    passed = passed_steps(record, module)
     unfinished = (
         step
         for step in module.steps
         if step.is_on(record.path)
-        and step.id not in known
+        and step.id not in passed
         and not step.is_done(record.page(module.id, step.id))
     )
     return next(unfinished, module.steps[0] if module.steps else None)
@@ -174,7 +174,7 @@ def page_states(journal: Journal, module: Module, progress: Progress) -> tuple[P
         "done"
         if done
         else "wrong"
-        if _has_mistake(record.page(module.id, step.id))
+        if has_mistake(record.page(module.id, step.id))
         else "known"
         if knows
         else "open"
@@ -182,7 +182,8 @@ def page_states(journal: Journal, module: Module, progress: Progress) -> tuple[P
     )
 
 
-def _has_mistake(page: PageRecord) -> bool:
+def has_mistake(page: PageRecord) -> bool:
+    """Return True if a wrong answer was not followed by a right one."""
     return any(
         each.right is None and each.latest is not None and each.latest.correct is False
         for each in page.activities.values()

@@ -134,16 +134,16 @@ def shown(app: Any) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_p_changes_the_path_and_enter_follows_it(
+async def test_shift_p_changes_the_path_and_enter_follows_it(
     make_app: Any, journal: Journal, size: tuple[int, int]
 ) -> None:
     app = make_app(of=course())
     async with app.run_test(size=size) as pilot:
         await until_text(pilot, "▸ Essentials  5 pages")
-        await pilot.press("p")
+        await pilot.press("P")
         await until_text(pilot, "▸ Everything  7 pages")
         assert journal.record.path == "everything"
-        await pilot.press("p")
+        await pilot.press("P")
         await until_text(pilot, "▸ Essentials")
         await pilot.press("enter")
         await until(pilot, lambda: shown(app) == PRETEST)

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
 from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
@@ -124,6 +125,9 @@ class TutorScreen(Screen[None]):
     _keys_scheduled = False
     """True if the footer will be redrawn after the next refresh."""
 
+    HAS_STUDY_KEYS: ClassVar[bool] = False
+    """True if the keys of finding, pages and terms work here."""
+
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """Textual's attribute without `repaint`, which would redraw the screen; widgets draw their own focus."""
 
@@ -145,6 +149,11 @@ class TutorScreen(Screen[None]):
     def what_if_base(self) -> WhatIfBase | None:
         """The complete run on display, for a what-if; None if no run is shown."""
         return None
+
+    @property
+    def takes_text(self) -> bool:
+        """True while a field or a shell gets the letters."""
+        return isinstance(self.focused, Input)
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
         """Handle a key or pasted text before any widget gets it; return True if handled."""

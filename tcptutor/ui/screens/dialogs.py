@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,9 +13,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tcptutor.course.glossary import Term
+from tcptutor.course.outline import Module
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.page_map import MapPage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.chart import strips
@@ -54,6 +56,47 @@ class ConfirmScreen(ModalScreen[bool]):
                 FooterKey((("y", "y"),), self._yes),
                 FooterKey((("Esc", "escape"), ("Enter", "enter")), "go back"),
             )
+
+
+ResetChoice = Literal["page", "module", "restore"]
+
+
+class ResetScreen(ModalScreen[ResetChoice]):
+    """Asks what to reset, or whether to bring the work before the latest reset back. Enter means no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "choose('page')", "this page", id="reset.page"),
+        Binding("m", "choose('module')", "the module", id="reset.module"),
+        Binding("u", "choose('restore')", "bring back", id="reset.restore"),
+        Binding("escape,n,enter", "dismiss(None)", "go back", id="reset.no"),
+    ]
+
+    def __init__(self, module: Module, page: MapPage) -> None:
+        super().__init__()
+        self._module, self._page = module, page
+
+    def compose(self) -> ComposeResult:
+        keys = [
+            FooterKey((("y", "y"),), "this page"),
+            FooterKey((("m", "m"),), f"module {self._module.number}"),
+        ]
+        if self._page.can_restore:
+            keys.insert(0, FooterKey((("u", "u"),), "bring back"))
+        with Vertical(id="confirm") as box:
+            box.border_title = f"Reset “{self._page.step.title}”?"
+            yield Static(
+                "Its answers, predictions and runs go to the archive, and the page opens as new. Nothing is deleted: "
+                "run files stay, marks still count everything you did, and u here brings the work back until you "
+                "do something new on the page.",
+                markup=False,
+            )
+            yield _key_bar(*keys, FooterKey((("Esc", "escape"),), "go back"))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        return parameters != ("restore",) or self._page.can_restore
+
+    def action_choose(self, choice: ResetChoice) -> None:
+        self.dismiss(choice)
 
 
 def confirm_terminal_close() -> ConfirmScreen:

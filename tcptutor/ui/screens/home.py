@@ -49,10 +49,12 @@ class HomeScreen(SavingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         priority("v", "review", "review", "home.review", "questions that are due again, for two minutes"),
-        priority("p", "change_path", "path", "home.path", "follow the essentials, or everything"),
+        priority("P", "change_path", "path", "home.path", "follow the essentials, or everything"),
     ]
+    HAS_STUDY_KEYS = True
     FOOTER = (
         ("home.review", "review"),
+        ("app.pages", "pages"),
         ("home.path", "path"),
         ("app.bench", "bench"),
         ("app.history", "runs"),

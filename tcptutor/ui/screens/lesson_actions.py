@@ -61,6 +61,7 @@ class LessonActions(ChartScreen, SavingScreen):
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
     FOOTER = FOOTER
     OTHER_KEYS = OTHER_KEYS
+    HAS_STUDY_KEYS = True
 
     def __init__(self, tutor: Tutor, module: Module, step: Step) -> None:
         super().__init__()
@@ -102,6 +103,10 @@ class LessonActions(ChartScreen, SavingScreen):
     def in_pane(self) -> bool:
         """True while the shell gets the keys."""
         return self._body.in_pane
+
+    @property
+    def takes_text(self) -> bool:
+        return self._typing or self.in_pane
 
     @property
     def _typing(self) -> bool:

@@ -166,6 +166,7 @@ FOOTER: Entries = (
     ("lesson.network", "network"),
     ("app.what-if", "what if"),
     ("lesson.deeper", "deeper"),
+    ("app.pages", "pages"),
     ("lesson.home", "home"),
     ("app.keys", "keys"),
 )

@@ -35,7 +35,7 @@ HERE = Sign("●", "O", "$accent bold")
 """Mark of the current page, over its cell."""
 LEGEND = (
     ("━ ╍ ─", "line of pages: done, with a wrong answer, open"),
-    ("● ┅", "line of pages: this page, known from the pre-test"),
+    ("● ┅", "line of pages: this page, known or skipped"),
 )
 """(signs, meaning) for the list of keys."""
 

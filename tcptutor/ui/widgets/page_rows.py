@@ -1,0 +1,114 @@
+"""Lines of the map: modules, what is left, filters, a row per page, and facts about the chosen page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+
+from tcptutor.course import duration
+from tcptutor.ui.page_map import FILTERS, MapPage, MapState, minutes_left
+
+SIGNS: dict[MapState, tuple[str, str]] = {
+    "done": ("✓", "$success"),
+    "due": ("↻", "$warning"),
+    "wrong": ("✗", "$error"),
+    "read": ("○", "$warning"),
+    "new": ("·", "$foreground"),
+    "known": ("=", "$text-muted"),
+    "skipped": ("»", "$text-muted"),
+}
+"""Sign and color of each state."""
+_KIND, _MINUTES, _STATE = 9, 6, 7
+"""Columns of kind, minutes and state."""
+_BOOKMARK, _HERE, DEEPER = "★", "●", "↳"
+_SHOWN_LEFT = 8
+"""Numbers of pages to name among those that are left."""
+
+
+def module_line(modules: Sequence[tuple[int, str, bool]], width: int) -> Content:
+    """Return the modules as (number, title, whether it is shown); only numbers where titles do not fit."""
+
+    def line(with_titles: bool) -> Content:
+        chips = [
+            Content.styled(f" {number} {title} ", "bold reverse $secondary")
+            if is_shown
+            else Content.styled(f" {number} {title} " if with_titles else f" {number} ", "$text-muted")
+            for number, title, is_shown in modules
+        ]
+        return (
+            Content.styled("‹", "$text-muted") + Content(" ").join(chips) + Content.styled("›", "$text-muted")
+        )
+
+    whole = line(True)
+    return whole if whole.cell_length <= width else line(False)
+
+
+def left_line(pages: Sequence[MapPage], width: int) -> Content:
+    """Return how many pages of the path are done, and which are left."""
+    of_path = [page for page in pages if page.number and page.is_on_path]
+    left = [page for page in of_path if page.is_left]
+    done = sum(page.state in ("done", "due") for page in of_path)
+    line = Content.assemble((f"{done} of {len(of_path)}", "bold"), " pages of your path done")
+    if not left:
+        return line + Content.styled(" · nothing left", "$success")
+    numbers = ", ".join(str(page.number) for page in left[:_SHOWN_LEFT])
+    more = " …" if len(left) > _SHOWN_LEFT else ""
+    line += Content.assemble(" · ", (f"{duration.in_words(minutes_left(pages))} left", "bold"), ": page ")
+    return (line + Content.styled(f"{numbers}{more}", "bold $accent")).truncate(width, ellipsis=True)
+
+
+def filter_line(pages: Sequence[MapPage], chosen: int) -> Content:
+    """Return the filters with their keys and the number of pages that each lists."""
+
+    def chips() -> Iterator[Content]:
+        for number, each in enumerate(FILTERS):
+            count = sum(map(each.keeps, pages))
+            name = f"{each.name} {count}" if number else each.name
+            if number == chosen:
+                yield Content.styled(f" {number + 1} {name} ", "bold $secondary on $panel")
+            else:
+                muted = "" if count else "$text-muted"
+                yield Content.assemble(" ", (f"{number + 1}", "bold"), (f" {name} ", muted))
+
+    return Content("").join(chips())
+
+
+def page_row(page: MapPage, width: int, *, is_here: bool) -> Content:
+    """Return sign, number, title, kind, minutes and state of a page; a page that is left stands out."""
+    sign, hue = SIGNS[page.state]
+    style = "bold" if page.is_left else "" if page.is_on_path else "$text-muted"
+    room = width - len("●✓ 12  ") - _KIND - _MINUTES - _STATE - len("      ★ ")
+    off_path = f"{DEEPER} " if page.step.path == "deeper" else ""
+    title = Content(f"{off_path}{page.step.title}").truncate(room, ellipsis=True)
+    return Content.assemble(
+        (_HERE if is_here else " ", "bold $accent"),
+        (sign, f"bold {hue}"),
+        " ",
+        (f"{page.number or '–':>2}  ", style or "$text-muted"),
+        title.stylize(style) if style else title,
+        " " * (room - title.cell_length + 2),
+        (f"{page.kind:<{_KIND}}", "$text-muted"),
+        (f"{page.minutes:>2} min", "$text-muted"),
+        "   ",
+        (f"{page.state:<{_STATE}} ", hue if page.is_left or page.state in ("done", "due") else "$text-muted"),
+        (_BOOKMARK if page.is_bookmarked else " ", "bold $accent"),
+    )
+
+
+def about(page: MapPage) -> Content:
+    """Return a line about the page, and what its state means."""
+    step = page.step
+    subject = f"Deeper: {step.teaser}" if step.teaser else step.subtitle or step.title
+    meaning = {
+        "done": "Everything on this page is done.",
+        "due": "Done, and due for review: v on the home screen asks its question again.",
+        "wrong": "A wrong answer waits for a right one.",
+        "read": "You opened this page; something on it is still to do.",
+        "new": "You have not opened this page.",
+        "known": "Your pre-test says that you know this page: Enter on other pages passes over it.",
+        "skipped": "You skip this page: Enter on other pages passes over it.",
+    }[page.state]
+    if page.can_restore:
+        meaning = "Reset: D brings your earlier work back."
+    return Content.assemble(subject[:1].upper() + subject[1:], "\n", (meaning, "$text-muted"))
