@@ -88,6 +88,8 @@ class JournalRecord(msgspec.Struct, frozen=True):
     """
     today: DayRecord = DayRecord()
     """Work of the day of the latest event."""
+    seconds: float = 0.0
+    """Time spent on all days, without long pauses, s."""
 
     def page(self, module: str, step: str) -> PageRecord:
         """Return the record of a page; empty for an untouched page."""
@@ -137,7 +139,9 @@ def fold_events(events: Iterable[StoredEvent], before: JournalFold | None = None
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:
     """Return the record after `event`."""
     after = _with_event(record, event)
-    return msgspec.structs.replace(after, today=_today(record, after, event))
+    today = _today(record, after, event)
+    before = record.today.seconds if today.day == record.today.day else 0.0
+    return msgspec.structs.replace(after, today=today, seconds=record.seconds + today.seconds - before)
 
 
 def _today(before: JournalRecord, after: JournalRecord, event: JournalEvent) -> DayRecord:

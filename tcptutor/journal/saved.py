@@ -174,6 +174,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True):
     theme: str = ""
     """Name of the theme; empty for the default."""
     figures_in_words: bool = False
+    daily_minutes: int = 0
 
 
 class Settings:
@@ -227,7 +228,20 @@ class Settings:
         """
         self._replace(figures_in_words=in_words)
 
-    def _replace(self, **changes: bool | str) -> None:
+    @property
+    def daily_minutes(self) -> int:
+        """Minutes of work a day that the student aims at; 0 for no goal."""
+        return max(0, self._read().daily_minutes)
+
+    def set_daily_minutes(self, minutes: int) -> None:
+        """Keep the goal.
+
+        Raises:
+            JournalError: The file cannot be written; the goal stays in memory.
+        """
+        self._replace(daily_minutes=minutes)
+
+    def _replace(self, **changes: bool | str | int) -> None:
         before = self._read()
         self._values = msgspec.structs.replace(before, **changes)
         if self._values != before and self._file is not None:

@@ -168,6 +168,12 @@ class TutorApp(Frame):
             if isinstance(screen, TutorScreen):
                 screen.schedule_keys()
 
+    def choose_daily_minutes(self, minutes: int) -> None:
+        """Set the goal of a day, in minutes; 0 for none."""
+        self._keep(partial(self.settings.set_daily_minutes, minutes))
+        for screen in self._mounted_screens():
+            screen.goal_changed()
+
     def choose_theme(self, name: str) -> None:
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
         self.theme = themes.named(name).name

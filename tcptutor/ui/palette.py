@@ -115,6 +115,11 @@ def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:
         partial(tutor.choose_words, not in_words),
         is_offered=True,
     )
+    for minutes in (15, 30, 60, 0):
+        title = f"Goal for a day: {minutes} min" if minutes else "No goal for a day"
+        kind = "setting, now" if minutes == tutor.settings.daily_minutes else "setting"
+        about = "home shows how much of it is done today" if minutes else "home shows the time you spent"
+        yield PaletteEntry("settings", title, kind, about, partial(tutor.choose_daily_minutes, minutes))
     still = tutor.motion.off_because
     about = f"figures move; now {still}" if still else "figures stand still"
     turn = partial(tutor.choose_motion, bool(still))

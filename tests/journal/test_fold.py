@@ -307,6 +307,9 @@ def test_a_days_work_leaves_out_pauses_and_other_days() -> None:
     ):
         record = fold.fold(record, Visited(at, "m", step))
     assert record.today.minutes == 9
+    later = fold.fold(record, Visited("2026-01-05T08:00:00+00:00", "m", "c"))
+    later = fold.fold(later, Visited("2026-01-05T08:02:00+00:00", "m", "d"))
+    assert (later.today.minutes, later.seconds) == (2, 11 * 60)
     assert {step for _, step in record.today.pages} == {"a", "b", "c"}
 
 

@@ -296,3 +296,14 @@ def test_the_last_runs_chart_marks_zero_and_the_link() -> None:
     assert [bool(row) for row in dots] == [True, False, False, False], "a line just below the link's"
     slow = throughput([(at, 1e6) for at in range(9)], 10e6, 30, 4).plain
     assert "1 Mbit/s ┤" in slow, "a slow flow is drawn up to its own maximum"
+
+
+async def test_a_goal_for_a_day_is_chosen_kept_and_counted(make_app, journal: Journal) -> None:
+    journal.visit("one-flow", "cwnd")
+    app = make_app()
+    async with app.run_test(size=(100, 36)) as pilot:
+        await until_text(pilot, "1 min, 1 page")
+        await pilot.press("ctrl+p", *"goal 30", "enter")
+        await until_text(pilot, "1 of 30 min, 1 page")
+    async with make_app().run_test(size=(100, 36)) as pilot:
+        await until_text(pilot, "1 of 30 min, 1 page")

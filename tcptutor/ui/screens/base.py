@@ -77,6 +77,9 @@ class Tutor(Protocol):
     def choose_words(self, in_words: bool) -> None:
         """Describe figures in words, or draw them, now and in later sessions."""
 
+    def choose_daily_minutes(self, minutes: int) -> None:
+        """Set the goal of a day, in minutes; 0 for none."""
+
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""
 
@@ -202,6 +205,9 @@ class TutorScreen(Screen[None]):
 
     def course_read(self) -> None:
         """Update after all lesson files were read and `problems` is set."""
+
+    def goal_changed(self) -> None:
+        """Update after the student chose another goal for a day."""
 
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench: see `tcptutor.ui.messages`."""

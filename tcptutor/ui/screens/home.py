@@ -113,6 +113,9 @@ class HomeScreen(SavingScreen):
         self._show_all(self._highlighted)
         self._find_reviews()
 
+    def goal_changed(self) -> None:
+        self._show_work()
+
     def show_keys(self) -> None:
         super().show_keys()
         self._written = self.tutor.journal.event_count  # no save indicator on this screen
@@ -372,7 +375,8 @@ class HomeScreen(SavingScreen):
         shown, other = (beside, below) if self._has_columns else (below, beside)
         shown.display, other.display = True, False
         width = self._work_columns
-        lines = work_lines(self.tutor.journal, self._modules, self._progress, width)
+        goal = self.tutor.settings.daily_minutes
+        lines = work_lines(self.tutor.journal, self._modules, self._progress, goal, width)
         shown.update(Content("\n").join([*due_lines(self._reviews, width), *lines]))
 
     @property

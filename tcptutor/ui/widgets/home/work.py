@@ -12,6 +12,8 @@ from tcptutor.base import ratios
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.journal import Journal, Progress
+from tcptutor.journal.day import DayRecord
+from tcptutor.journal.fold import JournalRecord
 from tcptutor.ui import words
 from tcptutor.ui.widgets.home.text import count_pages, labeled
 
@@ -36,14 +38,17 @@ def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
 
 
 def work_lines(
-    journal: Journal, modules: Sequence[Module], progress: Mapping[str, Progress], width: int
+    journal: Journal,
+    modules: Sequence[Module],
+    progress: Mapping[str, Progress],
+    daily_minutes: int,
+    width: int,
 ) -> Iterator[Content]:
     """Yield a labeled text, wrapped to `width` columns, for each fact about the student's work."""
     today = journal.record.today
     is_today = today.day == date.today()
-    if is_today and today.pages:
-        spent = duration.in_words(max(1, today.minutes))
-        yield labeled("Today", f"{spent}, {count_pages(len(today.pages))}", width)
+    if text := _time_spent(journal.record, today if is_today else DayRecord(), daily_minutes):
+        yield labeled("Today", text, width)
     accuracy = []
     if is_today and today.predictions:
         accuracy.append(f"{today.close} of {today.predictions} within 10 % today")
@@ -62,6 +67,19 @@ def work_lines(
             if key in counts
         ]
         yield labeled("First tries", f"right when {', '.join(stated)}", width)
+
+
+def _time_spent(record: JournalRecord, today: DayRecord, goal: int) -> str:
+    """Return "14 of 30 min, 3 pages; 2 h 20 in all"; empty for a day without work or goal."""
+    if not today.pages and not goal:
+        return ""
+    spent = max(1, today.minutes) if today.pages else 0
+    reached = " ✓" if 0 < goal <= spent else ""
+    text = f"{spent} of {goal} min{reached}" if goal else duration.in_words(spent)
+    if today.pages:
+        text += f", {count_pages(len(today.pages))}"
+    whole = round(record.seconds / 60)
+    return f"{text}; {duration.in_words(whole)} in all" if whole > spent else text
 
 
 def _unfinished_pages(
