@@ -9,9 +9,10 @@ from tcptutor import exchange
 from tcptutor.analysis import document
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.commands.names import open_run
 from tcptutor.commands.output import print_bytes, print_files, print_json, print_lines, warn
 from tcptutor.commands.targets import ELSEWHERE, check_targets
-from tcptutor.exchange import export, open_run
+from tcptutor.exchange import export
 from tcptutor.run import Run, load
 from tcptutor.runs import packets
 
@@ -23,7 +24,7 @@ def export_runs(
 
     Raises TutorError; when it refuses a target, no file has been written.
     """
-    opened = [open_run(name, warn) for name in names]
+    opened = [open_run(name) for name in names]
     if output == "-":
         if len(opened) > 1:
             raise UsageError("standard output takes one run: use a folder with -o for several")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from contextlib import closing
 
 import msgspec
 
-from tcptutor.base import places
 from tcptutor.base.errors import JournalError, UsageError
+from tcptutor.commands.names import all_pages, find_page, page_numbers
 from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.session_record import SessionRecord
-from tcptutor.course.outline import Module, pages, read_course
+from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given, Response
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal, opened_journal
@@ -121,28 +120,23 @@ class ShellPage:
         return f"{self.module.id}/{self.step.id}"
 
 
-def find_page(name: str) -> tuple[Module, Step]:
-    """Return the page MODULE/PAGE, by id or number. Raises UsageError if it does not exist."""
-    (module,) = pages(places.lessons(), name).modules if name.strip("/").count("/") == 1 else (None,)
-    if module is None:
-        raise UsageError(f"{name!r} is not a page: write MODULE/PAGE")
-    (step,) = module.steps
-    return module, step
-
-
 def shell_page(name: str) -> ShellPage:
     """Return the page of that name. Raises UsageError if it does not exist or has no goals."""
     module, step = find_page(name)
     if step.shell is None:
-        known = [f"{each.id}/{page.id}" for each, page in _pages_with_goals()]
-        hint = f"pages with goals are {', '.join(known)}" if known else "no page of the course has goals"
-        raise UsageError(f"{module.id}/{step.id} has no goals: {hint}")
+        raise UsageError(f"{module.id}/{step.id} has no goals: {_pages_with_goals(module)}")
     return ShellPage(module, step, step.shell)
 
 
-def _pages_with_goals() -> Iterable[tuple[Module, Step]]:
-    course, _ = read_course(places.lessons())
-    return [(module, step) for module in course.modules for step in module.steps if step.shell is not None]
+def _pages_with_goals(module: Module) -> str:
+    """Return the numbers of the pages with goals, of the module if it has any."""
+    found = [(each, step) for each, step in all_pages() if step.shell is not None]
+    of_module = [(each, step) for each, step in found if each.id == module.id]
+    return (
+        f"pages with goals are {page_numbers(of_module or found)}"
+        if found
+        else "no page of the course has goals"
+    )
 
 
 def board_lines(title: str, board: GoalBoard) -> list[str]:

@@ -159,7 +159,7 @@ def sweep(**given: Any) -> None:
 @click.argument("name", metavar="[NAME]", required=False)
 @JSON
 def list_(**given: Any) -> None:
-    """List modules and experiments, or describe a module, experiment, parameter or a term such as `RTT`."""
+    """List modules and experiments, or describe a module, page, experiment, parameter or a term such as `RTT`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     end(list_course, **given)

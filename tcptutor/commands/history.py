@@ -12,9 +12,10 @@ from tcptutor import course
 from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.commands.names import open_run
 from tcptutor.commands.output import print_json, print_lines, toned, warn
 from tcptutor.commands.runs import places_of_runs
-from tcptutor.exchange import find_run, open_run, short_id
+from tcptutor.exchange import find_run, short_id
 from tcptutor.grading.evidence.collect import marked_runs
 from tcptutor.history import deletion
 from tcptutor.history.comparison import RunComparison, compare
@@ -67,7 +68,7 @@ def restore_runs(names: Sequence[str]) -> int:
 
 def compare_runs(one: str, other: str, as_json: bool) -> int:
     """Print what differs between two runs and return the exit code. Raises TutorError."""
-    (first, path), (second, other_path) = open_run(one, warn), open_run(other, warn)
+    (first, path), (second, other_path) = open_run(one), open_run(other)
     if path == other_path:
         raise UsageError(f"{path} twice: name two runs")
     found = compare(first, second)

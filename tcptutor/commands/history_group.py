@@ -31,10 +31,10 @@ def runs() -> None:
 
 
 @runs.command(_LIST)
-@click.argument("name", metavar="[EXPERIMENT]", required=False)
+@click.argument("name", metavar="[EXPERIMENT|PAGE]", required=False)
 @click.option("--experiment", metavar="NAME", help="The experiment, as an option.")
 @click.option("--module", metavar="ID", help="Only runs of this module's experiments, or on its pages.")
-@click.option("--page", metavar="PAGE", help="Only runs on this page, by number or id.")
+@click.option("--page", metavar="PAGE", help="Only runs on this page, such as 1.7 or MODULE/PAGE.")
 @click.option(
     "--filter",
     "words",

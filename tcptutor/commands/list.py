@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tcptutor import course, spec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, unknown
+from tcptutor.commands.names import find_page, is_page_number, page_numbers, what_runs
 from tcptutor.commands.output import count, print_json, print_lines, toned, warn, width
 from tcptutor.course import duration
 from tcptutor.course.experiments import short_name
@@ -117,7 +118,7 @@ def _describe(catalog: course.Course, name: str) -> _Description:
 
 def _describe_runnable(catalog: course.Course, name: str) -> _Description:
     """Describe a module, experiment or parameter; a shared name describes both, the parameter first."""
-    modules = {module.id: module for module in catalog.modules}
+    modules = {word: module for module in catalog.modules for word in (module.id, str(module.number))}
     experiments = {full: each for module in catalog.modules for full, each in module.experiments.items()}
     matches = [full for full in experiments if name in (full, short_name(full))]
     parts = []
@@ -132,16 +133,16 @@ def _describe_runnable(catalog: course.Course, name: str) -> _Description:
         return _Description(lines, {key: value for part in parts for key, value in part.document.items()})
     if matches:
         raise UsageError(f"{name!r} is the name of {len(matches)} experiments: give {' or '.join(matches)}")
-    for module in catalog.modules:
-        for step in module.steps:
-            if name == f"{module.id}/{step.id}":
-                run = step.experiment or step.sweep
-                hint = f"its experiment is {run.name}" if run else "it runs no experiment"
-                raise UsageError(f"{name} is a page, “{step.title}”: {hint}")
     if sysctl := sysctl_name(name):
         return _Description(*sysctl_explained(sysctl))
+    try:
+        return _page(*find_page(name))
+    except UsageError:
+        if is_page_number(name):
+            raise
     terms = [form for term in readable_glossary(catalog.root) for form in term.forms]
     names = dict.fromkeys([*modules, *map(short_name, experiments), *experiments, *spec.PARAMETERS, *terms])
+    names |= dict.fromkeys(f"{module.id}/{page}" for module in catalog.modules for page in module.step_ids)
     raise UsageError(
         unknown("module, experiment, parameter or term", name, names, "`tcptutor list` names them")
     )
@@ -164,6 +165,18 @@ def _module(module: course.Module) -> _Description:
         f"    tcptutor --module {module.id}",
     ]
     return _Description(lines, _described(module))
+
+
+def _page(module: course.Module, step: Step) -> _Description:
+    number, minutes = page_numbers([(module, step)]), duration.minutes(step)
+    does, command = what_runs(module, step, "tcptutor run")
+    lines = [
+        toned(f"{module.id}/{step.id}: {step.title}, page {number}", "title"),
+        *_folded(f"{', '.join(step.kinds)}; {minutes} min, {step.path}; it {does}", 2),
+        *(["  run it", f"    {command}"] if command else []),
+    ]
+    run = step.experiment or step.challenge or step.sweep
+    return _Description(lines, {"module": module.id, **_described_page(step), "experiment": run and run.name})
 
 
 def _experiment(catalog: course.Course, experiment: spec.Experiment) -> _Description:
@@ -201,16 +214,7 @@ def _described(module: course.Module) -> dict[str, Any]:
         "minutes": {
             path: duration.total_minutes(step for step in module.steps if step.is_on(path)) for path in PATHS
         },
-        "steps": [
-            {
-                "id": step.id,
-                "title": step.title,
-                "path": step.path,
-                "minutes": duration.minutes(step),
-                "kinds": list(step.kinds),
-            }
-            for step in module.steps
-        ],
+        "steps": [_described_page(step) for step in module.steps],
         "experiments": [_described_experiment(each) for each in module.experiments.values()],
     }
 
@@ -221,6 +225,16 @@ def _described_experiment(experiment: spec.Experiment) -> dict[str, Any]:
         "title": experiment.title,
         "parameters": experiment.parameters,
         "sources": list(experiment.sources),
+    }
+
+
+def _described_page(step: Step) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "title": step.title,
+        "path": step.path,
+        "minutes": duration.minutes(step),
+        "kinds": list(step.kinds),
     }
 
 

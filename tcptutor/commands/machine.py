@@ -17,9 +17,10 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabUnavailable, TutorError, UsageError
+from tcptutor.commands.names import open_run
 from tcptutor.commands.output import Tone, print_json, print_lines, toned, warn, width
 from tcptutor.commands.targets import check_targets
-from tcptutor.exchange import open_run, saved_runs
+from tcptutor.exchange import saved_runs
 from tcptutor.install.doctor import diagnose
 from tcptutor.install.findings import Finding
 from tcptutor.install.setup import run_setup
@@ -118,7 +119,7 @@ def find_lab(name: str) -> Mapping[str, str]:
 
 
 def _environment_with_lab(name: str) -> Environment:
-    run, path = open_run(name, warn)
+    run, path = open_run(name)
     if not run.environment.lab:
         raise UsageError(f"{path} does not record the parts of its lab: only newer runs in a guest do")
     return run.environment

@@ -9,9 +9,9 @@ import msgspec
 
 from tcptutor.base.chart import Chart
 from tcptutor.base.errors import UsageError
+from tcptutor.commands.names import open_run
 from tcptutor.commands.output import count, print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.exchange import open_run
 from tcptutor.exchange.plot import plot, save_chart
 from tcptutor.exchange.run_chart import parse_span, run_chart, sequence_chart
 from tcptutor.sweep import figure
@@ -58,7 +58,7 @@ def plot_files(request: PlotRequest) -> int:
     if given:
         raise UsageError(f"{given[0]} is for sweep files: choose quantities of a run with --what")
     what = [name.strip() for name in request.what.split(",") if name.strip()]
-    opened = [open_run(name, warn) for name in request.names]
+    opened = [open_run(name) for name in request.names]
     runs, paths = [run for run, _ in opened], [path for _, path in opened]
     return _draw(request, paths, lambda: run_chart(runs, what), lambda target: plot(runs, target, what))
 
@@ -66,7 +66,7 @@ def plot_files(request: PlotRequest) -> int:
 def _plot_sequence(request: PlotRequest) -> int:
     if len(request.names) > 1:
         raise UsageError(f"a sequence graph shows one run, not {len(request.names)}: name one")
-    run, path = open_run(request.names[0], warn)
+    run, path = open_run(request.names[0])
     flow, span = (request.flow or 1) - 1, None if request.span is None else parse_span(request.span)
     return _draw(
         request,

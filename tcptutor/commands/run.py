@@ -13,6 +13,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
+from tcptutor.commands.names import find_experiment
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
 from tcptutor.course import experiments
@@ -106,7 +107,8 @@ def run_experiment(
 
     Raises TutorError before the run.
     """
-    chosen = experiments.build(experiment, settings, seed, scale=scale)
+    name = find_experiment(experiment, "tcptutor run")
+    chosen = experiments.build(name, settings, seed, scale=scale)
     if expected := capture_size(chosen):
         remark(expected.sentence)
     conducted, problem = run_until_signal(_conduct(chosen, backend, clock, open_store()))

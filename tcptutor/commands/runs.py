@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +16,10 @@ from tcptutor.analysis import document, report
 from tcptutor.base import places, units
 from tcptutor.base.columns import length, table
 from tcptutor.base.errors import JournalError, TutorError, UsageError, unknown
+from tcptutor.commands.names import find_experiment, find_page, is_page_name, open_run
 from tcptutor.commands.output import count, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY, report_lines
 from tcptutor.course.experiments import Catalogue, short_name
-from tcptutor.exchange import open_run
 from tcptutor.history.index import RunIndex
 from tcptutor.history.listing import ListedRun, pages_of, words_of
 from tcptutor.history.names import RunNames
@@ -57,7 +58,7 @@ def list_runs(
     as_json: bool,
 ) -> int:
     """List the runs and return the exit code. Raises UsageError for an unknown name."""
-    full_name = None if experiment is None else Catalogue(places.lessons()).full_name(experiment)
+    full_name, page = _experiment_and_page(experiment, page, Catalogue(places.lessons()))
     steps = _steps(module, page)
     index = RunIndex(places.runs(), places.lessons())
     matches: list[StoredRun] = []
@@ -110,11 +111,29 @@ def _summarized(run: ListedRun, index: RunIndex) -> ListedRun | None:
         return None
 
 
+def _experiment_and_page(
+    name: str | None, page: str | None, catalogue: Catalogue
+) -> tuple[str | None, str | None]:
+    """Return the full name of the experiment and the page, which may have been named in its place."""
+    if name is None:
+        return None, page
+    with contextlib.suppress(UsageError):
+        return catalogue.full_name(name), page
+    if page is None:
+        with contextlib.suppress(UsageError):
+            find_page(name)
+            return None, name
+    return find_experiment(name, "tcptutor runs"), page
+
+
 def _steps(module: str | None, page: str | None) -> set[_PLACE]:
     """Return the pages that match. Raises UsageError for an unknown module or page."""
     modules = {each.id: each for each in course.load().modules}
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules))
+    if page is not None and is_page_name(page):
+        found, step = find_page(page)
+        return {(found.id, step.id)}
     all_pages = [
         (each.id, number, step.id)
         for each in modules.values()
@@ -123,7 +142,8 @@ def _steps(module: str | None, page: str | None) -> set[_PLACE]:
     ]
     steps = {(id_, step) for id_, number, step in all_pages if page in (str(number), step)}
     if page is not None and not steps:
-        raise UsageError(unknown("page", page, [step for _, _, step in all_pages]))
+        ids = dict.fromkeys(step for _, _, step in all_pages)
+        raise UsageError(unknown("page", page, ids, "write it like 1.7 or MODULE/PAGE"))
     return steps
 
 
@@ -218,7 +238,7 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
     """
     if name and is_sweep(path := Path(name)) and path.is_file():
         return _show_sweep(path, as_json)
-    run, path = open_run(name, warn)
+    run, path = open_run(name)
     if not (as_json or as_text or all_flows) and on_terminal():
         from tcptutor.ui.frame import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 

@@ -15,6 +15,7 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
+from tcptutor.commands.names import find_experiment
 from tcptutor.commands.output import (
     Bar,
     count,
@@ -55,11 +56,12 @@ def run_seeds(
     start, number = seeds
     if start is not None and seed is not None:
         raise UsageError("--seeds FIRST..LAST names the first seed: omit --seed")
-    first = experiments.build(experiment, settings, seed if start is None else start, scale=scale)
+    name = find_experiment(experiment, "tcptutor run")
+    first = experiments.build(name, settings, seed if start is None else start, scale=scale)
     if first.flows.capture:
         raise UsageError("--seeds saves no packets: omit capture, or run one seed with --seed")
     seeded = [first] + [
-        experiments.build(experiment, settings, first.seed + step, scale=scale) for step in range(1, number)
+        experiments.build(name, settings, first.seed + step, scale=scale) for step in range(1, number)
     ]
     results = _SeedRuns(seeded, as_json)
     where = asyncio.run(pool.find_place(seeded, backend, clock, None))

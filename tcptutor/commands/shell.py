@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -20,6 +21,7 @@ from tcptutor.backends.session import MAX_BYTES, LabTerminal
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
+from tcptutor.commands.names import find_experiment, find_page, what_runs
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.run import open_store, print_report, warn_if_unsaved
 from tcptutor.course import experiments
@@ -29,6 +31,7 @@ from tcptutor.runs.conduct import ConductedSession, GrowingRun
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
 
+_HOST = re.compile(r"[a-zA-Z]\d+")
 _LAST_EVENTS = 1.0
 """Seconds to wait for the last events of a session after leaving it; a hung agent sends none."""
 _END_OF_INPUT = b"exit\n"
@@ -60,7 +63,8 @@ def open_shell(
             raise UsageError(f"{page.name} defines its own network: omit --experiment, --set and --scale")
         network = page.shell.experiment
     elif experiment is not None:
-        network = experiments.build(experiment, settings, None, scale=scale)
+        name = find_experiment(experiment, "tcptutor shell --experiment")
+        network = experiments.build(name, settings, None, scale=scale)
     else:
         network = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
     known = page.shell.hosts if page is not None else host_names(network.pairs)
@@ -115,13 +119,21 @@ class _OpenedPage:
 
 
 def _page_and_host(words: Sequence[str]) -> tuple[ShellPage | None, str]:
-    named = [word for word in words if "/" in word]
-    hosts = [word for word in words if "/" not in word]
+    hosts = [word for word in words if _HOST.fullmatch(word)]
+    named = [word for word in words if word not in hosts]
     if len(named) > 1 or len(hosts) > 1:
         raise UsageError(
             f"{' '.join(words)!r} has too many words: write a page MODULE/PAGE, a host, or one of each"
         )
-    return shell_page(named[0]) if named else None, "".join(hosts)
+    return _page(named[0]) if named else None, "".join(hosts)
+
+
+def _page(name: str) -> ShellPage:
+    module, step = find_page(name)
+    if step.shell is None and (step.experiment or step.challenge):
+        _, command = what_runs(module, step, "tcptutor shell --experiment")
+        raise UsageError(f"{module.id}/{step.id} has no shell of its own: `{command}` opens its network")
+    return shell_page(name)
 
 
 def _print_reports(runs: Sequence[GrowingRun], of_path: bool) -> None:

@@ -17,6 +17,7 @@ from tcptutor.base import places, units
 from tcptutor.base.columns import table
 from tcptutor.base.confidence import LEVEL
 from tcptutor.base.errors import LabError, TutorError, UsageError
+from tcptutor.commands.names import all_pages, find_experiment, find_page, is_page_name, page_numbers
 from tcptutor.commands.output import (
     Bar,
     count,
@@ -32,7 +33,6 @@ from tcptutor.commands.output import (
     width,
 )
 from tcptutor.commands.targets import TERMINAL, check_plot, check_regular
-from tcptutor.course import read_course
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange.plot import save_chart
@@ -73,7 +73,9 @@ def run_sweep(request: SweepRequest) -> int:
     """Run the sweep and return the exit code. Raises TutorError; saved results stay in the file."""
     if request.grid:
         catalogue = Catalogue(places.lessons())
-        request = msgspec.structs.replace(request, experiment=catalogue.full_name(request.experiment))
+        request = msgspec.structs.replace(
+            request, experiment=find_experiment(request.experiment, "tcptutor sweep")
+        )
         axes = read_axes(request.grid)
         settings = {parameter_name(name): value for name, value in request.settings.items()}
         name, scale = request.experiment, request.scale
@@ -81,7 +83,8 @@ def run_sweep(request: SweepRequest) -> int:
             lambda values, seed: catalogue.build(name, values, seed, scale), settings, axes, request.seed
         )
     else:
-        swept = _of_page(request)
+        page, swept = _of_page(request)
+        request = msgspec.structs.replace(request, experiment=page)
         axes, settings, all_cells = _page_axes(swept), swept.settings, _page_cells(swept)
     path = request.output or Path(request.experiment.replace("/", "-") + SUFFIX)
     check_regular(path)
@@ -121,23 +124,23 @@ def _is_own_plot(request: SweepRequest, path: Path) -> bool:
     return figure.is_drawn(done, request.x, request.plot, request.y or figure.USUAL, request.group)
 
 
-def _of_page(request: SweepRequest) -> SweepActivity:
-    """Return the sweep of the page named in place of an experiment. Raises UsageError."""
+def _of_page(request: SweepRequest) -> tuple[str, SweepActivity]:
+    """Return the page named in place of an experiment, as MODULE/PAGE, and its sweep. Raises UsageError."""
     if request.settings or request.seed is not None or request.scale != "bench":
         raise UsageError(
             "without --grid a page's own sweep runs unchanged: omit --set, --seed and --scale, or add --grid"
         )
-    all_cells, _ = read_course()
-    swept = {
-        f"{module.id}/{step.id}": step.sweep
-        for module in all_cells.modules
-        for step in module.steps
-        if step.sweep
-    }
-    if request.experiment not in swept:
-        pages = f"or name a page that sweeps: {', '.join(swept)}" if swept else "no page of the course sweeps"
-        raise UsageError(f"Missing option '--grid': write it like --grid loss=0.01%,0.1%,1%; {pages}")
-    return swept[request.experiment]
+    name, swept = request.experiment, [(module, step) for module, step in all_pages() if step.sweep]
+    if not is_page_name(name) or name in Catalogue(places.lessons()).names:
+        find_experiment(name, "tcptutor sweep")
+        pages = f"; or name a page that sweeps: {page_numbers(swept)}" if swept else ""
+        raise UsageError(f"missing option '--grid': write it like --grid loss=0.01%,0.1%,1%{pages}")
+    module, step = find_page(name)
+    if step.sweep is None:
+        of_module = [page for page in swept if page[0].id == module.id]
+        pages = f"pages that sweep are {page_numbers(of_module or swept)}" if swept else "no page sweeps"
+        raise UsageError(f"{module.id}/{step.id} has no sweep: {pages}; an experiment needs --grid")
+    return f"{module.id}/{step.id}", step.sweep
 
 
 def _page_axes(sweep: SweepActivity) -> tuple[Axis, ...]:

@@ -308,7 +308,7 @@ class Pages(NamedTuple):
 
 
 def pages(root: Path, target: str = "") -> Pages:
-    """Select the pages of MODULE or MODULE/PAGE (id or number); an empty target selects all.
+    """Select the pages of MODULE or MODULE/PAGE (ids or numbers), or the page 1.9; an empty target selects all.
 
     Unreadable pages are left out.
 
@@ -316,8 +316,8 @@ def pages(root: Path, target: str = "") -> Pages:
         UsageError: The module or page does not exist.
     """
     course, folders = read_course(root)[0], module_folders(root)
-    id_, _, wanted = target.strip("/").partition("/")
-    modules = [module for module in course.modules if id_ in ("", module.id)]
+    id_, _, wanted = target.strip("/").partition("/" if "/" in target else ".")
+    modules = [module for module in course.modules if id_ in ("", module.id, str(module.number))]
     if not modules:
         raise UsageError(unknown("module", id_, [module.id for module in course.modules]))
     files = {}
@@ -333,5 +333,6 @@ def pages(root: Path, target: str = "") -> Pages:
 def _steps(module: Module, wanted: str) -> tuple[Step, ...]:
     steps = [step for number, step in enumerate(module.steps, 1) if wanted in ("", step.id, str(number))]
     if wanted and not steps:
-        raise UsageError(unknown("page", wanted, [step.id for step in module.steps]))
+        otherwise = f"`tcptutor list {module.id}` names its {len(module.steps)} pages"
+        raise UsageError(unknown("page", wanted, [step.id for step in module.steps], otherwise))
     return tuple(steps)

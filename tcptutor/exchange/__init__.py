@@ -125,8 +125,10 @@ def find_run(name: str, report: Callable[[str], None] = _ignore) -> Path:
 def _nth_latest(saved: list[Path], steps: int) -> Path:
     if steps < len(saved):
         return saved[steps]
-    number = f"only {len(saved)} are saved" if saved else "none is saved yet"
-    raise UsageError(f"no run {steps} before the last, {number}: `tcptutor run random-loss` makes one")
+    missing = (
+        f"no run {steps} before the last, only {len(saved)} are saved" if saved else "no run is saved yet"
+    )
+    raise UsageError(f"{missing}: `tcptutor run random-loss` makes one")
 
 
 def import_runs(file: Path, path: Mapping[str, str] | None = None) -> list[Run]:

@@ -27,7 +27,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     """Run the app until the student leaves it, and return the exit code.
 
     Args:
-        module: module to open where the student left it.
+        module: module to open where the student left it, by id or number.
         lab: lab to run in; by default the best that this machine supports.
         lessons: course folder; by default the shipped course.
 
@@ -41,16 +41,18 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
 
     opened = OpenedCourse(lessons)
-    modules = [each.id for each in opened.course.modules]
+    modules = {word: each.id for each in opened.course.modules for word in (str(each.number), each.id)}
     if module is not None and module not in modules:
-        raise UsageError(unknown("module", module, modules))
+        raise UsageError(unknown("module", module, modules.values()))
     shutdown.signals.catch()
     journal = open_journal()
     # Full collections while modules are imported would take a tenth of the time to the first frame,
     # after which the app enables them.
     gc.disable()
     try:
-        code = asyncio.run(_run(opened, journal, lab or _default_lab(), module))
+        code = asyncio.run(
+            _run(opened, journal, lab or _default_lab(), None if module is None else modules[module])
+        )
     finally:
         gc.enable()
         journal.close()

@@ -116,13 +116,13 @@ def test_a_file_that_is_damaged_or_cannot_be_written_is_nobody(without_state: Pa
     ("words", "says"),
     [
         ("check", "no page's network is open: open one with `tcptutor shell MODULE/PAGE`"),
-        ("check by-hand", "'by-hand' is not a page: write MODULE/PAGE"),
+        ("check by-hand", "by-hand is a module: write a page of it as by-hand/1"),
         ("check by-hand/delay-and-rat", "no page 'delay-and-rat': did you mean delay-and-rate?"),
-        ("check own-run/a-loss", "has no goals: pages with goals are by-hand/delay-and-rate, by-hand/two"),
+        ("check own-run/a-loss", "has no goals: pages with goals are 3.1, 3.2"),
         ("shell by-hand/delay-and-rate h3", "there is no host 'h3': use one of s1, h1, h2"),
         ("shell by-hand/delay-and-rate --set rate=1Mbit/s", "defines its own network: omit"),
         ("shell h1 h2", "'h1 h2' has too many words"),
-        ("shell own-run/a-loss", "own-run/a-loss has no goals"),
+        ("shell own-run/a-loss", "`tcptutor shell --experiment own-run/lossy` opens its network"),
     ],
 )
 def test_what_there_is_not_is_one_line(words: str, says: str) -> None:

@@ -13,8 +13,9 @@ from tcptutor import course
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, near
 from tcptutor.commands.list import example, explained
+from tcptutor.commands.names import find_page, what_runs
 from tcptutor.course import experiments
-from tcptutor.course.experiments import Catalogue
+from tcptutor.course.experiments import Catalogue, same_settings
 from tcptutor.spec import PARAMETERS
 from tests.command import here
 from tests.each import each
@@ -39,6 +40,18 @@ from tests.each import each
         ("list los", "no module, experiment, parameter or term 'los': did you mean loss?"),
         ("runs --experiment randomloss", "no experiment 'randomloss': did you mean random-loss?"),
         ("runs --module parallel", "no module 'parallel': did you mean parallel-streams?"),
+        ("run 3.4", "one-lossy-flow is a page that runs parallel-streams/random-loss: `tcptutor run "),
+        ("run tcp-basics/7", "a-larger-window is a page that runs tcp-basics/long-path: `tcptutor run "),
+        ("run 1.10", "is a page that sweeps tcp-basics/receive-window: `tcptutor sweep tcp-basics/how-much"),
+        ("run 1.99", "no page '99': `tcptutor list tcp-basics` names its"),
+        ("run 9.1", "no module '9': there are tcp-basics,"),
+        ("run tcp-basics", "tcp-basics is a module: `tcptutor list tcp-basics` names its experiments"),
+        ("sweep 1.7", "has no sweep: pages that sweep are 1.10, 1.11"),
+        ("shell 1.7", "`tcptutor shell --experiment tcp-basics/long-path --set 'duration=6 s'"),
+        ("show 1.7", "1.7 is a page, not a run: `tcptutor runs --page tcp-basics/a-larger-window`"),
+        ("plot random-loss", "random-loss is an experiment, not a run: `tcptutor runs random-loss`"),
+        ("check tcp-basic/8", "no module 'tcp-basic': did you mean tcp-basics?"),
+        ("list tcp-basics/a-larger-windw", "did you mean tcp-basics/a-larger-window"),
         ("runs --page four-losy-flows", "no page 'four-losy-flows': did you mean four-lossy-flows?"),
     ],
 )
@@ -49,6 +62,23 @@ def test_a_name_that_there_is_not_is_one_line_with_what_was_meant(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("tcptutor: ")
     assert says in done.stderr
+
+
+@pytest.mark.parametrize("name", ["1.7", "tcp-basics/7", "tcp-basics/a-larger-window", "a-larger-window"])
+def test_a_page_is_found_by_its_number_and_by_its_name(name: str, without_state: object) -> None:
+    found = json.loads(here("list", name, "--json").stdout)
+    assert (found["module"], found["id"]) == ("tcp-basics", "a-larger-window")
+    assert here("runs", name).returncode == here("runs", "--page", name).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["1.7", "3.4", "4.3"])
+def test_the_suggested_command_makes_the_experiment_of_the_page(name: str) -> None:
+    module, step = find_page(name)
+    _, suggested = what_runs(module, step, "tcptutor run")
+    _, _, experiment, *settings = shlex.split(suggested)
+    changed = dict(each.split("=", 1) for each in settings if each != "--set")
+    assert step.experiment is not None
+    assert same_settings(experiments.build(experiment, changed), step.experiment.experiment)
 
 
 def test_only_what_is_near_is_meant() -> None:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from tcptutor.backends import replay
+from tcptutor.base import places
 from tcptutor.base.errors import UsageError
-from tcptutor.commands import sweep as command
 from tcptutor.commands.sweep import SweepRequest, run_sweep
-from tcptutor.course import load, page_sweep, read_course
+from tcptutor.course import load, page_sweep
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import load as load_run
 from tests.command import here as tcptutor
@@ -30,7 +30,7 @@ def example() -> SweepActivity:
 
 @pytest.fixture
 def examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "read_course", lambda: read_course(EXAMPLES))
+    monkeypatch.setattr(places, "lessons", lambda: EXAMPLES)
 
 
 @pytest.mark.usefixtures("examples")
@@ -42,7 +42,7 @@ def test_the_command_takes_a_page_in_place_of_a_grid() -> None:
 
 @pytest.mark.usefixtures("examples")
 def test_without_a_grid_the_command_says_which_pages_have_one() -> None:
-    with pytest.raises(UsageError, match=f"'--grid'.* or name a page that sweeps: {NAME}"):
+    with pytest.raises(UsageError, match=r"'--grid'.* or name a page that sweeps: 2\.1"):
         run_sweep(SweepRequest(experiment="small-window", grid=()))
     with pytest.raises(UsageError, match="omit --set, --seed and --scale"):
         run_sweep(SweepRequest(experiment=NAME, grid=(), settings={"loss": "1 %"}))
