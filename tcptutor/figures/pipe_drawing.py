@@ -26,7 +26,7 @@ from tcptutor.figures.lines import (
 
 FLOW_STYLES = (DATA, OTHER, RTT, LIMIT)
 _SQUARES, _BLOCKS = "■□▣▤", "█▒▓░"
-_HALF_FULL = "▄"
+HALF_FULL = "▄"
 _AGAIN = "◆"
 _ACK_STEP = 2  # columns: a dense stream of ACKs looks the same all the time, and costs a terminal nothing
 _SHORTEST_LINK = 8  # cells
@@ -261,7 +261,7 @@ def _draw_covered(
         if covered[cell] > 0.7:
             grid.put(scale.bottleneck + 1 + cell, row, character, style)
         elif covered[cell] > 0.05:
-            grid.put(scale.bottleneck + 1 + cell, row, _HALF_FULL, style)
+            grid.put(scale.bottleneck + 1 + cell, row, HALF_FULL, style)
 
 
 def _draw_acks(grid: Grid, scale: PipeScale, acks: Sequence[PipePacket], row: int) -> None:

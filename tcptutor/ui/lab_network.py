@@ -11,6 +11,7 @@ from tcptutor.figures.kinds.network import NetworkFigure, of_experiment, of_stat
 from tcptutor.spec import Experiment
 from tcptutor.ui.lab_session import LabSession
 
+_PLANNED = "The network as this page sets it up."
 _LIVE, _AS_BUILT = "What the kernel holds now.", "The network as it was built."
 """Captions of a network that follows the kernel, and of one that must not."""
 
@@ -42,7 +43,7 @@ def of_page(step: Step, network: Experiment | None) -> NetworkFigure | None:
         network: Network on which the page's terminal opens.
     """
     if network is not None:
-        return of_experiment(network, hosts=True)
+        return structs.replace(of_experiment(network, hosts=True), caption=_PLANNED)
     return next((figure for figure in step.figures if isinstance(figure, NetworkFigure)), None)
 
 

@@ -43,18 +43,18 @@ def content(line: str, width: int) -> str:
 
 def test_causes_are_written_out_where_they_fit(live: Live) -> None:
     wide = causes.causes(live, 152).text
-    assert " random loss (g: growing, b: bottleneck) ─" in wide
+    assert " random loss ── g: slow growth, b: bottleneck ─" in wide
     assert wide.endswith(" 100 % of time")
     assert "bottleneck" not in causes.key(live, 152, full=True)
 
 
 def test_marks_that_stand_alone_are_explained(live: Live) -> None:
-    narrow = causes.causes(live, 76).text
-    assert narrow.startswith("limited by gggbb random loss (g: growing, b: bottleneck) ")
-    assert causes.key(live, 76, full=False) == ""
+    narrow = causes.causes(live, 84).text
+    assert narrow.startswith("limited by gggbbb random loss ── g: slow growth, b: bottleneck ")
+    assert causes.key(live, 84, full=False) == ""
     slim = causes.causes(live, 52).text
     assert slim.startswith("limited by gbb random loss ─")
-    assert causes.key(live, 52, full=False) == "g: growing, b: bottleneck"
+    assert causes.key(live, 52, full=False) == "g: slow growth, b: bottleneck"
 
 
 def test_a_cause_begins_where_it_does_on_the_chart(live: Live) -> None:

@@ -249,12 +249,22 @@ def _draw_texts(grid: Grid, figure: HeaderFigure, box: _Box) -> None:
             column += len(text)
 
 
+_HEAVY_CORNERS = (
+    (str.maketrans("┌┬├┼", "┏┲┢╆"), str.maketrans("┐┬┤┼", "┓┱┪╅")),
+    (str.maketrans("└┴├┼", "┗┺┡╄"), str.maketrans("┘┴┤┼", "┛┹┩╃")),
+)
+"""Corners of a heavy outline where light lines meet: upper and lower, each left and right."""
+
+
 def _outline(grid: Grid, left: int, top: int, columns: int, height: int) -> None:
     """Draw the outline of a box in heavy lines."""
     for row in (top, top + height - 1):
         grid.put(left + 1, row, "━" * (columns - 1), LIMIT)
     for column in (left, left + columns):
         grid.column_of(column, top + 1, top + height - 2, "┃", LIMIT)
+        for row in (top, top + height - 1):
+            corner = _HEAVY_CORNERS[row > top][column > left]
+            grid.put(column, row, grid.at(column, row)[0].translate(corner), LIMIT)
 
 
 # Parts of a frame

@@ -31,7 +31,15 @@ from tcptutor.base.errors import UnitError
 from tcptutor.figures import sliding_window
 from tcptutor.figures.figure import MIN_WIDTH, Figure, Motion, Problem
 from tcptutor.figures.lines import DATA, LIMIT, MUTED, QUEUE, Line, Piece
-from tcptutor.figures.pipe_drawing import FLOW_STYLES, PacketKind, PipePacket, PipeState, draw_pipe, scale_of
+from tcptutor.figures.pipe_drawing import (
+    FLOW_STYLES,
+    HALF_FULL,
+    PacketKind,
+    PipePacket,
+    PipeState,
+    draw_pipe,
+    scale_of,
+)
 from tcptutor.figures.pipe_words import describe_pipe
 from tcptutor.figures.simulated import MOST_PACKETS, SimulationTable
 from tcptutor.theory.packet_sender import bbr_gain
@@ -127,7 +135,11 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
                 lines.append(Line())
             lines += draw_pipe(state, width)
         packets = scale_of(states[0], width).packets_per_cell
-        return [*lines, Line.of((f"■ = {packets} segments", MUTED))] if packets > 1 else lines
+        return (
+            [*lines, Line.of((f"■ = {packets} segments   {HALF_FULL} = fewer", MUTED))]
+            if packets > 1
+            else lines
+        )
 
     def describe(self) -> str:
         rest = self.motion.rest

@@ -201,7 +201,7 @@ SIGNS = (
     ("┈", "chart: limits of the path and of the hosts"),
     ("◂ ◃ ◆", "chart, right edge: measured mean, expected mean, you"),
     ("▲", "chart: the height of a peak that the axis cuts off"),
-    ("✓ ✗ –", "models: within its ±, outside, can't tell or doesn't apply"),
+    ("✓ ✗ –", "models: within the tolerance ±, outside, no verdict"),
     ("", "figures on the right, after a run: without the warm-up"),
 )
 """(symbol, meaning) in a run's panel."""

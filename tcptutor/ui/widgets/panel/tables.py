@@ -26,7 +26,7 @@ _INDENT = "  "
 _NOT_THE_LIMIT = "not the limit"
 _JUDGEMENT_TEXT: dict[Judgement, str] = {
     "not-the-limit": _NOT_THE_LIMIT,
-    "undecided": "cannot tell",
+    "undecided": "no verdict",
     "capped": "capped by the link",
 }
 

@@ -3,7 +3,7 @@
 A stretch shows its name where it fits, so no color is needed, else its mark: a letter for a cause, a sign for
 a phase. The marks are explained next to a name or by `key`.
 
-    limited by g random loss (g: growing) ──────── 92 % of time
+    limited by g random loss ── g: slow growth ─── 92 % of time
     flow 1 of 4//vv avoidance ·····················vv·······
 """
 
@@ -29,7 +29,7 @@ CAUSES: dict[LimitedBy, tuple[str, str]] = {
     "pacing": ("pacing", "p"),
     "random-loss": ("random loss", "r"),
     "bottleneck": ("bottleneck", "b"),
-    "growing": ("growing", "g"),
+    "growing": ("slow growth", "g"),
     "reordering": ("reordering", "o"),
     "timeout": ("timeout", "t"),
     "unexplained": ("not explained", "?"),
@@ -69,7 +69,7 @@ def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
     if words:
         at = max(range(len(stretches)), key=lambda place: stretches[place][1])
         marks = _explain_marks(_unnamed_kinds(stretches))
-        explanation = f"{words[at]} ({marks})"
+        explanation = _with_marks(words[at], marks)
         if marks and _fits(explanation, stretches[at][1]):
             words[at] = explanation
     line = _line(
@@ -97,9 +97,8 @@ def key(live: Live, width: int, full: bool) -> str:
     if _flows(live):
         stretches = _cause_stretches(live, axes.columns(width), _visible_span(live, None))
         marks = _explain_marks(_unnamed_kinds(stretches))
-        if stretches and not _fits(
-            f"{_longest_name(stretches)} ({marks})", max(length for _, length in stretches)
-        ):
+        longest = max((length for _, length in stretches), default=0)
+        if stretches and not _fits(_with_marks(_longest_name(stretches), marks), longest):
             explanation.append(marks)
         if full:
             stretches = _phase_stretches(live, axes.columns(width), _visible_span(live, None))
@@ -126,6 +125,10 @@ def _unnamed_kinds(stretches: list[_Stretch]) -> list[_Kind]:
 
 def _explain_marks(kinds: Iterable[_Kind]) -> str:
     return ", ".join(f"{mark}: {word}" for word, mark in dict.fromkeys(kinds))
+
+
+def _with_marks(word: str, marks: str) -> str:
+    return f"{word} {_RULE * 2} {marks}"
 
 
 def _fits(word: str, length: int) -> bool:
