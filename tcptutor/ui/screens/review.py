@@ -121,7 +121,8 @@ class ReviewScreen(SavingScreen):
         box.order = question.order
         if isinstance(box, ObserveBox):
             box.can_skip = False
-        await self._replace([*_setting(card), box])
+        setting = _setting(card)
+        await self._replace([*([Static(setting, classes="setting", markup=False)] if setting else []), box])
         if context.run is not None:
             box.show_run(context.run)
         self._question, self._box = question, box
@@ -150,10 +151,9 @@ class ReviewScreen(SavingScreen):
         else:
             self._record(question)
         box.show(marked, just_now=True)
-        source = Content.assemble(
-            ("From ", "$text-muted"), question.card.place, ("   g opens it", "$text-muted")
-        )
-        self._view.mount(Static(source, classes="source", markup=False))
+        if not _setting(question.card):
+            source = Content.assemble(_source(question.card), ("   g opens it", "$text-muted"))
+            self._view.mount(Static(source, classes="source", markup=False))
         if isinstance(self.focused, Entry):  # it is hidden now
             self.set_focus(self._view, scroll_visible=False)
         self.schedule_keys()
@@ -324,15 +324,19 @@ class ReviewScreen(SavingScreen):
             bar.show_more("▼ more" if self._view.scroll_offset.y < self._view.max_scroll_y else "")
 
 
-def _setting(card: ReviewCard) -> Iterator[Widget]:
-    """Yield where a question about a run is from; other questions name their page after the answer."""
-    network = card.step.network
-    if card.question.about_run and network is not None:
-        lines = [
-            Content.assemble(("From ", "$text-muted"), card.place),
-            Content.styled(words.experiment_line(network), "$text-muted"),
-        ]
-        yield Static(Content("\n").join(lines), classes="setting", markup=False)
+def _source(card: ReviewCard) -> Content:
+    return Content.assemble(("From ", "$text-muted"), card.place)
+
+
+def _setting(card: ReviewCard) -> Content | None:
+    """Return where a question about a run is from; None for others, which name their page after the answer."""
+    step = card.step
+    if not card.question.about_run or step.network is None:
+        return None
+    setting = words.experiment_line(step.network)
+    if step.sweep is not None:
+        setting = f"{step.sweep.axis.replace('_', ' ')}: {'; '.join(step.sweep.values)}"
+    return Content("\n").join([_source(card), Content.styled(setting, "$text-muted")])
 
 
 def _questions(number: int) -> str:
