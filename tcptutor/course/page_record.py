@@ -86,6 +86,19 @@ class RecallDay(NamedTuple):
     recall: Recall
 
 
+def with_recall(recalls: tuple[RecallDay, ...], at: str, recall: Recall | None) -> tuple[RecallDay, ...]:
+    """Return the days with a recall at the ISO 8601 time `at`; None is no recall."""
+    day = day_of(at) if recall is not None else None
+    if day is None or recall is None:
+        return recalls
+    if recalls and recalls[-1].day == day:  # most often
+        return recalls if recalls[-1].recall <= recall else (*recalls[:-1], RecallDay(day, recall))
+    # In order of days, whatever the order of events: journals of two machines may be merged.
+    days = dict(recalls)
+    days[day] = min(days.get(day, recall), recall)
+    return tuple(RecallDay(*each) for each in sorted(days.items()))
+
+
 class ActivityRecord(msgspec.Struct, frozen=True):
     """A student's work on an activity."""
 
@@ -111,13 +124,14 @@ class ActivityRecord(msgspec.Struct, frozen=True):
         is_sure_error = response.sureness == "sure" and response.correct is False
         values = [self.best, response.value if response.correct else None]
         return msgspec.structs.replace(
-            self._with_recall(response.at, Recall.of(response)),
+            self,
             attempts=self.attempts + 1,
             first=self.first or response,
             latest=response,
             right=self.right or (response if response.correct else None),
             sure_error=response if is_sure_error else self.sure_error,
             best=min((value for value in values if value is not None), default=None),
+            recalls=with_recall(self.recalls, response.at, Recall.of(response)),
         )
 
     def with_measurement(self, measured: float) -> ActivityRecord:
@@ -137,21 +151,15 @@ class ActivityRecord(msgspec.Struct, frozen=True):
 
     def with_hints(self, level: int, at: str = "") -> ActivityRecord:
         """Return the record with hints up to `level` shown at that time."""
-        return msgspec.structs.replace(self._with_recall(at, Recall.HINTED), hints=max(self.hints, level))
+        recalls = with_recall(self.recalls, at, Recall.HINTED)
+        return msgspec.structs.replace(self, hints=max(self.hints, level), recalls=recalls)
 
     def with_review(self, response: Response, hints: int) -> ActivityRecord:
         """Return the record after a review, which leaves the work on the page as it is."""
-        hinted = self._with_recall(response.at, Recall.HINTED if hints else None)
-        return hinted._with_recall(response.at, Recall.of(response))
-
-    def _with_recall(self, at: str, recall: Recall | None) -> ActivityRecord:
-        day = day_of(at) if recall is not None else None
-        if day is None or recall is None:
-            return self
-        # In order of days, whatever the order of events: journals of two machines may be merged.
-        days = dict(self.recalls)
-        days[day] = min(days.get(day, recall), recall)
-        return msgspec.structs.replace(self, recalls=tuple(RecallDay(*each) for each in sorted(days.items())))
+        recall = Recall.of(response)
+        if hints and recall is not None:
+            recall = min(recall, Recall.HINTED)
+        return msgspec.structs.replace(self, recalls=with_recall(self.recalls, response.at, recall))
 
 
 class PageRecord(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -68,6 +70,8 @@ async def test_a_session_from_home_and_back(
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "2 questions are due, about 1 min: v asks them")
         await until_text(pilot, "v review")
+        await pilot.press("down")
+        await until_text(pilot, "2 questions are due for review")
         await pilot.press("v")
         await until_text(pilot, "What limits it?")
         assert "1 of 2" in text(app)
@@ -116,6 +120,12 @@ async def test_nothing_is_offered_to_those_who_have_nothing_to_review(
         await pilot.pause(0.2)
         assert isinstance(app.screen, HomeScreen)
         assert "review" not in text(app)
+
+
+def test_the_schedule_is_not_imported_before_the_first_frame() -> None:
+    code = "import sys, tcptutor.ui.app; print({'fsrs', 'tcptutor.review'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "set()\n", done.stderr
 
 
 async def test_esc_stops_and_what_was_answered_counts(

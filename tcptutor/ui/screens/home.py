@@ -29,7 +29,7 @@ from tcptutor.ui.widgets.home.modules import CARD_LINES, ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
 from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
 from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
-from tcptutor.ui.widgets.home.work import due_lines, work_lines
+from tcptutor.ui.widgets.home.work import due_lines, due_of_module, work_lines
 
 if TYPE_CHECKING:
     from tcptutor.review import ReviewCard, Reviews
@@ -324,6 +324,7 @@ class HomeScreen(SavingScreen):
         lines = [Content.styled(f"{shown.number} {shown.title}", "bold")] if self._is_roomy else []
         if module is not None:
             lines += entering_lines(self.tutor.journal, self._modules, self._progress, module)
+            lines += due_of_module(self._reviews, module)
         if self._is_roomy:
             lines += objective_lines(shown, self._text_columns)
         about.update(Content("\n").join(lines))
@@ -386,7 +387,8 @@ class HomeScreen(SavingScreen):
     @work(exclusive=True, group="reviews")
     async def _find_reviews(self) -> None:
         record = self.tutor.journal.record
-        if any(record.has_visited(module.id) and not module.is_read for module in self._modules):
+        visited = [module for module in self._modules if record.has_visited(module.id)]
+        if not visited or not all(module.is_read for module in visited):
             return  # called again once the lessons are read
         from tcptutor.ui.reviews import find_now  # noqa: PLC0415  # not for the first frame
 

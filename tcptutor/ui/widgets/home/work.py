@@ -37,6 +37,13 @@ def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
     yield labeled("Review", text, width)
 
 
+def due_of_module(reviews: Reviews | None, module: Module) -> Iterator[Content]:
+    """Yield the number of due questions of a module; nothing without any."""
+    due = [card for card in reviews.due if card.module.id == module.id] if reviews else []
+    if due:
+        yield Content(f"{len(due)} question{' is' if len(due) == 1 else 's are'} due for review")
+
+
 def work_lines(
     journal: Journal,
     modules: Sequence[Module],
