@@ -18,7 +18,7 @@ from tcptutor.journal.fold import JournalRecord
 from tcptutor.review.schedule import due_day
 
 SESSION_S = 120.0
-"""Time for the questions of a session, s; it has at least one."""
+"""Time after which a session begins no further question, s."""
 
 
 class CardId(NamedTuple):
@@ -70,8 +70,8 @@ class Reviews(NamedTuple):
 
     @property
     def session(self) -> tuple[ReviewCard, ...]:
-        """Return the due cards to ask in two minutes."""
-        return _within(self.due, SESSION_S)
+        """Return the due cards to ask in about two minutes."""
+        return _for_a_session(self.due)
 
     @property
     def session_minutes(self) -> int:
@@ -80,10 +80,10 @@ class Reviews(NamedTuple):
         return max(1, round(seconds / 60))
 
     def practice(self, asked: frozenset[CardId]) -> tuple[ReviewCard, ...]:
-        """Return cards to ask in two minutes though none is due: the weakest, without those `asked` already."""
+        """Return cards to ask in about two minutes though none is due: the weakest, without those `asked` already."""
         left = [each for each in self.cards if each.id not in asked] or [*self.cards]
         left.sort(key=lambda each: (each.due is None, each.record.recalls[-1].recall, each.due or 0))
-        return _within(tuple(left), SESSION_S)
+        return _for_a_session(tuple(left))
 
     @property
     def next_due(self) -> tuple[int, int] | None:
@@ -140,13 +140,11 @@ def _can_be_asked(question: Question, step: Step, page: PageRecord) -> bool:
     return True
 
 
-def _within(cards: tuple[ReviewCard, ...], seconds: float) -> tuple[ReviewCard, ...]:
-    """Return the first cards that take at most so long together, at least one."""
-    taken: list[ReviewCard] = []
-    left = seconds
-    for card in cards:
+def _for_a_session(cards: tuple[ReviewCard, ...]) -> tuple[ReviewCard, ...]:
+    """Return the first cards that a session begins."""
+    left = SESSION_S
+    for number, card in enumerate(cards):
+        if left <= 0:
+            return cards[:number]
         left -= duration.question_seconds(card.question)
-        if taken and left < 0:
-            break
-        taken.append(card)
-    return tuple(taken)
+    return cards

@@ -106,7 +106,7 @@ def test_reviews_change_nothing_on_the_page() -> None:
     assert after == before
 
 
-def test_a_session_takes_two_minutes_and_at_least_one_question() -> None:
+def test_a_session_begins_no_question_after_two_minutes() -> None:
     names = [f"q{number}" for number in range(9)]
     events = [answered(0, right=False, id=name) for name in names]
     reviews = found(events, *map(named, names))

@@ -31,7 +31,7 @@ def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
     due, asked = len(reviews.due), len(reviews.session)
     text = f"{due} question{' is' if due == 1 else 's are'} due, about {reviews.session_minutes} min: v asks "
     if asked < due:
-        text = f"{due} questions are due: v asks {asked}, about {reviews.session_minutes} min"
+        text = f"{due} questions are due; v asks {asked} in {reviews.session_minutes} min"
     else:
         text += "it" if due == 1 else "them"
     yield labeled("Review", text, width)
