@@ -162,6 +162,18 @@ class ActivityRecord(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, recalls=with_recall(self.recalls, response.at, recall))
 
 
+class TeacherComment(msgspec.Struct, frozen=True):
+    """A teacher's comment on a page."""
+
+    text: str
+    activity: str = ""
+    """Id of the activity it is about; empty for the whole page."""
+    by: str = ""
+    """Name of the teacher, if given."""
+    is_new: bool = True
+    """True until the page was opened again."""
+
+
 class PageRecord(msgspec.Struct, frozen=True):
     """A student's work on a page; the default is a page never opened."""
 
@@ -177,6 +189,8 @@ class PageRecord(msgspec.Struct, frozen=True):
     """By activity id."""
     note: str = ""
     """The student's own text on the page."""
+    comments: tuple[TeacherComment, ...] = ()
+    """The teacher's comments on the page, in the order they were read in."""
     bookmarked: bool = False
     skipped: bool = False
     """True if the student marked the page to skip."""
@@ -204,6 +218,7 @@ class PageRecord(msgspec.Struct, frozen=True):
         return PageRecord(
             last_seed=self.last_seed,
             note=self.note,
+            comments=self.comments,
             bookmarked=self.bookmarked,
             archived=msgspec.structs.replace(self, archived=None),
             earlier_runs=self.earlier_runs + self.whole_runs,
@@ -216,7 +231,21 @@ class PageRecord(msgspec.Struct, frozen=True):
         """Return the record before the latest reset; unchanged without one, or after new work."""
         if self.archived is None or self.has_work:
             return self
-        return msgspec.structs.replace(self.archived, note=self.note, bookmarked=self.bookmarked)
+        return msgspec.structs.replace(
+            self.archived, note=self.note, comments=self.comments, bookmarked=self.bookmarked
+        )
+
+    def opened(self) -> PageRecord:
+        """Return the record once the page was on the screen, with its comments."""
+        read = tuple(msgspec.structs.replace(comment, is_new=False) for comment in self.comments)
+        return msgspec.structs.replace(self, visited=True, comments=read)
+
+    def with_comment(self, comment: TeacherComment) -> PageRecord:
+        """Return the record with the comment added, once."""
+        known = {(each.activity, each.text) for each in self.comments}
+        if (comment.activity, comment.text) in known:
+            return self
+        return msgspec.structs.replace(self, comments=(*self.comments, comment))
 
     def all_attempts(self, id: str) -> int:
         """Return the number of responses to that activity, with those before a reset."""

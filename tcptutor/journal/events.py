@@ -80,6 +80,26 @@ class Noted(JournalEvent, frozen=True, tag="noted"):
     text: str
 
 
+class Reported(JournalEvent, frozen=True, tag="reported"):
+    """The student reported what is wrong on a page, for the teacher; marks ignore it."""
+
+    module: str
+    step: str
+    text: str
+
+
+class Commented(JournalEvent, frozen=True, tag="commented"):
+    """The student read in a comment of the teacher."""
+
+    module: str
+    step: str
+    activity: str
+    """Id of the activity it is about; empty for the whole page."""
+    text: str
+    by: str = ""
+    """Name of the teacher, if given."""
+
+
 class Hinted(JournalEvent, frozen=True, tag="hinted"):
     """The app showed hint `level` (from 1) of an activity."""
 
@@ -186,6 +206,8 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     | Responded
     | Withdrawn
     | Noted
+    | Reported
+    | Commented
     | Hinted
     | Reviewed
     | PredictionMeasured

@@ -14,12 +14,13 @@ import msgspec
 
 from tcptutor.course import personal
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.page_record import PageRecord, Sureness
+from tcptutor.course.page_record import PageRecord, Sureness, TeacherComment
 from tcptutor.course.paths import PRETEST, CoursePath
 from tcptutor.journal.day import DayRecord
 from tcptutor.journal.events import (
     START,
     Bookmarked,
+    Commented,
     Enrolled,
     Hinted,
     JournalEvent,
@@ -185,6 +186,7 @@ _PageEvent = (
     | Reviewed
     | PredictionMeasured
     | Noted
+    | Commented
     | Bookmarked
     | Skipped
     | Reset
@@ -195,7 +197,7 @@ _PageEvent = (
 def _page_after(page: PageRecord, event: _PageEvent) -> PageRecord:
     match event:
         case Visited():
-            page = msgspec.structs.replace(page, visited=True)
+            page = page.opened()
         case Responded(activity=activity, response=response):
             page = page.with_response(activity, msgspec.structs.replace(response, at=event.at))
         case Withdrawn(activity=activity):
@@ -209,6 +211,8 @@ def _page_after(page: PageRecord, event: _PageEvent) -> PageRecord:
             page = page.with_activity(activity, page.activity(activity).with_measurement(measured))
         case Noted(text=text):
             page = msgspec.structs.replace(page, note=text)
+        case Commented(activity=activity, text=text, by=by):
+            page = page.with_comment(TeacherComment(text, activity, by))
         case Bookmarked(on=on):
             page = msgspec.structs.replace(page, bookmarked=on)
         case Skipped(on=on):

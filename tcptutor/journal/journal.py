@@ -11,14 +11,15 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base import places
-from tcptutor.base.errors import JournalError, UsageError
+from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
-from tcptutor.course.page_record import PageRecord, Response, Sureness
+from tcptutor.course.page_record import PageRecord, Response, Sureness, TeacherComment
 from tcptutor.course.paths import CoursePath
 from tcptutor.journal import fold, store
 from tcptutor.journal.events import (
     Bookmarked,
+    Commented,
     Enrolled,
     Hinted,
     JournalEvent,
@@ -26,6 +27,7 @@ from tcptutor.journal.events import (
     PageGoalsReached,
     PathChosen,
     PredictionMeasured,
+    Reported,
     Reset,
     Responded,
     Restored,
@@ -47,14 +49,12 @@ from tcptutor.journal.fold import (
     SurenessCount,
     fold_events,
 )
+from tcptutor.journal.texts import check_comment, check_note, check_report
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.run.files import text_digest
 from tcptutor.runs.parts import ENDED
 from tcptutor.runs.store import RunStore, first_readable
-
-LONGEST_NOTE = 20_000
-"""Characters of the longest note."""
 
 
 class Journal:
@@ -181,15 +181,24 @@ class Journal:
         self._append(PageGoalsReached(_now(), module, step, activity, session))
 
     def note(self, module: str, step: str, text: str) -> PageRecord:
-        """Replace the page's note by `text`, and return the page's record.
-
-        Raises:
-            UsageError: The text is longer than LONGEST_NOTE.
-        """
-        if len(text) > LONGEST_NOTE:
-            raise UsageError(f"a note holds {LONGEST_NOTE} characters; this one has {len(text)}: shorten it")
+        """Replace the page's note by `text`, and return the page's record. Raises UsageError for a long text."""
+        check_note(text)
         self._append(Noted(_now(), module, step, text))
         return self._fold.record.page(module, step)
+
+    def report(self, module: str, step: str, text: str) -> None:
+        """Record the student's line on what is wrong on the page. Raises UsageError for a long or empty line."""
+        check_report(text)
+        self._append(Reported(_now(), module, step, text.strip()))
+
+    def comment(self, module: str, step: str, comment: TeacherComment) -> bool:
+        """Record a teacher's comment once, and return whether it is new. Raises UsageError for a bad text."""
+        check_comment(comment.text)
+        before = self.page(module, step)
+        if before.with_comment(comment) == before:
+            return False
+        self._append(Commented(_now(), module, step, comment.activity, comment.text, comment.by))
+        return True
 
     def hint(self, module: str, step: str, activity: str, level: int) -> PageRecord:
         """Record that hint `level` (from 1) of the activity was shown."""

@@ -13,9 +13,11 @@ from tcptutor.course.page_record import PREDICT, Response, Sureness
 from tcptutor.journal import Journal
 from tcptutor.journal.events import (
     Bookmarked,
+    Commented,
     Hinted,
     JournalEvent,
     PredictionMeasured,
+    Reported,
     Reset,
     Responded,
     Restored,
@@ -50,6 +52,8 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
     | st.builds(Bookmarked, TIMES, _module, _step, st.booleans())
     | st.builds(Skipped, TIMES, _module, _step, st.booleans())
+    | st.builds(Reported, TIMES, _module, _step, TEXTS)
+    | st.builds(Commented, TIMES, _module, _step, st.just("") | _activity, TEXTS, TEXTS)
     | st.builds(Reset, TIMES, _module, _step)
     | st.builds(Restored, TIMES, _module, _step)
     | st.builds(Reviewed, TIMES, _module, _step, _activity, RESPONSES, st.integers(0, 3))

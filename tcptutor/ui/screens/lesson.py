@@ -100,6 +100,7 @@ class LessonScreen(LessonPath):
         self._body.restore()
         self._answers.restore()
         self._page.note.show(self._study.note)
+        self._page.show_comments(self._study.record.comments)
         self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
         self._show_goals()

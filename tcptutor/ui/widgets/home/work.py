@@ -11,6 +11,7 @@ from textual.content import Content
 from tcptutor.base import ratios
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
+from tcptutor.course.paths import PRETEST
 from tcptutor.journal import Journal, Progress
 from tcptutor.journal.day import DayRecord
 from tcptutor.journal.fold import JournalRecord
@@ -20,8 +21,8 @@ from tcptutor.ui.widgets.home.text import count_pages, labeled
 if TYPE_CHECKING:
     from tcptutor.review import Reviews
 
-_SHOWN_UNFINISHED = 3
-"""Unfinished pages to name."""
+_SHOWN_PAGES = 3
+"""Pages to name in a line."""
 
 
 def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
@@ -52,6 +53,8 @@ def work_lines(
     width: int,
 ) -> Iterator[Content]:
     """Yield a labeled text, wrapped to `width` columns, for each fact about the student's work."""
+    if text := _new_comments(journal.record, modules):
+        yield labeled("Comments", text, width)
     today = journal.record.today
     is_today = today.day == date.today()
     if text := _time_spent(journal.record, today if is_today else DayRecord(), daily_minutes):
@@ -64,9 +67,7 @@ def work_lines(
     if accuracy:
         yield labeled("Predictions", "; ".join(accuracy), width)
     if unfinished := [*_unfinished_pages(journal, modules, progress)]:
-        shown, more = unfinished[:_SHOWN_UNFINISHED], len(unfinished) - _SHOWN_UNFINISHED
-        text = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-        yield labeled("Unfinished", text, width)
+        yield labeled("Unfinished", _enumerate(unfinished), width)
     if counts := journal.sureness_counts():
         stated = [
             f"{word} {counts[key].right} of {counts[key].total}"
@@ -87,6 +88,23 @@ def _time_spent(record: JournalRecord, today: DayRecord, goal: int) -> str:
         text += f", {count_pages(len(today.pages))}"
     whole = round(record.seconds / 60)
     return f"{text}; {duration.in_words(whole)} in all" if whole > spent else text
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    """Return "1.1, 1.2, 1.3 and 4 more"."""
+    more = len(names) - _SHOWN_PAGES
+    return ", ".join(names[:_SHOWN_PAGES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _new_comments(record: JournalRecord, modules: Sequence[Module]) -> str:
+    """Return "2 from your teacher: open 1.9"; empty without comments on pages that were not opened since."""
+    found = {}
+    for module in modules:
+        pages = record.pages.get(module.id, {})
+        for at, step in enumerate((PRETEST, *module.step_ids)):
+            if step in pages and (new := sum(comment.is_new for comment in pages[step].comments)):
+                found[f"{module.number}.{at}" if at else f"the pre-test of {module.number}"] = new
+    return f"{sum(found.values())} from your teacher: open {_enumerate([*found])}" if found else ""
 
 
 def _unfinished_pages(

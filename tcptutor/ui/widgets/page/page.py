@@ -19,6 +19,7 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.outline import Module
+from tcptutor.course.page_record import TeacherComment
 from tcptutor.course.page_references import references
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
@@ -28,6 +29,7 @@ from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
 from tcptutor.ui.widgets.page.note import NoteText
 from tcptutor.ui.widgets.page.onward import OnwardLines
+from tcptutor.ui.widgets.page.teacher import TeacherText
 from tcptutor.ui.widgets.page.text import linked_pages
 from tcptutor.ui.widgets.prose.illustrated import illustrated
 from tcptutor.ui.widgets.prose.markdown import Prose
@@ -56,7 +58,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         super().__init__()
         self._step = step
         self.onward = OnwardLines(module)
-        self.note = NoteText()
+        self.note, self._teacher = NoteText(), TeacherText()
         self.player = FigurePlayer(self)
         self.boxes = tuple(boxes)
         """In order of the page."""
@@ -85,6 +87,7 @@ class Page(VerticalScroll, inherit_bindings=False):
             *(others if self._step.experiments else []),
             self._runs,
             *(box for box in self.boxes if box.activity.stage > Stage.OBSERVE),
+            self._teacher,
             self.note,
             self.onward,
         )
@@ -169,6 +172,10 @@ class Page(VerticalScroll, inherit_bindings=False):
         """Show the table of runs: name and figures of each, None for a missing run, and their spread."""
         if self.is_attached:
             self._runs.show(rows, spread)
+
+    def show_comments(self, comments: Sequence[TeacherComment]) -> None:
+        """Show the teacher's comments on the page and its activities."""
+        self._teacher.show(comments, self.boxes)
 
     def explain_signs(self) -> None:
         """Explain the signs of the models next to the result; called before the page is composed."""
