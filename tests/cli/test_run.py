@@ -271,7 +271,17 @@ def test_every_command_explains_itself(command: str) -> None:
 
 
 def test_the_first_frame_imports_only_what_it_needs() -> None:
-    heavy = ("mininet", "pyroute2", "qemu", "plotext", "matplotlib", "tarfile", "pyte", "tcptutor.analysis")
+    heavy = (
+        "mininet",
+        "pyroute2",
+        "qemu",
+        "plotext",
+        "matplotlib",
+        "tarfile",
+        "pyte",
+        "fsrs",
+        "tcptutor.analysis",
+    )
     code = "import sys, tcptutor.commands, tcptutor.ui.app, tcptutor.backends.lab;"
     code += f"print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime, time
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -196,8 +196,9 @@ class ReviewScreen(SavingScreen):
             yield Content(f"{_questions(due)} {'is' if due == 1 else 'are'} still due: Enter goes on.")
         elif following is not None:
             day, number = following
-            when = (_day(day, self._reviews.today), "bold")
-            yield Content.assemble("The next review is due ", when, f": {_questions(number)}.")
+            yield Content.assemble(
+                "The next review is due ", (_when(day), "bold"), f": {_questions(number)}."
+            )
         else:
             yield Content("No review is due.")
         if not due and self._reviews.cards:
@@ -343,9 +344,10 @@ def _questions(number: int) -> str:
     return f"{number} question{'' if number == 1 else 's'}"
 
 
-def _day(day: int, today: int) -> str:
-    """Return "tomorrow" or "in 6 days, on Thursday 3 December"."""
-    days = day - today
-    if days == 1:
-        return "tomorrow"
-    return f"in {days} days, on {date.fromordinal(day):%A %-d %B}"
+def _when(day: int) -> str:
+    """Return when a UTC day begins here: "later today", "tomorrow" or "in 6 days, on Thursday 3 December"."""
+    here = datetime.combine(date.fromordinal(day), time(), UTC).astimezone().date()
+    days = (here - date.today()).days
+    if days <= 1:
+        return "tomorrow" if days == 1 else "later today"
+    return f"in {days} days, on {here:%A %-d %B}"
