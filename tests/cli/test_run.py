@@ -281,6 +281,7 @@ def test_the_first_frame_imports_only_what_it_needs() -> None:
         "pyte",
         "fsrs",
         "tcptutor.analysis",
+        "tcptutor.review",
     )
     code = "import sys, tcptutor.commands, tcptutor.ui.app, tcptutor.backends.lab;"
     code += f"print([name for name in {heavy} if name in sys.modules])"

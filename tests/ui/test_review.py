@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -120,12 +118,6 @@ async def test_nothing_is_offered_to_those_who_have_nothing_to_review(
         await pilot.pause(0.2)
         assert isinstance(app.screen, HomeScreen)
         assert "review" not in text(app)
-
-
-def test_the_schedule_is_not_imported_before_the_first_frame() -> None:
-    code = "import sys, tcptutor.ui.app; print({'fsrs', 'tcptutor.review'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "set()\n", done.stderr
 
 
 async def test_esc_stops_and_what_was_answered_counts(

@@ -53,7 +53,6 @@ class HomeScreen(SavingScreen):
     ]
     HAS_STUDY_KEYS = True
     FOOTER = (
-        ("home.review", "review"),
         ("app.pages", "pages"),
         ("home.path", "path"),
         ("app.bench", "bench"),
@@ -122,10 +121,11 @@ class HomeScreen(SavingScreen):
         self.show_saved()
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
+        offered = (("home.review", "review"),) if self._due else ()
         return (
             FooterKey((("Enter", "enter"),), "open" if self._in_list else self._verb.lower()),
             FooterKey((("↑", "up"), ("↓", "down")), "module"),
-            *bindings.footer_entries(self, self.FOOTER if self._due else self.FOOTER[1:]),
+            *bindings.footer_entries(self, (*offered, *self.FOOTER)),
         )
 
     def show_lab(self) -> None:
