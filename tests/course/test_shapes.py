@@ -15,13 +15,21 @@ from .conftest import whole_run
 
 RUN = MarkContext(run=whole_run())
 TEETH = {
-    "drawing": "\n /| /|\n/ |/ |\n",
+    "curve": [[0, 0.5], [0.5, 1], [0.5, 0.5], [1, 1]],
     "text": "It climbs slowly and falls by half.",
     "correct": True,
     "feedback": "One segment each RTT, then a loss.",
 }
-FLAT = {"drawing": "------", "text": "It stays level.", "feedback": "Nothing tells the sender to stay."}
-STEPS = {"drawing": "  __\n__  ", "text": "It jumps once.", "feedback": "A window moves by segments."}
+FLAT = {
+    "curve": [[0, 0.5], [1, 0.5]],
+    "text": "It stays level.",
+    "feedback": "Nothing tells the sender to stay.",
+}
+STEPS = {
+    "curve": [[0, 0.2], [0.5, 0.2], [0.5, 0.8], [1, 0.8]],
+    "text": "It jumps once.",
+    "feedback": "A window moves by segments.",
+}
 TABLE: dict[str, Any] = {
     "prompt": "How will cwnd look?",
     "hints": ["What does a loss do?", "And what comes between two losses?"],
@@ -43,7 +51,6 @@ def test_a_prediction_with_shapes_is_one_of_them() -> None:
     assert table().contradiction() is None
     assert shapes.contradiction() is None
     assert list(shapes.problems()) == []
-    assert shapes.shapes[0].rows == (" /| /|", "/ |/ |")
 
 
 def test_it_is_told_nothing_before_the_run_and_its_own_feedback_after_it() -> None:
@@ -75,6 +82,13 @@ REFUSED = {
     "none right": (shape(FLAT) | {"shape": [FLAT, STEPS, FLAT]}, "0 shapes are correct"),
     "two right": (shape(FLAT, correct=True), "2 shapes are correct"),
     "a unit": ({"unit": "time"}, "remove `unit`"),
+    "nothing to draw": (shape(FLAT, curve=[]), "either a curve or bars"),
+    "two kinds": (shape(FLAT, bars={"h1": 0.5}), "either a curve or bars"),
+    "curves and bars": (shape(FLAT, curve=[], bars={"h1": 0.5}), "all of them as curves"),
+    "a point": (shape(FLAT, curve=[[0, 1]]), "at least two points"),
+    "backwards": (shape(FLAT, curve=[[1, 0], [0, 0]]), "from left to right"),
+    "too high": (shape(FLAT, curve=[[0, 0], [1, 1.1]]), "outside of 0 to 1"),
+    "more than all": (shape(FLAT, curve=[], bars={"h1": 1.5}), "outside of 0 to 1"),
 }
 
 
@@ -87,13 +101,9 @@ def test_what_cannot_be_chosen_from_is_not_loaded(changes: dict[str, Any], said:
 
 
 LINTED = {
-    "too high": (shape(FLAT, drawing="x\n" * 6), "shape[2].drawing", "6 rows"),
-    "too wide": (shape(FLAT, drawing="x" * 25), "shape[2].drawing", "25 columns"),
-    "empty": (shape(FLAT, drawing="\n"), "shape[2].drawing", "0 rows"),
-    "a tab": (shape(FLAT, drawing="a\tb"), "shape[2].drawing", "unprintable"),
     "no sentence": (shape(FLAT, text="flat"), "shape[2].text", "needs a sentence"),
     "no feedback": (shape(FLAT, feedback=""), "shape[2].feedback", "needs a sentence"),
-    "drawn twice": (shape(FLAT, drawing=TEETH["drawing"]), "shape.drawing", "alike"),
+    "drawn twice": (shape(FLAT, curve=TEETH["curve"]), "shape", "alike"),
     "said twice": (shape(FLAT, text=TEETH["text"]), "shape.text", "alike"),
     "no hints": ({"hints": []}, "hints", "levels"),
 }

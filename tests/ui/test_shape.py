@@ -14,23 +14,26 @@ from .screen import press_at_once, text, until, until_text
 
 TEETH = Shape(
     fixed=True,
-    drawing="  /|  /|  /|\n / | / | / |\n/  |/  |/  |",
+    curve=((0, 0.5), (0.5, 1), (0.5, 0.5), (1, 1)),
     text="Even teeth: it climbs slowly and falls by half.",
     correct=True,
     feedback="One segment more in each RTT, then a loss.",
 )
 LEVEL = Shape(
-    fixed=True, drawing="____________", text="It stays level.", feedback="Nothing tells the sender to stay."
+    fixed=True,
+    curve=((0, 0.5), (1, 0.5)),
+    text="It stays level.",
+    feedback="Nothing tells the sender to stay.",
 )
 STAIRS = Shape(
     fixed=True,
-    drawing="         ___\n      ___\n   ___\n___",
+    curve=((0, 0), (0.5, 0), (0.5, 1), (1, 1)),
     text="It climbs in stairs.",
     feedback="What would make it wait on a stair?",
 )
 FALL = Shape(
     fixed=True,
-    drawing="___\n   ___\n      ___\n         ___",
+    curve=((0, 1), (0.5, 1), (0.5, 0), (1, 0)),
     text="It falls in stairs.",
     feedback="What would make it fall without a loss?",
 )
@@ -43,28 +46,28 @@ PAGE = one_page(ASK, lossy(), after="It had teeth.")
 
 
 @pytest.mark.parametrize(
-    ("number", "width", "room", "beside"),
+    ("number", "room", "per_row", "columns"),
     [
-        (4, 24, 200, 4),
-        (4, 24, 80, 2),
-        (3, 24, 78, 3),
-        (3, 24, 77, 2),
-        (3, 24, 40, 1),
-        (4, 24, 10, 1),
-        (4, 12, 57, 4),
+        (4, 200, 4, 20),
+        (4, 73, 4, 16),
+        (3, 73, 3, 20),
+        (3, 42, 3, 12),
+        (3, 41, 2, 19),
+        (4, 45, 2, 20),
+        (4, 10, 1, 12),
     ],
 )
-def test_drawings_stand_side_by_side_where_they_fit(number: int, width: int, room: int, beside: int) -> None:
-    assert side_by_side(number, width, room) == beside
+def test_drawings_stand_side_by_side_where_they_fit(
+    number: int, room: int, per_row: int, columns: int
+) -> None:
+    assert side_by_side(number, room) == (per_row, columns)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
 async def test_all_drawings_can_be_seen_and_chosen_by_a_digit(make_app, journal: Journal, size) -> None:
     async with make_app(MODULE, of=PAGE).run_test(size=size) as pilot:
         await until_text(pilot, "Which of these will cwnd look")
-        for shape in ASK.shapes:
-            for row in shape.rows:
-                await until_text(pilot, row.strip())
+        await until(pilot, lambda: text(pilot.app).count("└───") == len(ASK.shapes))
         await pilot.press("3")
         await until_text(pilot, "3: It climbs in stairs.")
         assert "›" in text(pilot.app)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import msgspec
@@ -29,18 +30,25 @@ from tcptutor.course.activity import (
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
 from tcptutor.course.page_record import Given
+from tcptutor.figures import sketch
+from tcptutor.figures.lines import Line
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
 MIN_SHAPES, MAX_SHAPES = 3, 4
-MAX_ROWS, MAX_COLUMNS = 5, 24
+MIN_COLUMNS, MAX_COLUMNS = 12, 20
+"""Columns of a drawing."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Drawing to choose: `[[predict.shape]]`."""
 
-    drawing: str
-    """Plain characters, at most MAX_ROWS of MAX_COLUMNS."""
+    curve: tuple[tuple[float, float], ...] = ()
+    """Corners of a line from left to right; both coordinates from 0 to 1."""
+    reference: tuple[tuple[float, float], ...] = ()
+    """Corners of a dotted line to compare the curve with."""
+    bars: dict[str, float] = msgspec.field(default_factory=dict)
+    """Shares by name, from 0 to 1, in place of a curve."""
     text: str
     """Description of the drawing for screen readers."""
     correct: bool = False
@@ -49,13 +57,22 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fixed: bool = False
     """True if it keeps its place when the others are shuffled."""
 
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """Rows of the drawing, without empty rows around it and trailing blanks."""
-        rows = [row.rstrip() for row in self.drawing.strip("\n").split("\n")]
-        while rows and not rows[-1]:
-            rows.pop()
-        return tuple(rows)
+    def draw(self, width: int) -> list[Line]:
+        """Return the drawing in `width` columns."""
+        if self.bars:
+            return sketch.bars(self.bars, width)
+        return sketch.curve(self.curve, self.reference, width)
+
+    def wrong(self) -> Problem | None:
+        """Return the key that cannot be drawn, and the reason; None if it can be."""
+        if bool(self.curve) == bool(self.bars):
+            return "curve", "a drawing is either a curve or bars"
+        for key, points in (("curve", self.curve), ("reference", self.reference)):
+            if len(points) == 1 or any(right[0] < left[0] for left, right in pairwise(points)):
+                return key, "needs at least two points, from left to right"
+            if not all(0 <= each <= 1 for point in points for each in point):
+                return key, "has a coordinate outside of 0 to 1"
+        return ("bars", "has a share outside of 0 to 1") if not _are_shares(self.bars.values()) else None
 
 
 class ShapePrediction(Activity, frozen=True, kw_only=True):
@@ -90,6 +107,11 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
     def contradiction(self) -> Problem | None:
         if not MIN_SHAPES <= len(self.shapes) <= MAX_SHAPES:
             return "shape", f"{len(self.shapes)} shapes: give {MIN_SHAPES} or {MAX_SHAPES}"
+        for number, shape in enumerate(self.shapes, start=1):
+            if wrong := shape.wrong():
+                return f"shape[{number}].{wrong[0]}", wrong[1]
+        if len({tuple(shape.bars) for shape in self.shapes}) > 1:
+            return "shape", "draw all of them as curves, or all as bars with the same names"
         right = sum(shape.correct for shape in self.shapes)
         if right != 1:
             return "shape", f"{right} shapes are correct: set `correct = true` on exactly one"
@@ -97,22 +119,11 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002  # or a sweep's
         yield from hint_problems(self.hints)
-        if len({shape.rows for shape in self.shapes}) < len(self.shapes):
-            yield "shape.drawing", "two shapes are drawn alike"
+        if len({tuple(shape.draw(MIN_COLUMNS)) for shape in self.shapes}) < len(self.shapes):
+            yield "shape", "two shapes are drawn alike"
         if len({shape.text.strip().lower() for shape in self.shapes}) < len(self.shapes):
             yield "shape.text", "two shapes are described alike"
         for number, shape in enumerate(self.shapes, start=1):
-            rows, columns = len(shape.rows), max(map(len, shape.rows), default=0)
-            if not rows or rows > MAX_ROWS or columns > MAX_COLUMNS:
-                reason = (
-                    f"{rows} rows of {columns} columns: use 1 to {MAX_ROWS} rows of at most {MAX_COLUMNS}"
-                )
-                yield f"shape[{number}].drawing", reason
-            if any(not character.isprintable() for row in shape.rows for character in row):
-                yield (
-                    f"shape[{number}].drawing",
-                    "has an unprintable character, such as a tab: use spaces",
-                )
             for key, text in (("text", shape.text), ("feedback", shape.feedback)):
                 if not is_sentence(text):
                     yield f"shape[{number}].{key}", "needs a sentence"
@@ -143,6 +154,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
             correct=None,
             feedback=f"{shape.feedback} The right drawing is this: {self.shapes[self.right].text}",
         )
+
+
+def _are_shares(values: Iterable[float]) -> bool:
+    return all(0 <= each <= 1 for each in values)
 
 
 _PLAIN_RANGE = (1, 1000)

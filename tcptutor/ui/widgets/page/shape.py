@@ -12,8 +12,9 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor.course.activities.predict import Shape, ShapePrediction
+from tcptutor.course.activities.predict import MAX_COLUMNS, MIN_COLUMNS, Shape, ShapePrediction
 from tcptutor.course.page_record import Given
+from tcptutor.figures.lines import DATA, FRAME, MUTED, TEXT
 from tcptutor.journal.saved import Draft
 from tcptutor.ui.study import MarkedResponse
 from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox, locked_how
@@ -22,6 +23,8 @@ from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 RIGHT = "✓"
 GAP = 3
+_STYLES = {DATA: "$flow-1", FRAME: "$text-muted", MUTED: "$text-muted", TEXT: ""}
+"""Hues of a sketch's styles."""
 
 
 class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
@@ -131,6 +134,7 @@ class Drawings(Widget):
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         super().__init__(classes="drawings")
+        self.auto_links = False  # links have one color, drawings several
         self._shapes = shapes
         self._signs: list[str] = [FREE] * len(shapes)
         self._chosen: int | None = None
@@ -151,14 +155,11 @@ class Drawings(Widget):
         self.post_message(self.Clicked(number))
 
     def _rows(self, room: int) -> list[Content]:
-        width = max(len(row) for shape in self._shapes for row in ("› 1 ○", *shape.rows))
-        per_row = side_by_side(len(self._shapes), width, room)
+        per_row, width = side_by_side(len(self._shapes), room)
         lines: list[Content] = []
         for first in range(0, len(self._shapes), per_row):
             numbers = range(first, min(first + per_row, len(self._shapes)))
-            cards = [self._card(number, width) for number in numbers]
-            height = max(map(len, cards))
-            rows = zip(*(card + [Content(" " * width)] * (height - len(card)) for card in cards), strict=True)
+            rows = zip(*(self._card(number, width) for number in numbers), strict=True)
             lines += [*([Content("")] if lines else []), *(Content(" " * GAP).join(row) for row in rows)]
         return lines
 
@@ -168,13 +169,15 @@ class Drawings(Widget):
         head = Content.assemble((cursor, "bold $accent"), f" {number + 1} ", (sign, "bold"))
         strong = "bold" if number == self._chosen else ""
         click = Style.from_meta({"@click": f"choose({number + 1})"})
-        rows = [Content.styled(row.ljust(width), strong) for row in self._shapes[number].rows]
-        return [row.stylize(click) for row in (head + " " * (width - len(head.plain)), *rows)]
+        rows = [
+            Content.assemble(*((text, f"{strong} {_STYLES[style]}".strip()) for text, style in line.pieces()))
+            for line in self._shapes[number].draw(width)
+        ]
+        return [(row + " " * (width - len(row.plain))).stylize(click) for row in (head, *rows)]
 
 
-def side_by_side(number: int, width: int, room: int) -> int:
-    """Return how many of `number` drawings of `width` columns share a row: four as two pairs, not three and one."""
-    fit = max((room + GAP) // (width + GAP), 1)
-    if fit >= number:
-        return number
-    return min(fit, -(-number // 2))
+def side_by_side(number: int, room: int) -> tuple[int, int]:
+    """Return how many of `number` drawings share a row, four as two pairs if not all, and the columns of each."""
+    fit = max((room + GAP) // (MIN_COLUMNS + GAP), 1)
+    per_row = number if fit >= number else min(fit, -(-number // 2))
+    return per_row, max(MIN_COLUMNS, min((room + GAP) // per_row - GAP, MAX_COLUMNS))
