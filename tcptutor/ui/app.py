@@ -44,6 +44,7 @@ from tcptutor.ui.widgets.prose.figure import FigureView
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.step import Step
+    from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
     from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.workbench import Workbench
@@ -72,6 +73,14 @@ class TutorApp(Frame):
             id="app.commands",
             priority=True,
             tooltip="find a term, a page, an experiment, a command",
+        ),
+        Binding(
+            "slash",
+            "find(False)",
+            "find",
+            id="app.search",
+            priority=True,
+            tooltip="find a page, a term, a formula, an experiment, a question or a run",
         ),
         Binding(
             "p",
@@ -132,6 +141,7 @@ class TutorApp(Frame):
         self._first_module = module
         self.workbench: Workbench | None = None
         self.run_history: HistoryState | None = None
+        self._index: FindIndex | None = None
         self._link_sources: list[tuple[Module, Step]] = []
         """Pages whose links were followed, to return to; the latest last."""
 
@@ -230,6 +240,7 @@ class TutorApp(Frame):
             self.notify("\n".join(_shorten(self.problems)), severity="warning", timeout=30, markup=False)
         for screen in self._mounted_screens():
             screen.course_read()
+        await self._index_course()
 
     async def _start_lab(self) -> None:
         # The bench reports the failure; pages and questions work without a lab.
@@ -347,7 +358,7 @@ class TutorApp(Frame):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "what_if" and not self._can_change_one_thing:
             return False
-        if action in _STUDY_ACTIONS:
+        if action in _STUDY_ACTIONS or (action == "find" and parameters):
             screen = self.screen
             return isinstance(screen, TutorScreen) and screen.HAS_STUDY_KEYS and not screen.takes_text
         return super().check_action(action, parameters)
@@ -388,19 +399,42 @@ class TutorApp(Frame):
         visited = (each for each in self.course.modules if position and each.id == position[0])
         return next(visited, self.course.modules[0])
 
-    def action_find(self) -> None:
-        """Open the palette."""
+    def action_find(self, with_actions: bool = True) -> None:
+        """Open the find box, with the actions of the screen and settings or without."""
         screen = self.screen
         if not isinstance(screen, TutorScreen):
             return
         from tcptutor.ui import palette  # noqa: PLC0415  # not for the first frame
+        from tcptutor.ui.found_runs import find_runs  # noqa: PLC0415
+        from tcptutor.ui.matching import indexed  # noqa: PLC0415
         from tcptutor.ui.screens.find import FindScreen  # noqa: PLC0415
 
         def run(entry: PaletteEntry | None) -> None:
             if entry is not None:
                 self.call_later(entry.run)
 
-        self.push_screen(FindScreen(palette.entries(screen)), run)
+        actions = [indexed(each) for each in palette.entries(screen)] if with_actions else []
+        box = FindScreen(
+            [*actions, *self._find_index().update(self.journal.record)],
+            partial(find_runs, screen),
+            "a page, a term, a formula, a run, a command"
+            if with_actions
+            else "a page, a term, a formula, a run",
+        )
+        self.push_screen(box, run)
+
+    def _find_index(self) -> FindIndex:
+        from tcptutor.ui.find_index import FindIndex  # noqa: PLC0415  # not for the first frame
+
+        if self._index is None:
+            self._index = FindIndex(self)
+        return self._index
+
+    async def _index_course(self) -> None:
+        """Index the course before it is searched."""
+        with contextlib.suppress(JournalError):  # the box indexes it when it opens
+            record = self.journal.record
+            await asyncio.to_thread(lambda: self._find_index().update(record))
 
     async def action_write_notebook(self) -> None:
         """Write the notebook, in a thread: its charts take seconds."""

@@ -1,29 +1,43 @@
-"""Search of the palette: matches at the beginnings of words, grouped, with those in titles first."""
+"""Search of the find box: matches at the beginnings of words, grouped, with those in titles first."""
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-Group: TypeAlias = Literal["actions", "pages", "terms", "experiments", "settings", "text"]
+Group: TypeAlias = Literal[
+    "actions", "pages", "terms", "formulas", "experiments", "questions", "runs", "settings", "text"
+]
 
 HEADS: dict[Group, str] = {
     "actions": "Now",
     "pages": "Pages",
     "terms": "Terms",
+    "formulas": "Formulas",
     "experiments": "Experiments",
+    "questions": "Questions",
+    "runs": "Your runs",
     "settings": "Settings",
     "text": "In the text",
 }
 """Heads of the groups, in the order in which equally good groups are listed."""
 _MOST_IN_GROUP = 12
 """Hits of a group to list."""
+_MOST_IN_WORDS = 4
+"""Hits of a group to list whose titles lack the words."""
+_BY_TITLE: frozenset[Group] = frozenset({"actions", "settings"})
+"""Groups found by their titles alone, since Enter runs them at once."""
+_IN_TEXT: frozenset[Group] = frozenset({"pages", "terms", "experiments"})
+"""Groups whose hits in descriptions and texts are listed last, as hits in the text."""
 
 _EXCERPT = 240
 """Characters of an excerpt."""
 _NAME = re.compile(r"[^,(]*[^,( ]|")
 """Title without abbreviation and synonyms."""
+_WORD = re.compile(r"\w+")
+_MARKS = re.compile(r"```.*?```|!?\[([^\]]*)\]\([^)]*\)|[*`#]", re.DOTALL)
 
 Span: TypeAlias = tuple[int, int]
 
@@ -44,6 +58,15 @@ class PaletteEntry(NamedTuple):
     """True if the entry is listed before anything is typed."""
 
 
+class IndexedEntry(NamedTuple):
+    """An entry with its words, each after a blank, so that a search compares plain strings."""
+
+    entry: PaletteEntry
+    title: str
+    about: str
+    text: str
+
+
 class Hit(NamedTuple):
     """An entry that was found, under the group where it is listed."""
 
@@ -52,56 +75,104 @@ class Hit(NamedTuple):
     spans: tuple[Span, ...] = ()
     """Matches in the title."""
     about: str = ""
-    """Description, or the words around the match in the text."""
+    """Description, or the sentence around the match in the text."""
+    about_spans: tuple[Span, ...] = ()
+    """Matches in `about`."""
+
+    @property
+    def is_in_title(self) -> bool:
+        """True if the title has the words."""
+        return bool(self.spans)
 
 
-def search(query: str, entries: Sequence[PaletteEntry]) -> list[Hit]:
+def indexed(entry: PaletteEntry) -> IndexedEntry:
+    """Return the entry with its words."""
+    title, about = _words(entry.title), _words(entry.about)
+    text = "" if entry.group in _BY_TITLE else f"{title}{about}{_words(_plain(entry.text))}"
+    return IndexedEntry(entry, title, about, text)
+
+
+class _Found(NamedTuple):
+    rank: tuple[int, int]
+    """Quality of the match, the best first, and its place in the title."""
+    number: int
+    """Index of the entry."""
+
+
+def search(query: str, index: Sequence[IndexedEntry]) -> list[Hit]:
     """Return the hits, group after group: the group with the best match first, text and descriptions last.
 
-    All words of the query must begin words of the title, or words of the text. Actions are found by their titles alone,
-    since Enter runs them at once. A page is also found by its number, "1.9".
+    All words of the query must begin words of the title, or words of the text. A page is also found by its number.
     """
     words = query.casefold().split()
+    wanted = [folded for folded in map(_words, words) if folded]
     if not words:
-        offered = [entry for group in HEADS for entry in entries if _offers(entry, group)]
+        offered = [each.entry for group in HEADS for each in index if _offers(each.entry, group)]
         return [Hit(entry.group, entry, about=entry.about) for entry in offered]
-    beginnings = [re.compile(rf"(?<!\w){re.escape(word)}") for word in words]
-    groups: dict[Group, list[tuple[tuple[int, int], Hit]]] = {}
-    for entry in entries:
+    groups: dict[Group, list[_Found]] = {}
+    for number, each in enumerate(index if wanted else ()):
+        entry = each.entry
         if entry.group == "pages" and words == [entry.kind.rpartition(" ")[2]]:
-            groups.setdefault(entry.group, []).append(((0, 0), Hit(entry.group, entry, (), entry.about)))
-            continue
-        title = entry.title.casefold()
-        places = [each.search(title) for each in beginnings]
-        if all(places):
-            spans = tuple(sorted(place.span() for place in places if place))
-            rank = (_rank(" ".join(words), title), spans[0][0])
-            groups.setdefault(entry.group, []).append((rank, Hit(entry.group, entry, spans, entry.about)))
-        elif entry.group not in ("actions", "settings"):
-            text = f"{entry.title} {entry.about} {entry.text}".casefold()
-            if all(each.search(text) for each in beginnings):
-                # Descriptions say more than a mention on a page.
-                is_mention = not all(each.search(entry.about.casefold()) for each in beginnings)
-                about = _excerpt(entry.text, beginnings) if is_mention else entry.about
-                groups.setdefault("text", []).append(((int(is_mention), 0), Hit("text", entry, about=about)))
+            groups.setdefault("pages", []).append(_Found((0, 0), number))
+        elif all(word in each.title for word in wanted):
+            rank = _rank(" ".join(words), entry.title.casefold()), each.title.find(wanted[0])
+            groups.setdefault(entry.group, []).append(_Found(rank, number))
+        elif all(word in each.text for word in wanted):
+            # Descriptions say more than a mention on a page.
+            is_mention = not all(word in each.about for word in wanted)
+            group: Group = "text" if entry.group in _IN_TEXT else entry.group
+            groups.setdefault(group, []).append(_Found((_IN_WORDS + is_mention, 0), number))
+    best = {group: heapq.nsmallest(_MOST_IN_GROUP, found) for group, found in groups.items()}
     order = list(HEADS)
-    for hits in groups.values():
-        hits.sort(key=lambda ranked: ranked[0])
-    ordered = sorted(groups, key=lambda group: (group == "text", groups[group][0][0][0], order.index(group)))
-    return [hit for group in ordered for _, hit in groups[group][:_MOST_IN_GROUP]]
+    listed = sorted(best, key=lambda group: (group == "text", best[group][0].rank[0], order.index(group)))
+    return [
+        _hit(group, index[found.number].entry, words)
+        for group in listed
+        for place, found in enumerate(best[group])
+        if group == "text" or found.rank[0] < _IN_WORDS or place < _MOST_IN_WORDS
+    ]
 
 
 def _offers(entry: PaletteEntry, group: Group) -> bool:
     return entry.is_offered and entry.group == group
 
 
+def _hit(group: Group, entry: PaletteEntry, words: Sequence[str]) -> Hit:
+    beginnings = [re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE) for word in words]
+    places = [each.search(entry.title) for each in beginnings]
+    if all(places):
+        spans = tuple(sorted(place.span() for place in places if place))
+        return Hit(group, entry, spans, entry.about, _spans(entry.about, beginnings))
+    is_about = all(each.search(entry.about) for each in beginnings)
+    about = entry.about if is_about or not entry.text else _excerpt(entry.text, beginnings) or entry.about
+    return Hit(group, entry, (), about, _spans(about, beginnings))
+
+
+def _spans(text: str, words: Sequence[re.Pattern[str]]) -> tuple[Span, ...]:
+    return tuple(sorted({match.span() for each in words for match in each.finditer(text)}))
+
+
+def _words(text: str) -> str:
+    """Return the words of a text in lower case, each after a blank."""
+    return "".join(f" {word}" for word in _WORD.findall(text.casefold()))
+
+
+def _plain(text: str) -> str:
+    return _MARKS.sub(r"\1", text)
+
+
 def _excerpt(text: str, words: Sequence[re.Pattern[str]]) -> str:
-    """Return the sentences of `text` around the first match."""
-    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|[*`#]|```.*?```", r"\1", text)
-    found = next((match for each in words if (match := each.search(plain.casefold()))), None)
+    """Return the sentences of `text` around the place where most words are close to each other."""
+    plain = _plain(text)
+    rarest = min(words, key=lambda each: len(each.findall(plain)) or len(plain))
+    found = rarest.search(plain)
     at = found.start() if found else 0
     start = max(plain.rfind(end, 0, at) for end in (". ", "? ", "\n\n", "\n-")) + 1
     return " ".join(plain[start : start + _EXCERPT].split())
+
+
+_IN_WORDS = 4
+"""Rank of a match outside the title."""
 
 
 def _rank(query: str, title: str) -> int:

@@ -1,4 +1,4 @@
-"""What the palette finds: actions of the current page, pages and their text, terms, experiments, settings."""
+"""Actions of the current screen and settings, to find and run."""
 
 from __future__ import annotations
 
@@ -8,28 +8,19 @@ from typing import Any
 
 from textual.screen import Screen
 
-from tcptutor.course.glossary import Term, readable_glossary
-from tcptutor.course.outline import Course, Module
-from tcptutor.course.step import Step
 from tcptutor.ui import bindings
 from tcptutor.ui.matching import PaletteEntry
 from tcptutor.ui.screens.base import Tutor, TutorScreen
-from tcptutor.ui.screens.dialogs import TermScreen
-from tcptutor.ui.screens.module_end import module_end
 from tcptutor.ui.themes import LOOKS
 
 _SCREEN_PREFIXES = ("lesson.", "workbench.", "home.", "review.", "history.")
 """Prefixes of the ids of screen-specific keys."""
-_UNLISTED = ("app.commands", "app.quit-anywhere")
+_UNLISTED = ("app.commands", "app.search", "app.quit-anywhere")
 
 
 def entries(screen: TutorScreen) -> list[PaletteEntry]:
-    """Return all that can be found from `screen`, actions first, the next step of the page at the top."""
-    tutor = screen.tutor
-    found = [*_actions(screen)]
-    for module in tutor.course.modules:
-        found += _pages(module, tutor)
-    return [*found, *_terms(tutor.course, tutor), *_settings(tutor, screen.app.theme)]
+    """Return the actions of `screen`, the next step of the page at the top, and settings."""
+    return [*_actions(screen), *_settings(screen.tutor, screen.app.theme)]
 
 
 def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
@@ -50,52 +41,6 @@ def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
 def _run_action(screen: Screen[Any], action: str) -> None:
     # A worker of the app: in a task of the screen, turning the page would wait for its own end.
     screen.app.run_worker(screen.run_action(action))
-
-
-def _pages(module: Module, tutor: Tutor) -> Iterator[PaletteEntry]:
-    """Yield the module, its pages and its experiments."""
-    about = "; ".join(module.objectives) or "open this module"
-    go: Callable[[], object] = partial(tutor.open_module, module.id)
-    yield PaletteEntry("pages", module.title, f"module {module.number}", about, go, is_offered=True)
-    if tutor.journal.record.has_visited(module.id):
-        yield _summary(module, tutor)
-    for number, step in enumerate(module.steps, start=1):
-        go = partial(tutor.open_step, module, step)
-        at = f"{module.number}.{number}"
-        about = step.subtitle or f"{module.number} {module.title}"
-        yield PaletteEntry(
-            "pages", step.title, f"page {at}", about, go, text=f"{step.prose} {step.after_run}"
-        )
-        if experiment := step.experiment or step.sweep:
-            about = f"{step.experiments[0].title}: {step.title}"
-            yield PaletteEntry("experiments", experiment.name.partition("/")[2], f"page {at}", about, go)
-
-
-def _summary(module: Module, tutor: Tutor) -> PaletteEntry:
-    about = "what you can do now, your best and worst predictions, your error over time"
-
-    def show() -> None:
-        tutor.push_screen(module_end(tutor, module, "close"), lambda _: None)
-
-    return PaletteEntry("pages", f"Summary of {module.title}", f"module {module.number}", about, show)
-
-
-def _terms(course: Course, tutor: Tutor) -> Iterator[PaletteEntry]:
-    pages = {f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps}
-    for term in readable_glossary(course.root):
-        if term.page in pages:
-            also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
-            show = partial(_show_term, tutor, term, *pages[term.page])
-            yield PaletteEntry("terms", f"{term.title}{also}", "term", term.text, show)
-
-
-def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
-    def read_on(wanted: bool | None) -> None:
-        if wanted:
-            tutor.open_step(module, step)
-
-    number = module.steps.index(step) + 1
-    tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)
 
 
 def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:

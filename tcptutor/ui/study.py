@@ -60,7 +60,8 @@ class GivenAnswer(NamedTuple):
     """ISO 8601."""
 
 
-def _given_answer(question: Question, response: Response) -> GivenAnswer:
+def given_answer(question: Question, response: Response) -> GivenAnswer:
+    """Return a response to a question in words."""
     posed: Activity = question
     with contextlib.suppress(UsageError):  # the lesson was edited since
         posed = question.with_numbers(response.draw)
@@ -126,7 +127,7 @@ class Study:
         questions = {each.id: each for each in self.step.activities_of(Question)}
         given = self._try_journal(lambda: list(self._journal.responses(*self._key))) or []
         return tuple(
-            _given_answer(questions[id], response) for id, response in reversed(given) if id in questions
+            given_answer(questions[id], response) for id, response in reversed(given) if id in questions
         )
 
     # Order of choices, and drawn numbers

@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
-from tests.benchmarks import courses, moving, pages, stepping, turning
+from tests.benchmarks import courses, finding, moving, pages, stepping, turning
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
@@ -222,6 +222,12 @@ def packet_steps() -> None:
     _line("step to the next event, 16 flows, processor time, 99 %", found.longest_step * 1000, 50, " ms")
 
 
+def find_box() -> None:
+    """Typing into the find box, over the whole course and a thousand runs."""
+    what = f"key in the find box to its results, {finding.RUNS} runs, 95 %"
+    _line(what, finding.late_key() * 1000, 50, " ms")
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -257,6 +263,7 @@ def main() -> int:
     page_turns()
     figures()
     packet_steps()
+    find_box()
     disk_and_memory()
     if "--build" in sys.argv:
         build()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from textual.widgets import OptionList
 
-from tcptutor.ui.matching import Group, PaletteEntry, search
+from tcptutor.ui.matching import Group, Hit, PaletteEntry, indexed, search
+from tcptutor.ui.widgets.hit_list import HitList
 
 from .screen import keys, press_at_once, text, until, until_text
 
@@ -32,12 +32,16 @@ ENTRIES = [
 ]
 
 
+def hits_of(query: str, entries: list[PaletteEntry] = ENTRIES) -> list[Hit]:
+    return search(query, [indexed(each) for each in entries])
+
+
 def found(query: str) -> list[str]:
-    return [hit.entry.title for hit in search(query, ENTRIES)]
+    return [hit.entry.title for hit in hits_of(query)]
 
 
 def test_the_thing_itself_comes_first_and_groups_stay_together() -> None:
-    hits = search("window", ENTRIES)
+    hits = hits_of("window")
     assert hits[0].entry.title == "window (windows)"
     groups = [hit.group for hit in hits]
     assert groups == sorted(groups, key=groups.index)
@@ -55,12 +59,12 @@ def test_a_page_is_found_by_its_number() -> None:
         PaletteEntry("pages", "A module", "module 1", "", lambda: None),
         *(PaletteEntry("pages", f"Page {n}", f"page 1.{n}", "", lambda: None, "1.2 s") for n in (1, 2, 21)),
     ]
-    assert [hit.entry.kind for hit in search("1.2", pages) if hit.group == "pages"] == ["page 1.2"]
+    assert [hit.entry.kind for hit in hits_of("1.2", pages) if hit.group == "pages"] == ["page 1.2"]
 
 
 def test_text_is_found_after_titles() -> None:
     assert found("cwnd") == ["congestion window, cwnd", "Slow start"]
-    mention = search("cwnd", ENTRIES)[-1]
+    mention = hits_of("cwnd")[-1]
     assert (mention.group, mention.about) == ("text", "cwnd doubles in each round trip.")
 
 
@@ -99,9 +103,9 @@ async def test_arrows_pass_over_heads_and_go_round(make_app: Any) -> None:
         await pilot.press("ctrl+p")
         await until_text(pilot, "Theme: dark")
         await pilot.press("up")
-        hits = app.screen.query_one("#find-hits", OptionList)
-        await until(pilot, lambda: hits.highlighted == hits.option_count - 1)
+        hits = app.screen.query_one(HitList)
+        await until(pilot, lambda: hits.chosen > 1)
         await pilot.press("down")
-        await until(pilot, lambda: hits.highlighted == 1)
+        await until(pilot, lambda: hits.chosen == 0)
         await pilot.press("escape")
         await until(pilot, lambda: "Theme: dark" not in text(app))

@@ -251,3 +251,15 @@ async def test_it_opens_from_a_page_and_returns_there(make_app: Callable[..., Tu
         await until(pilot, lambda: isinstance(app.screen, HistoryScreen))
         await pilot.press("H", "escape")
         await until(pilot, lambda: app.screen is page)
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_run_is_found_by_its_verdict_and_opened(make_app: Callable[..., TutorApp]) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until_text(pilot, "Press Enter to begin")
+        await pilot.press("slash", *keys("random loss mbit"))
+        await until_text(pilot, "Your runs")
+        await until_text(pilot, "run 1 Jan")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, OpenedRunScreen))
