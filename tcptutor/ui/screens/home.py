@@ -393,8 +393,9 @@ class HomeScreen(SavingScreen):
         from tcptutor.ui.reviews import find_now  # noqa: PLC0415  # not for the first frame
 
         self._reviews = await find_now(self.tutor.course, self.tutor.journal)
-        self._show_work()
-        self.schedule_keys()
+        if self.app.is_running:  # the app may have been left meanwhile
+            self._show_work()
+            self.schedule_keys()
 
     def _show_last_run(self) -> None:
         self.query_one(LastRun).load(self.tutor.journal, self.tutor.course)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from typing import Any, ClassVar
@@ -106,7 +107,11 @@ class ReviewScreen(SavingScreen):
         card, number = self._cards[self._at], f"{self._at + 1} of {len(self._cards)}"
         self._bar.show_place("Practice" if self._is_practice else "Review", count=number)
         context = await recall_run(self.tutor.journal, card)
-        identity = self.tutor.journal.identity
+        if not self.app.is_running:  # left meanwhile
+            return
+        identity = ""
+        with self._reporting():
+            identity = self.tutor.journal.identity
         question = ReviewQuestion(card, identity, context, self._practiced.get(card.id, 0))
         if not question.can_be_asked:
             missing = f"The run of a question on {card.place} cannot be read: run it again there."
@@ -160,21 +165,27 @@ class ReviewScreen(SavingScreen):
 
     def _record(self, question: ReviewQuestion) -> None:
         assert question.response is not None
-        try:
+        with self._reporting():
             self.tutor.journal.review(*question.card.id, question.response, question.hints)
+        self.show_saved()
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Report a failure of the journal, and go on."""
+        try:
+            yield
         except JournalError as error:
             self.notify(str(error), severity="error", markup=False)
-        self.show_saved()
 
     # The end
 
     async def _show_end(self) -> None:
-        try:
+        with self._reporting():
             found = await find_now(self.tutor.course, self.tutor.journal)
             cards = (card for card in found.cards if card.id not in self._unreadable)
             self._reviews = found._replace(cards=tuple(cards))
-        except JournalError as error:
-            self.notify(str(error), severity="error", markup=False)
+        if not self.app.is_running:  # left meanwhile
+            return
         self._bar.show_place("Practice" if self._is_practice else "Review")
         await self._replace([Static(Content("\n").join(self._end_lines()), markup=False)])
         self.set_focus(self._view, scroll_visible=False)
