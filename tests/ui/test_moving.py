@@ -47,7 +47,7 @@ async def test_a_figure_plays_once_when_it_is_seen_and_then_rests(opened) -> Non
         await until(pilot, lambda: bool(app.screen.query(MovingView)) and view(app).playback.playing)
         await until_text(pilot, "▶ 1x")
         await until(pilot, lambda: view(app).playback.resting)
-        await until_text(pilot, "p plays")
+        await until_text(pilot, "f plays")
         assert "wagon at 20" in text(app)
         await asyncio.sleep(0.6)
         assert view(app).playback.resting
@@ -70,9 +70,9 @@ async def test_a_figure_below_the_screen_waits(opened) -> None:
         assert not view(app).has_played, "Space turned a page of the text"
         await pilot.press("end")
         await until(pilot, lambda: view(app).playback.playing)
-        await until(pilot, lambda: "p pause" in footer(app))
+        await until(pilot, lambda: "f pause" in footer(app))
         await pilot.press("home")
-        await until(pilot, lambda: "p pause" not in footer(app))
+        await until(pilot, lambda: "f pause" not in footer(app))
         at = view(app).playback.t
         await asyncio.sleep(0.5)
         assert view(app).playback.t == at
@@ -82,13 +82,13 @@ async def test_keys_pause_step_and_change_the_speed(opened) -> None:
     app = opened(page_with(SLOW))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "▶ 1x")
-        await pilot.press("p")
+        await pilot.press("f")
         assert not view(app).playback.playing
         await pilot.press("full_stop")
         assert view(app).playback.t == STOPS[1]
         await pilot.press("full_stop", "comma", "comma")
         assert view(app).playback.t == STOPS[0]
-        await pilot.press("greater_than_sign", "p")
+        await pilot.press("greater_than_sign", "f")
         await until_text(pilot, "▶ 2x")
         await pilot.press("less_than_sign", "less_than_sign")
         await until_text(pilot, "▶ 0.5x")
@@ -98,7 +98,7 @@ async def test_a_cursor_in_the_chart_has_its_keys_first(opened) -> None:
     app = opened(page_with(SLOW, activities=(lossy(),)))
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "▶ 1x")
-        await pilot.press("p", "r")
+        await pilot.press("f", "r")
         await until_text(pilot, "why: random loss")
         figure, panel = view(app), app.screen.query_one(RunPanel)
         at = figure.playback
@@ -120,7 +120,7 @@ async def test_a_click_plays_that_figure_and_pauses_the_other(opened) -> None:
         await click(pilot, "a click plays")
         await until(pilot, lambda: view(app, 1).playback.playing)
         assert not view(app, 0).playback.playing
-        await pilot.press("p")
+        await pilot.press("f")
         assert not view(app, 1).playback.playing, "the keys went with the click"
 
 
@@ -141,10 +141,10 @@ async def test_without_motion_a_figure_rests_and_can_be_stepped(opened, monkeypa
     monkeypatch.setenv(*variable.split("="))
     app = opened(page_with(WAGON))
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "p steps")
+        await until_text(pilot, "f steps")
         assert view(app).playback.resting
         assert "wagon at 20" in text(app)
-        await pilot.press("p", "p")
+        await pilot.press("f", "f")
         assert (view(app).playback.t, view(app).playback.playing) == (STOPS[1], False)
         assert "speed" not in footer(app)
 
@@ -155,10 +155,10 @@ async def test_the_palette_turns_motion_off_for_good(opened) -> None:
         await until_text(pilot, "▶ 1x")
         await pilot.press("ctrl+p", *"motion off", "enter")
         await until(pilot, lambda: view(app).playback.resting)
-        await until_text(pilot, "p steps")
+        await until_text(pilot, "f steps")
     again = opened(page_with(SLOW))
     async with again.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "p steps")
+        await until_text(pilot, "f steps")
         await pilot.press("ctrl+p", *"motion on", "enter")
         await until_text(pilot, "▶ 1x")
 
@@ -176,7 +176,7 @@ async def test_only_changed_cells_are_written(opened) -> None:
     app = opened(page_with(SLOW))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "▶ 1x")
-        await pilot.press("p")
+        await pilot.press("f")
         figure = view(app)
         everything = sum(len(line) for line in figure.lines)
         assert 0 < figure.show(figure.playback.step(1)) < 10 * everything

@@ -59,10 +59,10 @@ def test_speed_stays_within_its_bounds() -> None:
 def test_the_line_names_instant_and_length_in_one_unit() -> None:
     playback = Playback.at_rest(MOTION).toggle().advance(2.4)
     assert play_line.instant(playback) == "12 of 40 ms"
-    line = play_line.draw(playback, "p plays", 40)
+    line = play_line.draw(playback, "f plays", 40)
     assert line.text.startswith("▶ 1x  12 of 40 ms")
     assert line.width <= 40
-    assert "p plays" in play_line.draw(playback.rest(), "p plays", 40).text
+    assert "f plays" in play_line.draw(playback.rest(), "f plays", 40).text
     longer = Playback.at_rest(MOTION._replace(seconds=8)).toggle().advance(1.5)
     assert "1.5 of 8.0 s" in play_line.draw(longer, "", 78).text
 

@@ -93,7 +93,7 @@ BINDINGS: list[BindingType] = [
     # With a cursor in the chart, they move the cursor instead of the figure in view.
     *POINTS,
     priority(
-        "p",
+        "f",
         "figure('toggle')",
         "play",
         "figure.play",

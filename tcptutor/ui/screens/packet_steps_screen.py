@@ -46,7 +46,7 @@ class PacketStepsScreen(TutorScreen):
             id="steps.again",
             tooltip="to the next retransmission",
         ),
-        Binding("p,space", "play", "play", id="steps.play", tooltip="play slowed down, or pause"),
+        Binding("f,space", "play", "play", id="steps.play", tooltip="play slowed down, or pause"),
         Binding("less_than_sign", "speed(-1)", "slower", id="steps.slower", tooltip="ten times slower"),
         Binding("greater_than_sign", "speed(1)", "faster", id="steps.faster", tooltip="ten times faster"),
         Binding("escape", "back", "back", id="steps.leave", tooltip="back to the chart"),

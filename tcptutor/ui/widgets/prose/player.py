@@ -140,9 +140,9 @@ class FigurePlayer:
         current = self.current
         for view in self._views:
             if reason := self._off_because:
-                view.hint(f"p steps ({reason})" if view is current else f"a click steps ({reason})")
+                view.hint(f"f steps ({reason})" if view is current else f"a click steps ({reason})")
             else:
-                view.hint("p plays" if view is current else "a click plays")
+                view.hint("f plays" if view is current else "a click plays")
         seen = current, current is not None and current.playback.playing
         if seen != self._seen:
             self._seen = seen
