@@ -30,7 +30,7 @@ class TeacherText(Static):
         heading = Content.assemble(("Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))
         of_activity = {box.activity.id: box for box in boxes}
         lines = [_line(comment, of_activity.get(comment.activity)) for comment in comments]
-        self.update(Content("\n").join([heading, *lines]))
+        self.update(Content("\n").join([heading, Content("\n\n").join(lines)]))
 
 
 def _line(comment: TeacherComment, box: ActivityBox[Any] | None) -> Content:
