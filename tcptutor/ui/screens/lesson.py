@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+from datetime import UTC, datetime
+from pathlib import Path
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.timer import Timer
 
-from tcptutor.base.errors import JournalError
+from tcptutor.base import places
+from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.outline import Module
 from tcptutor.course.step import Step
 from tcptutor.run import Environment
@@ -27,6 +30,7 @@ from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.lesson_body import LessonBody
 from tcptutor.ui.screens.lesson_path import LessonPath
 from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.home.text import name_of
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import Entry
 
@@ -181,6 +185,46 @@ class LessonScreen(LessonPath):
     def action_home(self) -> None:
         self.keep_drafts()
         self.dismiss()
+
+    # Reports of the page
+
+    def action_report(self) -> None:
+        """Ask what is wrong on the page."""
+        from tcptutor.ui.screens.report import ReportScreen  # noqa: PLC0415  # seldom needed
+
+        def report(text: str | None) -> None:
+            if text:
+                self._report(text)
+
+        self.app.push_screen(ReportScreen(name_of(self.module, self.step)), report)
+
+    @work
+    async def _report(self, text: str) -> None:
+        """Record the student's line, and write it to a file with the state of the page."""
+        from tcptutor.ui.page_report import PageReport, write_report  # noqa: PLC0415  # seldom needed
+
+        journal, page = self.tutor.journal, (self.module.id, self.step.id)
+        try:
+            journal.report(*page, text)
+            machine = self.tutor.bench.machine
+            run_file = next(journal.run_files(*page), None)
+            report = PageReport(
+                text=text,
+                at=datetime.now(UTC).astimezone(),
+                module=self.module,
+                step=self.step,
+                name=name_of(self.module, self.step),
+                lessons=self.tutor.course.root or places.lessons(),
+                record=journal.page(*page),
+                run_file=Path(run_file) if run_file else None,
+                lab=f"{machine.sentence} {machine.problem}".strip(),
+                terminal=(self.app.size.width, self.app.size.height),
+            )
+            file = await asyncio.to_thread(write_report, report)
+        except TutorError as error:
+            self.notify(str(error), severity="error", timeout=15, markup=False)
+        else:
+            self.notify(f"Reported, also in your hand-in: {file}", timeout=10, markup=False)
 
     # Drafts
 

@@ -30,6 +30,7 @@ TYPED = (
     "others",
     "network",
     "note",
+    "report",
     "answers",
     "withdraw",
     "follow",
@@ -113,6 +114,13 @@ BINDINGS: list[BindingType] = [
         "A", "answers", "answers", "lesson.answers", "all your answers on this page, with their numbers"
     ),
     priority("N", "note", "note", "lesson.note", "your own note on this page"),
+    priority(
+        "exclamation_mark",
+        "report",
+        "report",
+        "lesson.report",
+        "report what is wrong on this page, for your teacher",
+    ),
     priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
     priority("g", "follow", "go to", "lesson.follow", "go to a page that this page names"),
