@@ -20,6 +20,7 @@ from tcptutor.authoring.observations import observation_problems
 from tcptutor.authoring.page_order import PageOrder, position_problems
 from tcptutor.authoring.paths import misplaced_skips, pretest_problems, teaser_problems
 from tcptutor.authoring.recall import opening_problem
+from tcptutor.authoring.reference import reference_problems
 from tcptutor.authoring.source_figures import unsupported
 from tcptutor.authoring.texts import (
     MAX_WORDS,
@@ -206,7 +207,7 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
                 yield say(f"{written!r} has no [[claim]]: add one", key)
 
 
-STATES = ("after_run", "explanation", "feedback")
+STATES = ("after_run", "idea", "explanation", "feedback")
 """Key suffixes of texts that report results of the run."""
 OWN = Claim(text="", quantity="link")
 """Placeholder claim about the page's own experiment."""
@@ -271,6 +272,7 @@ def _step(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator[s
         for reason in readability_problems(step.published, step.title, MAX_WORDS_AFTER):
             yield say(reason, "published")
     yield from (say(reason, "teaser") for reason in teaser_problems(step))
+    yield from (say(reason, key) for key, reason in reference_problems(step))
     yield from (say(reason, key) for key, reason in misplaced_skips(step))
     experiment = next(iter(step.experiments), None)
     yield from (say(reason, key) for key, reason in spoilers(step))

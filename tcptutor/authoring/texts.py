@@ -53,6 +53,7 @@ def texts_after(step: Step) -> list[tuple[str, str]]:
     """Return key and text of everything a page shows only after its run."""
     return [
         ("after_run", step.after_run),
+        ("idea", step.idea),
         *([("published", step.published)] if step.experiments else []),
         *(
             (f"{where(activity)}{key}", text)
@@ -67,6 +68,7 @@ def texts_by_key(step: Step) -> Iterator[tuple[str, str]]:
     yield from _heads(step)
     yield "prose", step.prose
     yield "after_run", step.after_run
+    yield "idea", step.idea
     yield "published", step.published
     for activity in step.activities:
         yield from ((f"{where(activity)}{key}", text) for key, text in texts(activity))

@@ -30,6 +30,8 @@ _ONE_LINE = frozenset(
         "title",
         "subtitle",
         "teaser",
+        "idea",
+        "formula",
         "id",
         "word",
         "abbreviation",

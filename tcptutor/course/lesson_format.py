@@ -6,6 +6,8 @@ title = "Flow control: the receive window"
 subtitle = "Who says how much"                # optional: a line below the title
 path = "deeper"                               # or "essential": see `course.paths`
 teaser = "why autotuning stops at half"       # on deeper pages: "Deeper: why autotuning stops at half, 5 min"
+idea = "Twice the window, twice the rate."    # what to keep of the page, shown once it is finished
+formula = "window_limited"                    # optional: the model of `theory.catalogue` to calculate with
 published = '''Lab 6 measured 9.4 Gbit/s.'''  # optional Markdown, folded below the text after the run
 
 In a graded course a page may have variants, with other values for each student:
@@ -68,6 +70,8 @@ StepFile = msgspec.defstruct(
         ("subtitle", str, ""),
         ("path", PagePath | None, None),
         ("teaser", str, ""),
+        ("idea", str, ""),
+        ("formula", str, ""),
         ("after_run", str, ""),
         ("published", str, ""),
         ("claim", tuple[Claim, ...], ()),
@@ -91,6 +95,8 @@ class StepText:
     subtitle: str
     path: PagePath | None
     teaser: str
+    idea: str
+    formula: str
     after_run: str
     published: str
     claims: tuple[Claim, ...]
@@ -161,6 +167,8 @@ def _text(front: Any, prose: str) -> StepText:
         subtitle=front.subtitle,
         path=front.path,
         teaser=front.teaser,
+        idea=front.idea,
+        formula=front.formula,
         after_run=front.after_run.strip(),
         published=front.published.strip(),
         claims=front.claim,

@@ -53,6 +53,8 @@ class StepLoader:
             subtitle=text.subtitle,
             path=text.path or "essential",
             teaser=text.teaser,
+            idea=text.idea,
+            formula=text.formula,
             prose=text.prose,
             activities=activities,
             after_run=text.after_run,
