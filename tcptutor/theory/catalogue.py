@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from tcptutor import theory
+from tcptutor.base.errors import ParameterError
 
 Kind = Literal[
     "rate", "time", "size", "ratio", "number", "count", "switch", "rates", "times", "sizes", "numbers", "streams",
@@ -96,6 +98,27 @@ class PublishedModel:
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    def compute(self, values: Mapping[str, Any]) -> float | list[float]:
+        """Return the result, or a result per flow.
+
+        Args:
+            values: Arguments by name, in base units.
+
+        Raises:
+            ParameterError: The result is not finite.
+        """
+        try:
+            result = self.function(**values)
+        except (OverflowError, ZeroDivisionError):
+            result = math.inf
+        numbers = list(result) if isinstance(result, tuple) else [float(result)]
+        if not all(map(math.isfinite, numbers)):
+            names = ", ".join(name for name, value in values.items() if value is not None)
+            raise ParameterError(
+                f"{names}: {self.name} is not finite for these values: use less extreme ones"
+            )
+        return numbers if isinstance(result, tuple) else numbers[0]
 
     @property
     def parameters(self) -> tuple[Argument, ...]:

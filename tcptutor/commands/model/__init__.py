@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tcptutor.base.columns import table
-from tcptutor.base.errors import ParameterError, UsageError, unknown
-from tcptutor.commands.model import curve, notation, trajectory
+from tcptutor.base.errors import UsageError, unknown
+from tcptutor.commands.model import curve, trajectory
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.commands.targets import check_plot, draw_plot
+from tcptutor.theory import notation
 from tcptutor.theory.catalogue import GROUPS, MODELS, PublishedModel
 
 _NEEDS_RANGE = "--plot needs a model and a range of one argument, such as loss=0.01%..1%"
@@ -47,7 +47,7 @@ def run_model(name: str | None, words: Sequence[str], as_json: bool, plot: Path 
         print_json(_described(model)) if as_json else print_lines(_explanation(model))
         return 0
     values = notation.values(model.name, model.parameters, settings)
-    result = _computed(model, values)
+    result = model.compute(values)
     if as_json:
         print_json(
             {
@@ -71,19 +71,6 @@ def _full_name(name: str) -> str:
     if begins:
         raise UsageError(f"{name!r} matches {len(begins)} models: write {' or '.join(begins)}")
     raise UsageError(unknown("model", name, names, "`tcptutor model` lists them all"))
-
-
-def _computed(model: PublishedModel, values: Mapping[str, Any]) -> float | list[float]:
-    """Return the result, or a result per flow. Raises ParameterError if it is not finite."""
-    try:
-        result = model.function(**values)
-    except (OverflowError, ZeroDivisionError):
-        result = math.inf
-    numbers = list(result) if isinstance(result, tuple) else [float(result)]
-    if not all(map(math.isfinite, numbers)):
-        names = ", ".join(name for name, value in values.items() if value is not None)
-        raise ParameterError(f"{names}: {model.name} is not finite for these values: use less extreme ones")
-    return numbers if isinstance(result, tuple) else numbers[0]
 
 
 def _answer(model: PublishedModel, values: Mapping[str, Any], result: float | list[float]) -> list[str]:

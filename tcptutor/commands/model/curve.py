@@ -12,7 +12,7 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.columns import table
 from tcptutor.base.errors import ParameterError, UnitError
-from tcptutor.commands.model import notation
+from tcptutor.theory import notation
 from tcptutor.theory.catalogue import Argument, PublishedModel
 
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(?:/\s*(x?)([0-9]+))?")

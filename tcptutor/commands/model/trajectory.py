@@ -11,10 +11,9 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.columns import WIDTH, table
 from tcptutor.base.errors import ParameterError, UnitError
-from tcptutor.commands.model import notation
 from tcptutor.commands.output import print_json, print_lines
 from tcptutor.commands.targets import draw_plot
-from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, trajectories
+from tcptutor.theory import LAWS, Bottleneck, Source, Trajectory, bdp, jain_index, notation, trajectories
 from tcptutor.theory.catalogue import QUANTITIES, WINDOW_BYTES, Argument, Quantity
 
 NAME = "trajectory"
