@@ -86,6 +86,8 @@ class NotebookPage(NamedTuple):
     number: str
     """ "1.9" """
     title: str
+    idea: str
+    """Empty until the page is finished."""
     predictions: tuple[NotebookPrediction, ...]
     run: NotebookRun | None
     sweep: Chart | None
@@ -133,15 +135,15 @@ class NotebookSource(NamedTuple):
     """Files of a page's runs by module and page, the latest first."""
 
     @classmethod
-    def of(cls, course: Course, journal: Journal) -> NotebookSource:
-        """Read the journal. Raises JournalError."""
+    def of(cls, course: Course, journal: Journal, only: tuple[str, str] | None = None) -> NotebookSource:
+        """Read the journal; with `only`, the runs of that module's page alone. Raises JournalError."""
         record = journal.record
         with_runs = [
             (module.id, step.id)
             for module in course.modules
             if record.has_visited(module.id)
             for step in module.steps
-            if record.page(module.id, step.id).whole_runs
+            if record.page(module.id, step.id).whole_runs and only in (None, (module.id, step.id))
         ]
         files_of = {page: tuple(journal.run_files(*page)) for page in with_runs}
         return cls(record, journal.identity if record.enrolment else "", journal.progress(course), files_of)
@@ -171,22 +173,29 @@ def collect_notebook(course: Course, source: NotebookSource, at: str) -> Noteboo
 
 
 def _pages(module: Module, source: NotebookSource) -> Iterator[NotebookPage]:
-    for number, shared in enumerate(module.steps, 1):
-        work = source.record.page(module.id, shared.id)
-        if not (work.activities or work.whole_runs or work.note):
-            continue
-        step = shared.for_student(module.id, source.identity)
-        runs, problem = _runs(source.run_files.get((module.id, step.id), ()), step.sweep is None)
-        yield NotebookPage(
-            f"{module.number}.{number}",
-            step.title,
-            tuple(_predictions(step, work)),
-            _run(runs[0]) if runs and step.sweep is None else None,
-            _sweep_chart(step.sweep, curve_of(step.sweep, runs)) if step.sweep is not None else None,
-            tuple(_answers(step, work)),
-            work.note,
-            problem,
-        )
+    for number, step in enumerate(module.steps, 1):
+        work = source.record.page(module.id, step.id)
+        if work.activities or work.whole_runs or work.note:
+            yield notebook_page(module, number, source)
+
+
+def notebook_page(module: Module, number: int, source: NotebookSource) -> NotebookPage:
+    """Return the student's work on page `number` (from 1) of a module."""
+    shared = module.steps[number - 1]
+    work = source.record.page(module.id, shared.id)
+    step = shared.for_student(module.id, source.identity)
+    runs, problem = _runs(source.run_files.get((module.id, step.id), ()), step.sweep is None)
+    return NotebookPage(
+        f"{module.number}.{number}",
+        step.title,
+        step.idea if step.is_done(work) else "",
+        tuple(_predictions(step, work)),
+        _run(runs[0]) if runs and step.sweep is None else None,
+        _sweep_chart(step.sweep, curve_of(step.sweep, runs)) if step.sweep is not None else None,
+        tuple(_answers(step, work)),
+        work.note,
+        problem,
+    )
 
 
 def _runs(names: Sequence[str], only_latest: bool) -> tuple[list[Run], str]:

@@ -31,6 +31,7 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 50rem;
   margin: 2rem auto; padding: 0 1rem; }
 h1 { margin-bottom: 0; } h2 { border-bottom: 1px solid var(--line); margin-top: 3rem; } h3 { margin-top: 2.2rem; }
+.idea { font-size: 1.1em; font-weight: 600; }
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); }
 blockquote { background: var(--box); border-left: 4px solid var(--hue0); margin: 1rem 0; padding: .2rem 1rem; }
 table { border-collapse: collapse; font-size: .9em; } td, th { padding: .2rem .7rem .2rem 0; text-align: left;
@@ -88,6 +89,8 @@ def _module(module: NotebookModule, number: int) -> Iterator[str]:
 
 def _page(page: NotebookPage) -> Iterator[str]:
     yield f"<article><h3>{escape(page.number)} {escape(page.title)}</h3>"
+    if page.idea:
+        yield f'<p class="idea">{_line(page.idea)}</p>'
     for prediction in page.predictions:
         yield from _prediction(prediction)
     if page.run is not None:

@@ -34,6 +34,9 @@ def _lines(notebook: Notebook) -> Iterator[str]:
 
 def _page(page: NotebookPage) -> Iterator[str]:
     yield f"### {page.number} {page.title}"
+    if page.idea:
+        yield ""
+        yield f"*{page.idea}*"
     for prediction in page.predictions:
         yield ""
         yield from _prediction(prediction)

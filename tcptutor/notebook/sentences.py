@@ -13,9 +13,9 @@ def day(at: str) -> str:
     return found.date().isoformat() if found else at
 
 
-def compared(prediction: NotebookPrediction) -> str:
-    """Return what was predicted next to what was measured."""
-    said = f"I said: {prediction.said}"
+def compared(prediction: NotebookPrediction, who: str = "I") -> str:
+    """Return what was predicted, by "I" or "You", next to what was measured."""
+    said = f"{who} said: {prediction.said}"
     if not prediction.measured or not prediction.ratio:
         return f"{said}."
     return f"{said}. Measured: {prediction.measured} ({ratios.too_high_or_low(prediction.ratio)})."

@@ -41,6 +41,7 @@ from tcptutor.ui.screens.lesson_keys import (
     typing_footer,
 )
 from tcptutor.ui.screens.note import NoteScreen
+from tcptutor.ui.screens.reference import ReferenceScreen
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
@@ -126,8 +127,8 @@ class LessonActions(ChartScreen, SavingScreen):
             case "skip":
                 unpredicted = self._study.due_before_run is not None and not bench.obstacle
                 works = side is not None and (unpredicted or self._study.due_observation is not None)
-            case "stop":
-                works = bench.busy
+            case "stop" | "reference":
+                works = bench.busy if action == "stop" else self.step.is_done(self._study.record)
             case "hint" | "again":
                 works = self._answers.can(action)
             case "onward" | "deeper":
@@ -307,6 +308,14 @@ class LessonActions(ChartScreen, SavingScreen):
             self.app.push_screen(AnswersScreen(answers, self.step.title))
         else:
             self.notify("You haven't answered a question on this page yet.")
+
+    def action_reference(self) -> None:
+        """Show what to keep of the finished page."""
+        from tcptutor.notebook.content import NotebookSource, notebook_page  # noqa: PLC0415  # loads the analysis
+
+        source = NotebookSource.of(self.tutor.course, self.tutor.journal, (self.module.id, self.step.id))
+        page = notebook_page(self.module, 1 + self.module.step_ids.index(self.step.id), source)
+        self.app.push_screen(ReferenceScreen(self.step, page))
 
     def action_note(self) -> None:
         """Open the editor of the page's note."""

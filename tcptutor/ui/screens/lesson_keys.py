@@ -31,6 +31,7 @@ TYPED = (
     "network",
     "note",
     "report",
+    "reference",
     "answers",
     "withdraw",
     "follow",
@@ -112,6 +113,13 @@ BINDINGS: list[BindingType] = [
     priority("n", "network", "network", "lesson.network", "the network, with what is set on each interface"),
     priority(
         "A", "answers", "answers", "lesson.answers", "all your answers on this page, with their numbers"
+    ),
+    priority(
+        "equals_sign",
+        "reference",
+        "reference",
+        "lesson.reference",
+        "the finished page in short: idea, formula with a calculator, your run and answers",
     ),
     priority("N", "note", "note", "lesson.note", "your own note on this page"),
     priority(

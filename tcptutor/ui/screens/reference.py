@@ -1,0 +1,121 @@
+"""A finished page as a reference: its idea, its formula with a calculator, the student's run and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from tcptutor.base.errors import TutorError
+from tcptutor.course.step import Step
+from tcptutor.notebook.content import NotebookPage
+from tcptutor.notebook.sentences import compared
+from tcptutor.spec import Experiment, settings
+from tcptutor.theory import notation
+from tcptutor.theory.catalogue import MODELS, PublishedModel
+from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.page.text import inline
+
+_SIGNS = {True: ("✓ ", "$success"), False: ("✗ ", "$error"), None: ("· ", "$text-muted")}
+_PARAMETERS = {"rtt": "delay"}
+"""Parameter of an experiment by the argument of a model, where the names differ."""
+
+
+class ReferenceScreen(ModalScreen[None]):
+    """What to keep of a finished page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", priority=True, id="reference.close"),
+        Binding("up", "scroll(-1)", "up", show=False, priority=True, id="reference.up"),
+        Binding("down", "scroll(1)", "down", show=False, priority=True, id="reference.down"),
+    ]
+
+    def __init__(self, step: Step, page: NotebookPage) -> None:
+        super().__init__()
+        self._step, self._page = step, page
+        self._model = MODELS.get(step.formula)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="reference") as box:
+            box.border_title = f"{self._page.number} {self._page.title}"
+            with VerticalScroll(can_focus=False):
+                yield Static(Content.styled(self._step.idea, "bold"), id="reference-idea", markup=False)
+                if self._model is not None:
+                    yield Static(_formula(self._model), markup=False)
+                    yield Input(
+                        example(self._model, self._step.network),
+                        compact=True,
+                        select_on_focus=False,
+                        id="reference-input",
+                    )
+                    yield Static(id="reference-result", markup=False)
+                yield Static(Content("\n").join(self._work()), id="reference-work", markup=False)
+            bar = KeyBar()
+            bar.show_keys((FooterKey((("Esc", "escape"),), "close", is_next=True),))
+            yield bar
+
+    def on_mount(self) -> None:
+        if self._model is not None:
+            self.query_one(Input).focus()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+    @on(Input.Changed)
+    def _calculate(self, event: Input.Changed) -> None:
+        assert self._model is not None
+        try:
+            values = notation.values(
+                self._model.name, self._model.parameters, notation.pairs(event.value.split())
+            )
+            found = self._model.compute(values)
+        except TutorError as error:
+            text = Content.styled(str(error), "$text-muted")
+        else:
+            numbers = found if isinstance(found, list) else [found]
+            result = ", ".join(notation.result(number, self._model.unit) for number in numbers)
+            text = Content.styled(f"= {result}", "bold")
+        self.query_one("#reference-result", Static).update(text)
+
+    def _work(self) -> Iterator[Content]:
+        page = self._page
+        if page.run is not None:
+            yield Content.styled("Your run", "bold $primary")
+            yield Content(page.run.verdict)
+        for prediction in page.predictions:
+            yield Content(compared(prediction, "You"))
+        if page.answers:
+            yield Content.styled("Your answers", "bold $primary")
+        for answer in page.answers:
+            sign, style = _SIGNS[answer.is_right]
+            yield Content.styled(sign, style) + inline(answer.prompt)
+            yield Content("  ") + inline(answer.answer)
+        if page.note:
+            yield Content.styled("Your note", "bold $primary")
+            yield Content(page.note)
+
+
+def _formula(model: PublishedModel) -> Content:
+    return Content.assemble(
+        (f"{model.gives}: ", "$text-muted"), model.formula, (f"   {model.source}", "$text-muted")
+    )
+
+
+def example(model: PublishedModel, network: Experiment | None) -> str:
+    """Return the model's required arguments, with the values of the page's experiment where it has them."""
+    given = settings(network) if network is not None else {}
+    words = []
+    for each in model.parameters:
+        if not each.required:
+            continue
+        value = given.get(_PARAMETERS.get(each.name, each.name), each.quantity.example)
+        words.append(f"{each.name}={value.replace(' ', '')}")
+    return " ".join(words)

@@ -1,0 +1,41 @@
+"""A finished page as a reference: its idea, a calculator for its formula, the student's run and answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tcptutor.course import Course
+from tcptutor.journal import Journal
+from tcptutor.ui.app import TutorApp
+
+from .made import MODULE, STEP, one_page
+from .screen import keys, text, until_text
+from .test_footer import question
+
+
+def with_idea() -> Course:
+    course = one_page(question("red"))
+    (module,) = course.modules
+    (step,) = module.steps
+    step = msgspec.structs.replace(step, idea="Red is a color.", formula="window_limited")
+    return msgspec.structs.replace(course, modules=(msgspec.structs.replace(module, steps=(step,)),))
+
+
+async def test_a_finished_page_shows_its_idea_and_calculates(journal: Journal, lab: Any) -> None:
+    app = TutorApp(with_idea(), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Is it red?")
+        await pilot.press("equals_sign")
+        assert "Red is a color." not in text(app)
+        journal.note(MODULE, STEP, "like a rose")
+        await pilot.press("tab", "1", "enter")
+        await until_text(pilot, "✓ Right. It is.")
+        await pilot.press("escape", "equals_sign")
+        await until_text(pilot, "Red is a color.")
+        assert "8 window / rtt" in text(app) and "like a rose" in text(app) and "✓ Is it red?" in text(app)
+        await pilot.press("ctrl+u", *keys("window=1MB rtt=80ms"))
+        await until_text(pilot, "= 100 Mbit/s")
+        await pilot.press("ctrl+u", *keys("window=1MB"))
+        await until_text(pilot, "window_limited needs rtt")
