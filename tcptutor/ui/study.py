@@ -118,6 +118,11 @@ class Study:
         return MarkContext(run=self.run, start=self.baseline, curve=self.curve)
 
     @property
+    def is_done(self) -> bool:
+        """True if the page, which was opened, has every activity done."""
+        return self.step.is_done(msgspec.structs.replace(self.record, visited=True))
+
+    @property
     def note(self) -> str:
         """The student's note on the page; empty without one, or if the journal can't be read."""
         return self._try_journal(lambda: self._journal.page(*self._key).note) or ""

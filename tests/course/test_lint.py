@@ -44,6 +44,9 @@ CASES = {
         f'path = "deeper"\nteaser = "{"x" * 61}"',
         "61 characters: at most 60",
     ),
+    "no idea": (STEP, 'idea = "', 'idea = "" # "', "idea: is missing"),
+    "a long idea": (STEP, 'idea = "', f'idea = "{"so long " * 20}', "at most 160 characters"),
+    "a formula that is not": (STEP, 'formula = "mathis"', 'formula = "matis"', "did you mean mathis"),
     "no sentence": (
         FIRST,
         "Each connection has its own window, and the windows add up.",

@@ -128,7 +128,7 @@ class LessonActions(ChartScreen, SavingScreen):
                 unpredicted = self._study.due_before_run is not None and not bench.obstacle
                 works = side is not None and (unpredicted or self._study.due_observation is not None)
             case "stop" | "reference":
-                works = bench.busy if action == "stop" else self.step.is_done(self._study.record)
+                works = bench.busy if action == "stop" else self._study.is_done
             case "hint" | "again":
                 works = self._answers.can(action)
             case "onward" | "deeper":
