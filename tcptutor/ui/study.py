@@ -50,7 +50,7 @@ class MarkedResponse:
     """Where to read up after a wrong answer, e.g. "page 4, “Four flows”"; empty if no page explains it."""
 
 
-class GivenAnswer(NamedTuple):
+class PastAnswer(NamedTuple):
     """An answer to a question, with the numbers that were asked for."""
 
     prompt: str
@@ -60,14 +60,14 @@ class GivenAnswer(NamedTuple):
     """ISO 8601."""
 
 
-def given_answer(question: Question, response: Response) -> GivenAnswer:
+def given_answer(question: Question, response: Response) -> PastAnswer:
     """Return a response to a question in words."""
     posed: Activity = question
     with contextlib.suppress(UsageError):  # the lesson was edited since
         posed = question.with_numbers(response.draw)
     prompt = posed.prompt if isinstance(posed, Question) else question.prompt
     answer = posed.in_words(response.answer) or "skipped"
-    return GivenAnswer(without_links(prompt), answer, response.correct, response.at)
+    return PastAnswer(without_links(prompt), answer, response.correct, response.at)
 
 
 class Tally(NamedTuple):
@@ -127,7 +127,7 @@ class Study:
         """The student's note on the page; empty without one, or if the journal can't be read."""
         return self._try_journal(lambda: self._journal.page(*self._key).note) or ""
 
-    def given_answers(self) -> tuple[GivenAnswer, ...]:
+    def past_answers(self) -> tuple[PastAnswer, ...]:
         """Return all answers to the page's questions, the latest first; none if the journal can't be read."""
         questions = {each.id: each for each in self.step.activities_of(Question)}
         given = self._try_journal(lambda: list(self._journal.responses(*self._key))) or []

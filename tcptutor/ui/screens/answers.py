@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.course.page_record import moment
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.study import GivenAnswer
+from tcptutor.ui.study import PastAnswer
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import inline
 
@@ -28,7 +28,7 @@ class AnswersScreen(ModalScreen[None]):
         Binding("escape,enter,A", "dismiss", "close", priority=True, id="answers.close"),
     ]
 
-    def __init__(self, answers: Sequence[GivenAnswer], title: str) -> None:
+    def __init__(self, answers: Sequence[PastAnswer], title: str) -> None:
         super().__init__()
         self._answers, self._title = answers, title
 

@@ -304,7 +304,7 @@ class LessonActions(ChartScreen, SavingScreen):
 
     def action_answers(self) -> None:
         """Show all answers given on this page."""
-        if answers := self._study.given_answers():
+        if answers := self._study.past_answers():
             self.app.push_screen(AnswersScreen(answers, self.step.title))
         else:
             self.notify("You haven't answered a question on this page yet.")
