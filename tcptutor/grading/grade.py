@@ -74,6 +74,16 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """The predicted quantity, as the first run after the prediction measured it, in the base unit."""
 
 
+class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A student's line on what is wrong on a page; no mark depends on it."""
+
+    module: str
+    page: str
+    at: str
+    """Wall-clock time of the student's computer, ISO 8601 with zone."""
+    text: str
+
+
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of a hand-in."""
 
@@ -87,6 +97,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """Remarks for the grader, a sentence each."""
     refused: str = ""
     """Why the hand-in does not count; empty when it does."""
+    reports: tuple[ReportedLine, ...] = ()
+    """Lines on pages of the course, in the order of the course."""
     samples: dict[str, str] = {}
     """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests."""
 

@@ -20,13 +20,15 @@ from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import curve_of
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence import honesty
 from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
-from tcptutor.grading.grade import ActivityMark, Grade, Outcome, given_answers
+from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers
+from tcptutor.journal.texts import LONGEST_REPORT
 from tcptutor.run import Run
 
 
@@ -62,8 +64,22 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         marks=tuple(marks),
         remarks=tuple(honesty.remarks(hand_in, line)),
         refused=refused,
+        reports=tuple(_reports(course, line)),
         samples={id: digest for id, digest in checks.samples.items() if id in own},
     )
+
+
+_MOST_REPORTS = 20
+"""Reports of a page that are read from a hand-in."""
+
+
+def _reports(course: Course, line: Timeline) -> Iterator[ReportedLine]:
+    for module in course.modules:
+        pages = (PRETEST, *(step.id for step in module.steps))
+        for page in pages:
+            for report in line.page(module.id, page).reports[:_MOST_REPORTS]:
+                text = " ".join(report.text.split())[:LONGEST_REPORT]
+                yield ReportedLine(module=module.id, page=page, at=report.at, text=text)
 
 
 class _Finding(NamedTuple):

@@ -19,6 +19,7 @@ from tcptutor.course.activity import Activity, Question
 from tcptutor.course.measures import expected
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_references import without_links
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
 from tcptutor.grading.similar import SimilarPair, similar_pairs
@@ -138,6 +139,18 @@ class PredictionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Each student's prediction over the measurement of their own run, or over the model; ascending."""
 
 
+class ReportRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A student's line on what is wrong on a page."""
+
+    module: str
+    page: str
+    title: str
+    """Title of the page."""
+    student: str
+    at: str
+    text: str
+
+
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a class."""
 
@@ -149,6 +162,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[QuestionRow, ...]
     predictions: tuple[PredictionRow, ...]
     similar: tuple[SimilarPair, ...]
+    reports: tuple[ReportRow, ...]
+    """Pages that students reported, in the order of the course."""
     problems: tuple[str, ...]
     """A line per hand-in that could not be graded."""
     replaced: tuple[str, ...] = ()
@@ -174,6 +189,7 @@ def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
         questions=tuple(_questions(course, counted, by_activity)),
         predictions=tuple(_predictions(course, by_activity)),
         similar=tuple(similar_pairs([each for each in found if not each[1].refused])),
+        reports=tuple(_reports(course, [each for each in found if not each[1].refused])),
         problems=tuple(each.problem for each in graded if each.grade is None),
         replaced=tuple(superseded_lines(graded)),
     )
@@ -189,6 +205,7 @@ def anonymize(survey: Survey) -> Survey:
             for row in survey.students
         ),
         similar=tuple(replace(pair, one=names[pair.one], other=names[pair.other]) for pair in survey.similar),
+        reports=tuple(replace(row, student=names[row.student]) for row in survey.reports),
         problems=tuple(_NO_GRADE for _ in survey.problems),
         replaced=tuple("a student has a later hand-in, which counts" for _ in survey.replaced),
     )
@@ -350,6 +367,26 @@ def _ratios(marks: Iterable[ActivityMark], model: float | None) -> Iterator[floa
         measured = mark.measured or model
         if predicted is not None and measured:
             yield predicted / measured
+
+
+def _reports(course: Course, found: Sequence[tuple[str, Grade]]) -> Iterator[ReportRow]:
+    by_page: dict[Place, list[ReportRow]] = {}
+    titles = {(module.id, step.id): step.title for module, step in _steps(course)}
+    for file, grade in found:
+        for line in grade.reports:
+            place = line.module, line.page
+            row = ReportRow(
+                module=line.module,
+                page=line.page,
+                title=titles.get(place, "pre-test"),
+                student=grade.student or file,
+                at=line.at,
+                text=line.text,
+            )
+            by_page.setdefault(place, []).append(row)
+    for module in course.modules:
+        for page in (PRETEST, *(step.id for step in module.steps)):
+            yield from by_page.get((module.id, page), [])
 
 
 def _model(step: Step, predict: Activity) -> float | None:

@@ -13,7 +13,7 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError
 from tcptutor.grading.similar import SimilarPair
-from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, StudentRow, Survey
+from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, ReportRow, StudentRow, Survey
 
 _STEPS = " ▁▂▃▄▅▆▇█"
 _BAR_WIDTH = 10
@@ -24,7 +24,7 @@ _TEXT_WIDTH = 60
 """Characters of a question or answer in a table."""
 
 
-_Place = Callable[[PageRow | QuestionRow | PredictionRow], str]
+_Place = Callable[[PageRow | QuestionRow | PredictionRow | ReportRow], str]
 """Returns the name of a row's page."""
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --paper: #fcfcfa; --line: #d8d8d2; --mark: #2f6f9f; }
@@ -67,7 +67,7 @@ def table_views(found: Survey) -> tuple[TableView, ...]:
     """Return all tables of a survey."""
     single_module = len({row.module for row in found.pages}) < 2
 
-    def place(row: PageRow | QuestionRow | PredictionRow) -> str:
+    def place(row: PageRow | QuestionRow | PredictionRow | ReportRow) -> str:
         return row.page if single_module else f"{row.module}/{row.page}"
 
     return (
@@ -76,6 +76,7 @@ def table_views(found: Survey) -> tuple[TableView, ...]:
         _questions(found, place),
         _predictions(found, place),
         _similar(found),
+        _reports(found, place),
     )
 
 
@@ -260,6 +261,18 @@ def similarities(pair: SimilarPair) -> Iterator[str]:
         )
     if pair.together:
         yield f"{pair.together} of {pair.answered} questions were answered within 20 s of each other"
+
+
+def _reports(found: Survey, place: _Place) -> TableView:
+    return TableView(
+        "reports",
+        "Reports",
+        ("page", "student", "what is wrong"),
+        (False, False, False),
+        tuple((place(row), row.student, row.text) for row in found.reports),
+        tuple((f"{row.title}, {row.at}", row.text) for row in found.reports),
+        () if found.reports else ("no page was reported",),
+    )
 
 
 def bar(share: float) -> str:

@@ -284,6 +284,27 @@ def test_a_folder_without_hand_ins_is_told(tmp_path: Path) -> None:
     assert (told.returncode, "no hand-ins in" in told.stderr) == (2, True)
 
 
+def test_reported_pages_come_with_the_students_lines_and_cost_no_marks(tmp_path: Path) -> None:
+    def reports(one: Student) -> None:
+        one.does_all()
+        one.journal.report("small", "swept", "The axis has no unit.")
+        one.journal.report("small", "asked", "<b>RTT</b> is not explained.")
+        one.journal.report("gone", "page", "A page of another course.")
+
+    file = handed_in("ada", tmp_path, reports)
+    document = json.loads(tcptutor(*_class(str(file), "--json")).stdout)
+    assert [(row["page"], row["student"], row["text"]) for row in document["reports"]] == [
+        ("asked", "ada", "<b>RTT</b> is not explained."),
+        ("swept", "ada", "The axis has no unit."),
+    ]
+    assert document["students"][0]["total"] == 19
+    assert "The axis has no unit." in tcptutor(*_class(str(file), "--text")).stdout
+    page = tmp_path / "class.html"
+    tcptutor(*_class(str(file), "--html", str(page), "--anonymous"))
+    assert "&lt;b&gt;RTT&lt;/b&gt; is not explained." in page.read_text()
+    assert "ada" not in page.read_text()
+
+
 # The screen
 
 
@@ -302,10 +323,12 @@ async def test_the_screen_shows_each_table_and_all_of_a_row(found: Survey, size:
         await until_text(pilot, "as measured")
         await pilot.press("right")
         await until_text(pilot, "no two hand-ins are more alike")
+        await pilot.press("right")
+        await until_text(pilot, "no page was reported")
         await pilot.press("right", "a")
         await until_text(pilot, "student 1 ")
         assert "ada" not in text(app)
-        await pilot.press("a", "left")
+        await pilot.press("a", "left", "left")
         await until_text(pilot, "no two hand-ins are more alike")
 
 
@@ -313,9 +336,9 @@ async def test_a_class_of_nobody_is_shown_as_such() -> None:
     app = ClassApp(survey([], load(LESSONS)))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "no hand-in was graded")
-        for number in range(2, 6):
+        for number in range(2, 7):
             await pilot.press(str(number))
-        await until_text(pilot, "no two hand-ins")
+        await until_text(pilot, "no page was reported")
 
 
 def test_the_marks_of_a_class_are_drawn_in_the_terminal_or_on_paper(folder: Path, tmp_path: Path) -> None:

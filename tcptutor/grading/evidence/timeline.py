@@ -16,6 +16,7 @@ from tcptutor.journal.events import (
     Hinted,
     JournalEvent,
     PageGoalsReached,
+    Reported,
     Responded,
     RunEnded,
     RunStarted,
@@ -92,6 +93,13 @@ class TimedSession(NamedTuple):
         ]
 
 
+class TimedReport(NamedTuple):
+    """A student's line on what is wrong on a page."""
+
+    at: str
+    text: str
+
+
 @dataclass
 class PageTimeline:
     """The actions on a page. Read it only when all events are added."""
@@ -100,6 +108,7 @@ class PageTimeline:
     hints: list[TimedHint] = field(default_factory=list)
     runs: list[TimedRun] = field(default_factory=list)
     sessions: list[TimedSession] = field(default_factory=list)
+    reports: list[TimedReport] = field(default_factory=list)
 
     def responses_to(self, activity: str) -> list[TimedResponse]:
         """Return the first responses to an activity, at most MOST_TRIES."""
@@ -224,6 +233,8 @@ class _Reader:
                 begun.file, begun.digest = event.file, event.digest
             case PageGoalsReached(module=module, step=step, activity=activity, session=record):
                 self._page(module, step).sessions.append(TimedSession(serial, activity, record))
+            case Reported(module=module, step=step, text=text):
+                self._page(module, step).reports.append(TimedReport(event.at, text))
             case _:
                 pass  # marking computes the answers to predictions again, and reviews cost nothing
 

@@ -34,11 +34,11 @@ class ClassScreen(TutorScreen):
         ),
         *(
             Binding(str(number), f"show({number - 1})", show=False, id=f"class.show-{number}")
-            for number in range(1, 6)
+            for number in range(1, 7)
         ),
         Binding("a", "hide", "names", id="class.names", tooltip="switch between names and numbers"),
     ]
-    OTHER_KEYS = (("↑ ↓", "select a row; its details are below"), ("1 to 5", "a table"))
+    OTHER_KEYS = (("↑ ↓", "select a row; its details are below"), ("1 to 6", "a table"))
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
         ("class.previous class.next", "other table"),
         ("class.names", "names / numbers"),

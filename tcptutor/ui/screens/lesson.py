@@ -224,7 +224,7 @@ class LessonScreen(LessonPath):
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=15, markup=False)
         else:
-            self.notify(f"Reported, also in your hand-in: {file}", timeout=10, markup=False)
+            self.notify(f"Report saved for your hand-in, and as {file}", timeout=10, markup=False)
 
     # Drafts
 
