@@ -156,7 +156,9 @@ def test_retransmissions_of_what_had_arrived_are_reordering_though_the_queue_dro
 def test_the_window_is_the_one_that_was_advertised() -> None:
     made = experiment(window="6 kB", rate="10 Mbit/s")
     verdict = explain(run_of(made, 0.73e6, snd_wnd=4608, rwnd_limited=lambda t: t))
-    assert verdict.sentence.startswith("the receiver's window, 4.5 KiB, was full 100 % of the time")
+    assert verdict.sentence.startswith(
+        "the receiver's window, 4.61 kB (6 kB set), was full 100 % of the time"
+    )
 
 
 def test_data_the_other_way_that_fills_the_reverse_path_is_named() -> None:

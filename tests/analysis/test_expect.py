@@ -90,7 +90,7 @@ def test_the_receivers_window_binds() -> None:
     assert expectation.binding.model == "window"
     assert expectation.binding.limited_by == "receive-window"
     assert expectation.binding.throughput_bps == pytest.approx(2 * 8 * 65536 / 0.0501)
-    assert expectation.binding.formula == "2 × 64 KiB / 50 ms"
+    assert expectation.binding.formula == "2 × 65.5 kB / 50 ms"
 
 
 def test_a_model_is_its_plain_name_in_files() -> None:

@@ -185,7 +185,7 @@ def test_the_receivers_window_by_the_kernels_count() -> None:
     verdict = explain(run)
     assert verdict.limited_by == "receive-window"
     assert (
-        verdict.sentence == "the receiver's window, 64 KiB, was full 90 % of the time; the link is 11 % used"
+        verdict.sentence == "the receiver's window, 65.5 kB, was full 90 % of the time; the link is 11 % used"
     )
 
 

@@ -72,7 +72,7 @@ LIMITS: dict[str, tuple[LimitedBy, str]] = {
     "without-sack": ("bottleneck", "without SACK a round trip repairs one lost segment: recovery took 73 %"),
     "window-filled": (
         "receive-window",
-        "the receiver's window, 69.6 kB, was full: 69.5 kB of it were under way",
+        "the receiver's window, 69.6 kB (71.4 kB set), was full: 69.5 kB of it were under way",
     ),
 }
 """By file: what limited the run, and how the sentence begins that says so. Thinned, with the queue's samples."""

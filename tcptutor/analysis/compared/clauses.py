@@ -263,12 +263,11 @@ def figures(findings: Findings) -> dict[str, str]:
     case, evidence = findings.case, findings.evidence
     hosts = case.experiment.hosts
     cuts = findings.events.get("random-loss", evidence.loss_events)
-    window = _window(hosts.window, evidence.receiver_window_bytes)
     return {
         "used": _percent(findings.utilization),
         "busy": _percent(evidence.busy),
         "starved": _percent(evidence.app_limited),
-        "window": f"the receiver's window, {sizes.decimal(window)}," if window else "the receiver's window",
+        "window": _window(hosts.window, evidence.receiver_window_bytes),
         "windowed": _percent(evidence.rwnd_limited),
         "flight": sizes.decimal(evidence.in_flight_bytes),
         "buffer": sizes.decimal(
@@ -302,11 +301,14 @@ def figures(findings: Findings) -> dict[str, str]:
     }
 
 
-def _window(requested: int | None, advertised: float) -> float:
-    """Return the receiver's window, bytes: the configured one if the advertised window differs only by rounding."""
-    if requested is None or (advertised and abs(advertised - requested) > ROUNDING * requested):
-        return advertised
-    return requested
+def _window(configured: int | None, advertised: float) -> str:
+    """Name the receiver's window with its size: the advertised one, and the configured one if not just rounded."""
+    if configured and (not advertised or abs(advertised - configured) <= ROUNDING * configured):
+        return f"the receiver's window, {sizes.decimal(configured)},"
+    if not advertised:
+        return "the receiver's window"
+    was_set = f" ({sizes.decimal(configured)} set)" if configured else ""
+    return f"the receiver's window, {sizes.decimal(advertised)}{was_set},"
 
 
 def _percent(share: float) -> str:
