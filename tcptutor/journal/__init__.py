@@ -5,7 +5,9 @@ page on screen, response, hint, run     Journal    the owner: visit, respond, hi
   -> a row of the table `events`        store      on the disk before the call returns
   -> folded into a record               fold       position, runs, and a PageRecord of each page: pure
   -> page, position, progress           Journal    the app's queries, answered from the record
-  -> an exported record                 events     the same events as JSON lines, checked and folded alike
+  -> an exported record                 chains     the same events as JSON lines, checked and folded alike
+  -> merged with another machine's      merging    rows that hold its events word for word
+  -> in the order of both machines      order      by time, the same whoever imported from whom
 """
 
 from tcptutor.journal.fold import Calibration, Progress

@@ -2,7 +2,12 @@
 
 An event is stored as the JSON that `encode` returns, and the hash covers exactly these bytes: readers never serialize
 it again. The hash is SHA-256 over the 32 bytes of the previous hash (START for the first event) and the event's own
-bytes, so that changing, removing or moving an event breaks the chain, and `read_events` names the place.
+bytes, so that changing, removing or moving an event breaks the chain, and `chains.read_events` names the place.
+
+An event of the same student's journal on another machine is kept word for word in a row of its own (`Carried`) and
+stays a link of the chain it was written in. The own chain does not contain such rows: otherwise two machines that
+import each other would have to carry each other's rows of carried rows, without end. It contains an `Imported` with
+the hashes of the last events, which bind all events before them.
 """
 
 from __future__ import annotations
@@ -13,7 +18,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import escape_tree
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Response
@@ -22,7 +26,9 @@ from tcptutor.course.paths import CoursePath
 START = bytes(32)
 """Previous hash of the first event."""
 LONGEST = 1 << 20
-"""Bytes of the longest event; readers skip a longer row."""
+"""Bytes of the longest event; readers skip a longer one."""
+LONGEST_ROW = LONGEST + 512
+"""Bytes of the longest row, which may be a carried event."""
 
 
 class JournalEvent(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -199,6 +205,24 @@ class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
     session: SessionRecord
 
 
+class Imported(JournalEvent, frozen=True, tag="imported"):
+    """The student imported the journal of another machine: events after this one follow its events as well."""
+
+    heads: tuple[str, ...]
+    """Hash of the last event of each imported chain, in hexadecimal."""
+
+
+class Carried(msgspec.Struct, frozen=True, tag_field="kind", tag="carried"):
+    """A row that holds an event of another machine; the row has the hash of that event."""
+
+    serial: int
+    """Serial in the event's own chain."""
+    before: str
+    """Hash of the event before it in its chain, in hexadecimal."""
+    event: msgspec.Raw
+    """The exact bytes that are hashed."""
+
+
 _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     Enrolled
     | Visited
@@ -218,7 +242,9 @@ _decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
     | Skipped
     | Reset
     | Restored
+    | Imported
 )
+_carried: msgspec.json.Decoder[Carried] = msgspec.json.Decoder(Carried)
 
 
 def encode(event: JournalEvent) -> bytes:
@@ -236,6 +262,24 @@ def decode(data: bytes) -> JournalEvent | None:
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
             return event
         return msgspec.convert(escape_tree(msgspec.to_builtins(event)), type(event))
+    except UNREADABLE:
+        return None
+
+
+def is_carried(data: bytes) -> bool:
+    """Return whether the row is a carried event, even a damaged one."""
+    return data.startswith(b'{"kind":"carried"')
+
+
+def is_import(data: bytes) -> bool:
+    """Return whether the event is an import, even a damaged one."""
+    return data.startswith(b'{"kind":"imported"')
+
+
+def decode_carried(data: bytes) -> Carried | None:
+    """Return the carried event in the row; None for any other row, or a damaged one."""
+    try:
+        return _carried.decode(data) if is_carried(data) else None
     except UNREADABLE:
         return None
 
@@ -264,71 +308,3 @@ def chain(events: Iterable[JournalEvent], serial: int = 0, hash: bytes = START) 
         data = encode(event)
         hash = link(hash, data)
         yield StoredEvent(number, data, hash)
-
-
-class _Line(msgspec.Struct):
-    """An event of an exported record."""
-
-    serial: int
-    hash: str
-    """In hexadecimal."""
-    event: msgspec.Raw
-    """The exact bytes that are hashed."""
-
-
-class _End(msgspec.Struct, forbid_unknown_fields=True):
-    """Last line of an exported record; a truncated record has none."""
-
-    events: int
-    hash: str
-
-
-def export_events(events: Iterable[StoredEvent]) -> Iterator[bytes]:
-    """Yield an exported record: a JSON line per event, and a last line with their number and the last hash."""
-    serial, hash = 0, START
-    for serial, data, hash in events:
-        yield msgspec.json.encode(_Line(serial, hash.hex(), msgspec.Raw(data))) + b"\n"
-    yield msgspec.json.encode(_End(serial, hash.hex())) + b"\n"
-
-
-def read_events(lines: Iterable[bytes]) -> Iterator[StoredEvent]:
-    """Yield the events of an exported record, each checked against the event before it.
-
-    Raises:
-        JournalError: An event was changed or is missing, or the record is truncated; the message names the event.
-    """
-    last = StoredEvent(0, b"", START)
-    ended = False
-    for line in lines:
-        if ended:
-            raise JournalError(f"the record continues after its end, event {last.serial}")
-        ended = _check_end(line, last)
-        if not ended:
-            last = _parse_line(line, last)
-            yield last
-    if not ended:
-        raise JournalError(f"the record is cut off after event {last.serial}: ask for the whole file")
-
-
-def _check_end(line: bytes, last: StoredEvent) -> bool:
-    """Return whether the line is the last of a record that ends with `last`; raise JournalError for a wrong count."""
-    try:
-        end = msgspec.json.decode(line, type=_End)
-    except UNREADABLE:
-        return False
-    if end != _End(last.serial, last.hash.hex()):
-        raise JournalError(f"the record ends after event {last.serial}, but claims {end.events} events")
-    return True
-
-
-def _parse_line(line: bytes, last: StoredEvent) -> StoredEvent:
-    changed = f"event {last.serial + 1} is not as it was written, or one before it is missing"
-    try:
-        parsed = msgspec.json.decode(line, type=_Line)
-    except UNREADABLE as error:
-        raise JournalError(f"{changed} ({error})") from error
-    data = bytes(parsed.event)
-    stored = StoredEvent(last.serial + 1, data, link(last.hash, data))
-    if (parsed.serial, parsed.hash) != (stored.serial, stored.hash.hex()):
-        raise JournalError(changed)
-    return stored

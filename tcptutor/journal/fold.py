@@ -5,7 +5,7 @@ A journal and an exported record give the same result. Its size grows with the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from statistics import median
 from typing import NamedTuple
@@ -40,6 +40,7 @@ from tcptutor.journal.events import (
     decode,
     link,
 )
+from tcptutor.journal.order import is_merged, student_events
 
 FEW = 3
 """Fewest predictions or answers for which their accuracy is meaningful."""
@@ -116,12 +117,16 @@ class JournalFold(msgspec.Struct, frozen=True):
     record: JournalRecord = msgspec.field(default_factory=JournalRecord)
     serial: int = 0
     hash: bytes = START
-    """Hash of the last event."""
+    """Hash of the last event of the own chain."""
     broken: int = 0
-    """Serial of the first event that does not continue the chain; 0 when the chain is intact."""
+    """Serial of the first row that does not continue its chain; 0 when all chains are intact."""
+    first: bytes = b""
+    """Hash of the student's first event on any machine; empty without an event."""
+    is_merged: bool = False
+    """True if some rows come from imports."""
 
     def take(self, stored: StoredEvent) -> JournalFold:
-        """Return the fold with the next event added. An unreadable event leaves the record unchanged."""
+        """Return the fold with the next event of the own chain. An unreadable event leaves the record unchanged."""
         event = decode(stored.data)
         fits = stored.serial == self.serial + 1 and stored.hash == link(self.hash, stored.data)
         return JournalFold(
@@ -129,12 +134,30 @@ class JournalFold(msgspec.Struct, frozen=True):
             stored.serial,
             stored.hash,
             self.broken or (0 if fits else stored.serial),
+            self.first or stored.hash,
+            self.is_merged,
         )
 
 
-def fold_events(events: Iterable[StoredEvent], before: JournalFold | None = None) -> JournalFold:
-    """Fold the events that follow `before`; None for all from the first on."""
-    return reduce(JournalFold.take, events, before or JournalFold())
+def fold_events(rows: Iterable[StoredEvent], before: JournalFold | None = None) -> JournalFold:
+    """Fold the rows that follow `before`; None for all from the first on, of which some may come from imports."""
+    if before is not None:
+        return reduce(JournalFold.take, rows, before)
+    rows = list(rows)
+    return _fold_merged(rows) if is_merged(rows) else reduce(JournalFold.take, rows, JournalFold())
+
+
+def _fold_merged(rows: Sequence[StoredEvent]) -> JournalFold:
+    found = student_events(rows)
+    events = (event for event in (decode(stored.data) for stored in found.events) if event is not None)
+    return JournalFold(
+        reduce(fold, events, JournalRecord()),
+        rows[-1].serial,
+        found.own_hash,
+        found.broken,
+        found.first,
+        is_merged=True,
+    )
 
 
 def fold(record: JournalRecord, event: JournalEvent) -> JournalRecord:

@@ -16,7 +16,7 @@ from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness, TeacherComment
 from tcptutor.course.paths import CoursePath
-from tcptutor.journal import fold, store
+from tcptutor.journal import fold, merging, store
 from tcptutor.journal.events import (
     Bookmarked,
     Commented,
@@ -49,6 +49,7 @@ from tcptutor.journal.fold import (
     SurenessCount,
     fold_events,
 )
+from tcptutor.journal.order import is_merged, student_events
 from tcptutor.journal.texts import check_comment, check_note, check_report
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
@@ -70,6 +71,8 @@ class Journal:
         self._path = path
         self.runs = RunStore(folder)
         self._fold = JournalFold()
+        self._merged_runs: tuple[int, list[bytes]] = (0, [])
+        """Merged journal: number of rows, and their events about runs, the latest first."""
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None
         self.notice = notice
@@ -247,12 +250,12 @@ class Journal:
     def identity(self) -> str:
         """Return the key from which this student's numbers are drawn, in hexadecimal.
 
-        It comes from course and student in a graded course, otherwise from the first event; empty before that.
+        It comes from course and student in a graded course, otherwise from the first event on any machine; empty before
+        that.
         """
         if enrolment := self.record.enrolment:
             return enrolment.identity
-        with store.errors(self._path):
-            return store.first_hash(self._connection).hex()
+        return self._fold.first.hex()
 
     def position(self) -> tuple[str, str] | None:
         """Return module and step of the latest visit; None for a student who has just begun."""
@@ -271,13 +274,13 @@ class Journal:
         return fold.sureness_counts(self.record)
 
     def events(self) -> Iterator[StoredEvent]:
-        """Return all events so far, from the first on."""
+        """Return all rows so far, from the first on; `order.student_events` finds the order of a merged journal."""
         with store.errors(self._path):
             return iter(list(store.events_after(self._connection, 0)))
 
     def responses(self, module: str, step: str) -> Iterator[tuple[str, Response]]:
         """Yield all responses on a page with their activities, in the order given."""
-        for stored in self.events():
+        for stored in student_events(self.events()).events:
             event = decode(stored.data)
             if isinstance(event, Responded) and (event.module, event.step) == (module, step):
                 yield event.activity, msgspec.structs.replace(event.response, at=event.at)
@@ -326,9 +329,15 @@ class Journal:
         if messages:
             more = f"; and {len(messages) - 1} more" if len(messages) > 1 else ""
             self.notice = "; ".join(filter(None, [self.notice, messages[0] + more]))
-        for id, begun in self._fold.record.runs.items():
+        unfinished = {id: run for id, run in self._fold.record.runs.items() if not run.ended}
+        if self._fold.is_merged and unfinished:
+            with store.errors(self._path):
+                own = map(decode, store.run_events(self._connection))
+            begun_here = {event.run for event in own if isinstance(event, RunStarted)}
+            unfinished = {id: run for id, run in unfinished.items() if id in begun_here}
+        for id, begun in unfinished.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may still be going on.
-            if not begun.ended and not self.runs.is_running(self._file(begun.file)):
+            if not self.runs.is_running(self._file(begun.file)):
                 file = self._file(begun.file)
                 run = first_readable([str(file)])
                 self._append(_end_event(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
@@ -345,9 +354,7 @@ class Journal:
         if len(runs) == left:
             return
         ended: dict[str, str] = {}
-        with store.errors(self._path):
-            stored = store.run_events(self._connection)
-        for data in stored:
+        for data in self._run_events():
             match decode(data):
                 case RunEnded() as end:
                     ended[end.run] = end.file
@@ -364,8 +371,7 @@ class Journal:
 
         Either file may be missing on the disk.
         """
-        with store.errors(self._path):
-            events = [decode(data) for data in store.run_events(self._connection)]
+        events = [decode(data) for data in self._run_events()]
         files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
         begun = [
             event for event in events if isinstance(event, RunStarted) and _page(event) == (module, step)
@@ -382,19 +388,52 @@ class Journal:
 
     def pages_of_runs(self) -> dict[str, tuple[str, str]]:
         """Return module and step of every run begun on a page, by the run's id."""
-        with store.errors(self._path):
-            data = store.run_events(self._connection)
-        begun = (event for event in map(decode, data) if isinstance(event, RunStarted))
+        begun = (event for event in map(decode, self._run_events()) if isinstance(event, RunStarted))
         return {event.run: _page(event) for event in begun}
+
+    def _run_events(self) -> list[bytes]:
+        """Return the data of all events about runs on all machines, the latest first."""
+        self._catch_up()
+        if not self._fold.is_merged:
+            with store.errors(self._path):
+                return store.run_events(self._connection)
+        if self._merged_runs[0] != self._fold.serial:
+            ordered = student_events(self.events()).events
+            runs = [stored.data for stored in reversed(ordered) if stored.data.startswith(store.RUN_EVENT)]
+            self._merged_runs = self._fold.serial, runs
+        return self._merged_runs[1]
 
     def _file(self, name: str) -> Path:
         return (self.runs.folder or Path()) / name
+
+    # Merging
+
+    def merge(self, others: Sequence[StoredEvent]) -> int:
+        """Add the events of the student's journal on another machine that this one lacks, and return their number.
+
+        Args:
+            others: All rows of that journal, checked.
+
+        Raises:
+            UsageError: It is the journal of another student, or of another course.
+            JournalError: The events cannot be written; then none is.
+        """
+        with store.errors(self._path), store.transaction(self._connection):
+            self._catch_up()
+            rows = list(store.events_after(self._connection, 0))
+            added = merging.rows_to_add(rows, others, self._fold, _now())
+            store.add_events(self._connection, added)
+        self._catch_up()
+        return max(0, len(added) - 1)
 
     # Events and their fold
 
     def _catch_up(self) -> None:
         with store.errors(self._path):
-            self._fold = fold_events(store.events_after(self._connection, self._fold.serial), self._fold)
+            rows = list(store.events_after(self._connection, self._fold.serial))
+            if self._fold.serial and is_merged(rows):
+                rows, self._fold = list(store.events_after(self._connection, 0)), JournalFold()
+            self._fold = fold_events(rows, self._fold if self._fold.serial else None)
 
     def _move_to_file(self) -> bool:
         """Move from memory to the file if it can be opened now, and return whether we are in it. Never raises."""

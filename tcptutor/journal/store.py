@@ -19,10 +19,12 @@ from tcptutor.base.errors import JournalError, refused
 from tcptutor.base.files import labeled_name
 from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.base.printable import escaped
-from tcptutor.journal.events import LONGEST, StoredEvent, decode
+from tcptutor.journal.events import LONGEST_ROW, StoredEvent, decode, decode_carried
 
 PATIENCE = 5.0
 """Seconds that a command waits for other writers."""
+RUN_EVENT = b'{"kind":"run'
+"""Begin of the data of every event about a run."""
 VERSION = 3
 """Version of the tables (`PRAGMA user_version`)."""
 # serial counts from 1 without gaps; data is JSON, and hash is what events.link returns.
@@ -133,27 +135,21 @@ def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[Stored
     rows = connection.execute(
         "SELECT serial, CASE WHEN length(data) <= ? THEN data ELSE x'' END, hash FROM events"
         " WHERE serial > ? ORDER BY serial",
-        (LONGEST, serial),
+        (LONGEST_ROW, serial),
     )
     return map(StoredEvent._make, rows)
 
 
 def run_events(connection: sqlite3.Connection) -> list[bytes]:
-    """Return the data of all events about runs, the latest first.
+    """Return the data of all events about this machine's runs, the latest first.
 
     The list is read at once: an open statement would block our writes after other programs' writes.
     """
     rows = connection.execute(
         "SELECT data FROM events WHERE substr(data, 1, 12) = ? AND length(data) <= ? ORDER BY serial DESC",
-        (b'{"kind":"run', LONGEST),
+        (RUN_EVENT, LONGEST_ROW),
     )
     return [data for (data,) in rows]
-
-
-def first_hash(connection: sqlite3.Connection) -> bytes:
-    """Return the hash of the first event; empty for an empty journal."""
-    row = connection.execute("SELECT hash FROM events WHERE serial = 1").fetchone()
-    return bytes(row[0]) if row else b""
 
 
 def add_events(connection: sqlite3.Connection, events: Iterable[StoredEvent]) -> None:
@@ -300,10 +296,11 @@ def _carry_over(damaged: Path, connection: sqlite3.Connection) -> int:
 def _readable_events(old: sqlite3.Connection, order: str) -> Iterator[StoredEvent]:
     select = "SELECT serial, CAST(data AS BLOB), CAST(hash AS BLOB) FROM events WHERE length(data) <= ?"
     with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeDecodeError):
-        for serial, data, hash in old.execute(f"{select} ORDER BY serial {order}", (LONGEST,)):
+        for serial, data, hash in old.execute(f"{select} ORDER BY serial {order}", (LONGEST_ROW,)):
             if not (isinstance(serial, int) and serial > 0 and isinstance(data, bytes)):
                 continue
-            if isinstance(hash, bytes) and len(hash) == 32 and decode(data) is not None:
+            is_readable = decode(data) is not None or decode_carried(data) is not None
+            if isinstance(hash, bytes) and len(hash) == 32 and is_readable:
                 yield StoredEvent(serial, data, hash)
 
 

@@ -16,6 +16,7 @@ from tcptutor.base.errors import JournalError
 from tcptutor.course.page_record import PREDICT, PageRecord, Response
 from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.journal import Journal, fold, store
+from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.events import (
     START,
     Enrolled,
@@ -33,9 +34,7 @@ from tcptutor.journal.events import (
     chain,
     decode,
     encode,
-    export_events,
     link,
-    read_events,
 )
 from tcptutor.journal.fold import JournalRecord, fold_events
 from tests.examples import examples

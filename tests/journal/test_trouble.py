@@ -14,7 +14,8 @@ import pytest
 from tcptutor.base.errors import JournalError
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal, store
-from tcptutor.journal.events import Responded, Visited, export_events, read_events
+from tcptutor.journal.chains import export_events, read_events
+from tcptutor.journal.events import Responded, Visited
 from tcptutor.run import load
 
 from .conftest import a_run, answers, begin, finish, happened, predict, some_samples

@@ -9,7 +9,8 @@ import fsrs
 import pytest
 
 from tcptutor.course.page_record import Recall, RecallDay
-from tcptutor.journal.events import JournalEvent, chain, export_events, read_events
+from tcptutor.journal.chains import export_events, read_events
+from tcptutor.journal.events import JournalEvent, chain
 from tcptutor.journal.fold import JournalRecord, fold_events
 from tcptutor.review import Reviews, find_reviews
 from tcptutor.review.schedule import MOST_DAYS, due_day

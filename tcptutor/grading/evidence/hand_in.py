@@ -1,7 +1,7 @@
 """The hand-in file: written atomically, and read with bounds, since any author is possible.
 
     hand-in.json       HandInManifest
-    journal.jsonl.gz   every event of the journal, in the format of `journal.events.export_events`
+    journal.jsonl.gz   every event of the journal, in the format of `journal.chains.export_events`
     runs/ID.json.xz    the text of the run files that marks are based on, packed to 60 % of their size
 
 The file is a plain tar archive (`archive`). A reader never unpacks it to a disk.
@@ -27,7 +27,8 @@ from tcptutor.base import archive, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.course.outline import Course
-from tcptutor.journal.events import StoredEvent, export_events, read_events
+from tcptutor.journal.chains import export_events, read_events
+from tcptutor.journal.events import StoredEvent
 from tcptutor.run import Run, load
 
 FORMAT_VERSION = 1

@@ -22,7 +22,8 @@ from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.survey import survey
-from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, export_events, link
+from tcptutor.journal.chains import export_events
+from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, link
 from tcptutor.run import load
 from tests.fuzz.reader import Reader
 from tests.grading.evidence.student import KEY, RUNS, STUDENTS, course, handed_in

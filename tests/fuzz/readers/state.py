@@ -21,7 +21,7 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
-from tcptutor.journal.events import export_events, read_events
+from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
 from tcptutor.journal.saved import Benches, Drafts, SavedBench, Settings
