@@ -12,6 +12,7 @@ import msgspec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
+from tcptutor.commands.comments import check_folder, write_drafts
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
 from tcptutor.grading import batch, session, views
@@ -40,6 +41,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     everything: bool
     rerun: str | None
     audit: str | None
+    comments: Path | None
     jobs: int | None
     cluster: str | None
 
@@ -52,6 +54,8 @@ def grade_files(request: GradeRequest) -> int:
     paths = hand_ins(request.names)
     if request.output is not None:
         check_targets([Path(request.output)], paths, replace=request.replace)
+    if request.comments is not None:
+        check_folder(request.comments)
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
@@ -63,6 +67,8 @@ def grade_files(request: GradeRequest) -> int:
                 reruns.run(experiments, bar.advance)
         graded = reruns.compare(paths, graded)
     _print_grades(graded, request)
+    if request.comments is not None:
+        write_drafts(graded, request.comments, request.replace)
     return exit_code(graded)
 
 

@@ -116,6 +116,12 @@ def submit(**given: Any) -> None:
     metavar="SHARE",
     help="Repeat this share of the runs, such as 5%, drawn with the course's key.",
 )
+@click.option(
+    "--comments",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Also write a file of comments for each student, to edit and to send back.",
+)
 @_JOBS
 @_CLUSTER
 def grade(**given: Any) -> None:
@@ -123,6 +129,16 @@ def grade(**given: Any) -> None:
     from tcptutor.commands.grade import GradeRequest, grade_files  # noqa: PLC0415
 
     end(grade_files, GradeRequest(**given))
+
+
+@main.command("comments")
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@JSON
+def comments(**given: Any) -> None:
+    """Read in your teacher's comments, which the pages then show."""
+    from tcptutor.commands.comments import read_in  # noqa: PLC0415
+
+    end(read_in, **given)
 
 
 @main.command("class")

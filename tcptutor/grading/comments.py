@@ -1,0 +1,105 @@
+"""Comments of a teacher for a student, in a TOML file that grading begins and the teacher edits.
+
+course = "ABCD-EFGH-2345-WXQG"
+student = "ada"
+by = "Dr. Ngo"
+
+[[comment]]
+page = "tcp-basics/a-larger-window"
+activity = "how-much"
+text = "The answer is wrong."
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.grading.grade import Grade, Outcome
+
+SUFFIX = ".comments.toml"
+_COMMENTED: tuple[Outcome, ...] = ("none", "refused", "inconclusive")
+"""Outcomes whose reason a student can act on."""
+_NAME_BYTES = 200
+"""Bytes of a student's name in a file name: a system allows 255 in all."""
+
+
+class PageComment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A comment as written in the file."""
+
+    page: str
+    """MODULE/PAGE."""
+    text: str
+    activity: str = ""
+    """Id of the activity it is about; empty for the whole page."""
+
+
+class CommentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All comments for a student."""
+
+    course: str
+    """Code of the course; empty outside graded courses."""
+    student: str
+    by: str = ""
+    """Name of the teacher, if given."""
+    comment: tuple[PageComment, ...] = ()
+
+
+def draft_comments(grade: Grade) -> CommentFile:
+    """Return the reasons of marks that were not given, without answers, as a draft of comments."""
+    drafts = (
+        PageComment(page=f"{mark.module}/{mark.page}", activity=mark.activity, text=_sentence(mark.reason))
+        for mark in grade.marks
+        if mark.outcome in _COMMENTED and mark.reason
+    )
+    return CommentFile(course=grade.course, student=grade.student, comment=tuple(drafts))
+
+
+def file_name(name: str, taken: Collection[str]) -> str:
+    """Return a free file name for the comments of the student `name`, which any author may have chosen."""
+    plain = re.sub(r"[^\w.@+ -]", "_", name).encode()[:_NAME_BYTES].decode(errors="ignore").strip(". ")
+    numbered = (
+        f"{plain or 'student'}{suffix}{SUFFIX}" for suffix in ("", *(f"-{n}" for n in range(2, 10_000)))
+    )
+    return next(each for each in numbered if each not in taken)
+
+
+def write_toml(comments: CommentFile, name: str) -> str:
+    """Return the text of the file `name`, with instructions for the teacher."""
+    return "\n".join([*_toml_lines(comments, name), ""])
+
+
+def _toml_lines(comments: CommentFile, name: str) -> Iterator[str]:
+    yield "# Edit these comments, delete some, or add your own; without activity, a comment is on the whole page."
+    yield f"# The student reads the file in with: tcptutor comments {json.dumps(name, ensure_ascii=False)}"
+    yield f"course = {_quoted(comments.course)}"
+    yield f"student = {_quoted(comments.student)}"
+    yield f"by = {_quoted(comments.by)}  # your name, shown with the comments"
+    for each in comments.comment:
+        yield from ("", "[[comment]]", f"page = {_quoted(each.page)}")
+        if each.activity:
+            yield f"activity = {_quoted(each.activity)}"
+        yield f"text = {_quoted(each.text)}"
+    if not comments.comment:
+        yield from ("", "# [[comment]]", '# page = "MODULE/PAGE"', '# text = "Well done."')
+
+
+def read_comments(path: Path) -> CommentFile:
+    """Read a file of comments. Raises ContentError for any other file, in one line."""
+    absolute = path.absolute()
+    return LessonFile(absolute, absolute.parent).read(CommentFile)
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; it has the escapes of JSON, and allows no DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _sentence(reason: str) -> str:
+    sentence = f"{reason[:1].upper()}{reason[1:]}"
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
