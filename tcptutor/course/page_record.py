@@ -58,7 +58,7 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Recall(IntEnum):
-    """How well an answer was recalled, worst first."""
+    """Quality of a recalled answer, worst first."""
 
     SURELY_WRONG = 0
     WRONG = 1

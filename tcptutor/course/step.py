@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     teaser: str = ""
     """On a deeper page, completes the line that offers it: "Deeper: why autotuning stops at half, 5 min"."""
     idea: str = ""
-    """What to keep of the page, in a sentence or two; shown once the page is finished."""
+    """Main idea of the page, in a sentence or two; shown once the page is finished."""
     formula: str = ""
     """Name of the model in `theory.catalogue.MODELS` that the page is about; empty for none."""
     prose: str

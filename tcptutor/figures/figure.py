@@ -1,7 +1,7 @@
 """Common interface of the figures; each kind has a module in `tcptutor.figures.kinds`.
 
 A figure is frozen data from a lesson file. It reports its own mistakes, draws itself at a width, and describes itself
-in words. A figure that moves has a time of its own: `Figure.motion` says how long it is, and `draw` takes an instant.
+in words. A moving figure has a time of its own: `Figure.motion` gives its length, and `draw` takes an instant.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Problem: TypeAlias = tuple[str, str]
 FindExperiment: TypeAlias = Callable[[str], Experiment]
 """Function from an experiment's name, or an empty name for the page's own, to the experiment.
 
-Raises ContentError, which names the lesson file, if there is none.
+Raises ContentError with the lesson file's name for an unknown experiment.
 """
 
 
 class Motion(NamedTuple):
-    """Time of a moving figure, in seconds of what it shows, or in another unit."""
+    """Time of a moving figure, in seconds of the shown process or in a unit of its own."""
 
     seconds: float
     """Length; `draw` takes instants from 0 to this."""
     stops: tuple[float, ...]
     """Instants at which something happens, increasing, to step through."""
     rest: float
-    """Instant that says most while the figure stands still."""
+    """Most telling instant, drawn while the figure is still."""
     watch: float
     """Seconds that it takes to watch at normal speed."""
     unit: str = ""
@@ -81,5 +81,5 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return what the figure shows, in sentences, for readers who cannot see it."""
+        """Describe the figure in sentences, for readers who cannot see it."""
         raise NotImplementedError

@@ -8,14 +8,14 @@ BLANK = (" ", TEXT)
 
 
 class Grid:
-    """Rectangle of cells, blank at first; whatever is put outside it is cut off."""
+    """Rectangle of cells, initially blank; writes outside it are cut off."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self._rows = [[BLANK] * width for _ in range(height)]
 
     def put(self, column: int, row: int, text: str, style: str = TEXT) -> None:
-        """Write `text` from `column` on, over what is there."""
+        """Write `text` from `column` on, replacing the cells."""
         if not 0 <= row < self.height:
             return
         for at, character in enumerate(text, start=column):

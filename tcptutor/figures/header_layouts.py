@@ -13,7 +13,7 @@ class LayoutField(NamedTuple):
     name: str
     bits: int
     short: str = ""
-    """Name where the whole one does not fit."""
+    """Shorter name for narrow boxes."""
     style: str = STRONG
     """Style of its value: the hue of its quantity."""
 

@@ -33,7 +33,7 @@ _LEAST_WAY, _MOST_WAY = 5, 40  # columns between two hosts
 
 
 class LadderArrow(NamedTuple):
-    """A packet from one host to the other."""
+    """Packet between the two hosts."""
 
     begin: float
     end: float
@@ -46,10 +46,10 @@ class LadderArrow(NamedTuple):
     text: str = ""
     """Text where it leaves; "{}" in it is the number."""
     short: str = ""
-    """Text in its place where there is little room."""
+    """Shorter text for narrow figures."""
     number: int | None = None
     detail: str = ""
-    """Text behind `text`, if there is room."""
+    """Text after `text`, if it fits."""
     note: str = ""
     """Text where it arrives."""
 
@@ -83,12 +83,12 @@ def draw_ladder(
     *,
     times: bool = True,
 ) -> list[Line]:
-    """Return the diagrams from `begin` to `end` with what has happened up to `t`, all in seconds.
+    """Return the diagrams from `begin` to `end` with the events up to `t`, all in seconds.
 
     Args:
         panels: Diagrams side by side, on one axis of time.
         width: Columns.
-        rows: Rows of the axis; one or two more have the names.
+        rows: Rows of the axis, without the one or two rows of names.
         begin: First instant.
         end: Last instant.
         t: Instant up to which arrows are drawn.
@@ -127,7 +127,7 @@ def _head(panels: Sequence[LadderPanel]) -> int:
 
 @lru_cache(maxsize=64)
 def _time_labels(panels: tuple[LadderPanel, ...], axis: _Axis) -> Ticks:
-    """Return rows and names of the departures and arrivals, or of round instants if there are too many."""
+    """Return rows and names of departures and arrivals, or of round instants if they are too many."""
     arrows = [arrow for panel in panels for arrow in panel.arrows]
     instants = {arrow.begin for arrow in arrows} | {arrow.end for arrow in arrows if not arrow.is_lost}
     shown = [t for t in instants if axis.begin <= t <= axis.end]
@@ -155,7 +155,7 @@ def _layout(panels: tuple[LadderPanel, ...], axis: _Axis, width: int, column: in
 
 
 class _Panel:
-    """Places of one diagram on the grid, and what of it stays the same while time passes."""
+    """Places of a diagram on the grid, and its parts that stay constant over time."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class _Panel:
         )
 
     def _finished(self, arrow: LadderArrow) -> list[int]:
-        """Return the dots of a whole arrow, by column."""
+        """Return the dots of a full arrow, by column."""
         layer = self._layer(arrow.kind)
         layer.line(self._dots(arrow, arrow.end))
         return layer.columns
@@ -260,7 +260,7 @@ class _Panel:
 
 
 class _Side:
-    """Texts at the line of a host: what leaves there, and notes on what has arrived."""
+    """Texts at a host's line: departures, and notes on arrivals."""
 
     def __init__(self, panel: LadderPanel, axis: _Axis, left: bool, short: bool) -> None:
         self.left, self._short = left, short
@@ -280,7 +280,7 @@ class _Side:
         """Columns that everything would fill, with the blanks around."""
 
     def texts(self, t: float, room: int) -> dict[int, Piece]:
-        """Return texts and their styles by row, without details where those do not fit in `room` columns."""
+        """Return texts and their styles by row, without details that do not fit in `room` columns."""
         texts: dict[int, Piece] = {}
         for row, leaving in self._rows:
             if leaving[0].begin > t:
@@ -299,7 +299,7 @@ class _Side:
 
 
 def _apart(arrows: Sequence[LadderArrow], axis: _Axis) -> Iterator[LadderArrow]:
-    """Yield the arrows to draw: of those closer than half a dot, the first stands for all."""
+    """Yield the arrows to draw; of arrows closer than half a dot, only the first."""
     drawn: dict[LadderKind, float] = {}
     for arrow in arrows:
         dot = axis.dot(arrow.begin)
@@ -309,7 +309,7 @@ def _apart(arrows: Sequence[LadderArrow], axis: _Axis) -> Iterator[LadderArrow]:
 
 
 def together_text(arrows: Sequence[LadderArrow], short: bool = False) -> str:
-    """Return the texts of packets that leave together: "1–8, 3 again", "ACK 2 ×3"."""
+    """Return the texts of packets with a common departure: "1–8, 3 again", "ACK 2 ×3"."""
     parts: list[str] = []
     for text, same in groupby(arrows, key=lambda arrow: (arrow.short if short else "") or arrow.text):
         numbers = [arrow.number for arrow in same if arrow.number is not None]
@@ -318,7 +318,7 @@ def together_text(arrows: Sequence[LadderArrow], short: bool = False) -> str:
 
 
 def _listed(numbers: Sequence[int], short: bool) -> str:
-    """Return numbers in order, as "1–5, 7", and repeated ones as "2 ×3"."""
+    """Return numbers in order, as "1–5, 7", and repeats as "2 ×3"."""
     runs: list[tuple[int, int, int]] = []  # first, last, times
     for number in numbers:
         first, last, times = runs[-1] if runs else (0, -2, 0)

@@ -13,9 +13,9 @@ Piece = tuple[str, str]
 
 TEXT, STRONG, MUTED, GOOD, BAD, WARN = "text", "strong", "muted", "good", "bad", "warn"
 DATA, OTHER, ACK, QUEUE, RTT = "data", "other", "ack", "queue", "rtt"
-"""Segments and throughput, those of another flow, ACKs, the queue, and the RTT: each keeps its hue everywhere."""
+"""Hues of segments and throughput, of a second flow, of ACKs, queue and RTT; the same everywhere."""
 LIMIT, FRAME = "limit", "frame"
-"""A limit that acts, and the outline of what is drawn."""
+"""Acting limit, and outline of a drawing."""
 STYLES = (TEXT, STRONG, MUTED, GOOD, BAD, WARN, DATA, OTHER, ACK, QUEUE, RTT, LIMIT, FRAME)
 """Styles of figures."""
 

@@ -53,12 +53,12 @@ class PipeState:
     """A path at an instant."""
 
     segments: tuple[PipePacket, ...] = ()
-    """Those on the link."""
+    """Packets on the link."""
     queues: tuple[tuple[PipePacket, ...], ...] = ((),)
-    """Packets that wait, the next to leave first: one queue for all flows, or one for each."""
+    """Waiting packets, the next to leave first: a queue for all flows, or for each flow."""
     acks: tuple[PipePacket, ...] = ()
     capacity: float = math.inf
-    """Segments that the link holds end to end; infinite if it takes no time to send one."""
+    """Segments that the link holds end to end; infinite for a link without a rate."""
     longest: float = 0.0
     """Packets for which the drawing keeps room in front of the link, in each queue; 0 for no queue."""
     room: float = math.inf
@@ -70,14 +70,14 @@ class PipeState:
     shows_drops: bool = False
     """Whether the drawing has a line for drops."""
     flows: int = 1
-    """Flows that the drawing tells apart."""
+    """Flows with different hues."""
     label: str = ""
     numbers: tuple[Piece, ...] = ()
-    """Texts at the right of the label, the most important first; those that do not fit are left out."""
+    """Texts at the right of the label, the most important first; texts that do not fit are left out."""
     parts: tuple[str, ...] = ()
     """Names to write above queue, bottleneck and link, in place of label and numbers; empty for none."""
     senders: tuple[str, ...] = ("h1",)
-    """Names, one per queue."""
+    """Name of each queue."""
     receiver: str = "h2"
 
 
@@ -90,7 +90,7 @@ class PipeScale(NamedTuple):
     link: int
     """Cells."""
     packet: float
-    """Cells per packet in the queue; below 1, a cell stands for several packets."""
+    """Cells per packet in the queue; below 1, a cell represents several packets."""
 
     @property
     def bottleneck(self) -> int:
@@ -103,7 +103,7 @@ class PipeScale(NamedTuple):
 
 
 def scale_of(state: PipeState, width: int) -> PipeScale:
-    """Return the columns of a drawing of `state`; they depend on nothing that changes while packets move."""
+    """Return the columns of a drawing of `state`, which stay constant while packets move."""
     start = max(len(name) for name in state.senders) + 1
     inner = width - start - len(state.receiver) - 2
     if state.capacity == math.inf:
@@ -277,7 +277,7 @@ def _draw_acks(grid: Grid, scale: PipeScale, acks: Sequence[PipePacket], row: in
 
 
 def _waiting(piece: Piece, state: PipeState) -> Piece:
-    """Return a packet that waits: in the hue of queues, unless the hue tells flows apart."""
+    """Return a waiting packet, in the hue of queues unless hues distinguish flows."""
     text, style = piece
     return text, QUEUE if style == DATA and state.flows == 1 else style
 

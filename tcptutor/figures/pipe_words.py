@@ -1,4 +1,4 @@
-"""Pipe in words: what is where at an instant, in which rhythm segments leave, and what died."""
+"""Pipe in words: positions at an instant, the rhythm of departures, and drops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAUSE = 4
 
 
 def describe_pipe(state: PipeState, trace: PacketTrace, t: float) -> str:
-    """Return sentences about a path at instant `t`, and about its simulation as a whole."""
+    """Return sentences about a path at instant `t`, and about its full simulation."""
     room = f" of {state.room:.0f}" if state.room < math.inf else ""
     places = [
         f"{_count(len(state.segments), 'segment')} on the link",
@@ -59,7 +59,7 @@ def _rhythms(trace: PacketTrace) -> list[str]:
 
 
 def _rhythm(trace: PacketTrace, flow: int) -> str:
-    """Return the rhythm of a flow's segments in its first round trip; empty if there is none."""
+    """Return the rhythm of a flow's segments in its first round trip; empty without a rhythm."""
     rtt = 2 * trace.path.delay + trace.path.service(trace.flows[flow].size)
     times = [
         packet.left

@@ -40,7 +40,7 @@ TableT = TypeVar("TableT", bound="FlowTable")
 
 
 class LateSegment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Segment whose first transmission takes longer than the others."""
+    """Segment with a slower first transmission."""
 
     segment: int
     by: str
@@ -48,10 +48,10 @@ class LateSegment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class FlowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Keys of a flow; None where another table or the default counts."""
+    """Keys of a flow; None for the value of `[figure.simulate]` or the default."""
 
     algorithm: Literal["fixed", "reno", "bbr"] | None = None
-    """By default fixed if there is a window, else reno."""
+    """By default fixed with a window, otherwise reno."""
     start: str | None = None
     segments: int | None = None
     """Segments to send; endless by default."""

@@ -1,4 +1,4 @@
-"""Sliding window as a row: a sender's segments by number, those with an ACK at the left, and its window as a frame."""
+"""Sliding window as a row: a sender's segments by number, acknowledged ones at the left, its window as a frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def window_at(trace: PacketTrace, t: float) -> tuple[int, int, int]:
 
 
 def segments_of(trace: PacketTrace) -> int:
-    """Return the number of segments to draw: those that leave, and a window more."""
+    """Return the number of segments to draw: all departures, and a further window."""
     last = max(packet.number for packet in trace.packets if packet.kind == "segment")
     return last + int(trace.flows[0].window)
 

@@ -24,7 +24,7 @@ class SettingDifference(msgspec.Struct, frozen=True):
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between two runs."""
+    """Differences between two runs."""
 
     settings: tuple[SettingDifference, ...]
     results: tuple[Row, ...]

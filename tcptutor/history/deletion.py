@@ -16,7 +16,7 @@ from tcptutor.runs import packets
 FOLDER = "deleted"
 """Folder among the runs, with a folder per day."""
 KEPT = timedelta(days=1)
-"""How long a deleted run can be restored."""
+"""Time for which a deleted run can be restored."""
 
 
 def delete(file: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The chains of hashes in a journal, its own and those of other machines, and the exported record that holds them."""
+"""Chains of hashes in a journal, its own and the chains of other machines, and the exported record with all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChainedEvent(NamedTuple):
     is_own: bool
     """True in the journal's own chain, False for an event of another machine."""
     fits: bool
-    """True if it is as it was written, and what it follows is there."""
+    """True if the event is unchanged and its predecessor exists."""
 
     def row(self, serial: int) -> StoredEvent:
         """Return the row that carries the event in the journal of another machine."""

@@ -27,7 +27,7 @@ class DayRecord(msgspec.Struct, frozen=True):
     predictions: int = 0
     """Predictions that a run has answered."""
     close: int = 0
-    """Those within 10 % of the measurement."""
+    """Predictions within 10 % of the measurement."""
 
     @property
     def minutes(self) -> int:

@@ -26,7 +26,7 @@ from tcptutor.course.paths import CoursePath
 START = bytes(32)
 """Previous hash of the first event."""
 LONGEST = 1 << 20
-"""Bytes of the longest event; readers skip a longer one."""
+"""Bytes of the longest event; readers skip longer events."""
 LONGEST_ROW = LONGEST + 512
 """Bytes of the longest row, which may be a carried event."""
 
@@ -87,7 +87,7 @@ class Noted(JournalEvent, frozen=True, tag="noted"):
 
 
 class Reported(JournalEvent, frozen=True, tag="reported"):
-    """The student reported what is wrong on a page, for the teacher; marks ignore it."""
+    """The student reported a fault of a page to the teacher; marks ignore it."""
 
     module: str
     step: str
@@ -100,7 +100,7 @@ class Commented(JournalEvent, frozen=True, tag="commented"):
     module: str
     step: str
     activity: str
-    """Id of the activity it is about; empty for the whole page."""
+    """Id of the commented activity; empty for the page."""
     text: str
     by: str = ""
     """Name of the teacher, if given."""
@@ -150,7 +150,7 @@ class RunStarted(JournalEvent, frozen=True, tag="run-started"):
     seed: int = 1
     """Seed of its random numbers."""
     changed_from: str = ""
-    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
+    """Id of the base run that was changed; empty for a run of the page's own experiment."""
 
 
 class RunEnded(JournalEvent, frozen=True, tag="run-ended"):

@@ -56,7 +56,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     ended: bool = False
     seed: int = 1
     changed_from: str = ""
-    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
+    """Id of the base run that was changed; empty for a run of the page's own experiment."""
 
 
 class Enrolment(msgspec.Struct, frozen=True):
@@ -319,7 +319,7 @@ CLOSE_FACTOR = 1.25
 
 
 class SurenessCount(NamedTuple):
-    """First responses of one sureness that a mark or a run has answered."""
+    """First responses of a sureness that a mark or a run has answered."""
 
     right: int
     total: int

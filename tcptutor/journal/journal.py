@@ -190,7 +190,7 @@ class Journal:
         return self._fold.record.page(module, step)
 
     def report(self, module: str, step: str, text: str) -> None:
-        """Record the student's line on what is wrong on the page. Raises UsageError for a long or empty line."""
+        """Record the student's line on a fault of the page. Raises UsageError for a long or empty line."""
         check_report(text)
         self._append(Reported(_now(), module, step, text.strip()))
 

@@ -1,4 +1,4 @@
-"""What a journal lacks of the same student's journal on another machine. Pure."""
+"""Events that a journal lacks of the same student's journal on a second machine. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows_to_add(
 
 
 def check_same_student(here: JournalFold, there: JournalFold) -> None:
-    """Raise UsageError if the journals are those of two students, or of two courses."""
+    """Raise UsageError if the journals belong to different students or courses."""
     own, other = here.record.enrolment, there.record.enrolment
     if own and other and own != other:
         raise UsageError(

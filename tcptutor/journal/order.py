@@ -31,7 +31,7 @@ from tcptutor.journal.events import (
 )
 
 MOST_CHAINS = 16
-"""Chains of a journal; events of further ones are left out."""
+"""Chains of a journal; events of further chains are left out."""
 OWN = 0
 """Number of the journal's own chain; it differs between machines."""
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -67,7 +67,7 @@ class StudentEvents(NamedTuple):
     """The events of a student on all machines, in order."""
 
     events: Sequence[StoredEvent]
-    """Without rows that belong to imports alone."""
+    """Without rows that belong only to imports."""
     order: EventOrder
     first: bytes = b""
     """Merged journal: hash of the first event."""

@@ -8,13 +8,13 @@ from tcptutor.base.printable import is_printable
 LONGEST_NOTE = 20_000
 """Characters of the longest note."""
 LONGEST_REPORT = 500
-"""Characters of the longest report of a page, which is one line."""
+"""Characters of the longest report of a page, a single line."""
 LONGEST_COMMENT = 2000
 """Characters of a teacher's longest comment."""
 
 
 def check_report(text: str) -> None:
-    """Raise UsageError for a report that is empty, too long, or not one printable line."""
+    """Raise UsageError for a report that is empty, too long, or not a single printable line."""
     _check_filled("report", text)
     _check_length("report", text, LONGEST_REPORT)
     _check_printable("report", text, lines=False)

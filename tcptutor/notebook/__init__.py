@@ -1,1 +1,1 @@
-"""What a student takes home: predictions, runs with charts, answers and notes, as Markdown or HTML."""
+"""A student's notebook and certificate: predictions, runs with charts, answers and notes."""

@@ -55,7 +55,7 @@ def certify(course: Course, module: Module, journal: Journal, student: str) -> C
         student: The name to print; an enrolled student's is used instead.
 
     Raises:
-        UsageError: The module is not finished on the student's path; the message says what is left.
+        UsageError: The module is not finished on the student's path; the message counts the remaining pages.
         JournalError: The journal cannot be read.
     """
     record = journal.record

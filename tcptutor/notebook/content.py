@@ -29,7 +29,7 @@ from tcptutor.spec import settings
 
 
 class NotebookPrediction(NamedTuple):
-    """A prediction and what came of it."""
+    """Prediction with its measurement."""
 
     prompt: str
     said: str
@@ -62,7 +62,7 @@ class NotebookRun(NamedTuple):
     chart: Chart | None
     """None for a run without samples."""
     origin: str
-    """Where it ran; a replayed recording says so."""
+    """Backend and clock, or the recording it replays."""
     doubt: str
     """Why its fidelity is not valid; empty if it is."""
 
@@ -95,7 +95,7 @@ class NotebookPage(NamedTuple):
     answers: tuple[NotebookAnswer, ...]
     note: str
     problem: str = ""
-    """Why the run is missing; empty if there is none, or if it is here."""
+    """Reason for a missing run; empty if the run was read, or never made."""
 
 
 class NotebookModule(NamedTuple):
@@ -113,9 +113,9 @@ class Notebook(NamedTuple):
 
     title: str
     student: str
-    """Name in a graded course; empty outside of one."""
+    """Name in a graded course; empty outside of graded courses."""
     at: str
-    """When it was put together, ISO 8601."""
+    """Time of collection, ISO 8601."""
     modules: tuple[NotebookModule, ...]
 
     @property
@@ -124,7 +124,7 @@ class Notebook(NamedTuple):
 
 
 class NotebookSource(NamedTuple):
-    """What a notebook is made from; unlike a journal, any thread may read it."""
+    """Input of a notebook; unlike a journal, any thread may read it."""
 
     record: JournalRecord
     identity: str
@@ -136,7 +136,7 @@ class NotebookSource(NamedTuple):
 
     @classmethod
     def of(cls, course: Course, journal: Journal, only: tuple[str, str] | None = None) -> NotebookSource:
-        """Read the journal; with `only`, the runs of that module's page alone. Raises JournalError."""
+        """Read the journal; with `only`, only the runs of that page. Raises JournalError."""
         record = journal.record
         with_runs = [
             (module.id, step.id)
@@ -150,7 +150,7 @@ class NotebookSource(NamedTuple):
 
 
 def collect_notebook(course: Course, source: NotebookSource, at: str) -> Notebook:
-    """Return the student's work so far. A run file that can't be read costs its page one line.
+    """Return the student's work so far, with a line for each unreadable run file.
 
     Args:
         course: The course.
@@ -199,7 +199,7 @@ def notebook_page(module: Module, number: int, source: NotebookSource) -> Notebo
 
 
 def _runs(names: Sequence[str], only_latest: bool) -> tuple[list[Run], str]:
-    """Return the complete runs in the files, or the latest alone; and why there is none."""
+    """Return the complete runs in the files, or only the latest; and the reason if none was found."""
     found: list[Run] = []
     problem = ""
     for name in names:

@@ -1,4 +1,4 @@
-"""A notebook as a single HTML file, with charts as pictures in it; it loads nothing from elsewhere."""
+"""A notebook as a single HTML file, with charts as inline pictures and without external resources."""
 
 from __future__ import annotations
 

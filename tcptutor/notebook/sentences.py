@@ -14,7 +14,7 @@ def day(at: str) -> str:
 
 
 def compared(prediction: NotebookPrediction, who: str = "I") -> str:
-    """Return what was predicted, by "I" or "You", next to what was measured."""
+    """Return a prediction, by "I" or "You", next to its measurement."""
     said = f"{who} said: {prediction.said}"
     if not prediction.measured or not prediction.ratio:
         return f"{said}."

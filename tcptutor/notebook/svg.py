@@ -37,7 +37,7 @@ class _Frame(NamedTuple):
         return self.top + self.height - self.y.position(value, int(self.height) + 1)
 
     def point(self, at: Point) -> str:
-        """Return the place of a point, with one decimal; values beyond the axis stay in the picture."""
+        """Return the place of a point, with one decimal; values beyond the axis are clipped to the picture."""
         up = min(max(self.up(at[1]), self.top), self.top + self.height)
         return f"{self.across(at[0]):.1f},{up:.1f}"
 
@@ -47,7 +47,7 @@ def as_svg(chart: Chart, description: str) -> str:
 
     Args:
         chart: The chart.
-        description: What it shows, for screen readers.
+        description: The chart in words, for screen readers.
     """
     parts = list(_panels(chart))
     legend = _legend(chart)

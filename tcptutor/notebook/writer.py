@@ -24,7 +24,7 @@ def write_notebook(notebook: Notebook, target: Path) -> None:
     """Write the notebook in the format of the file's name, replacing an existing file.
 
     Raises:
-        UsageError: The name has another ending.
+        UsageError: The name's ending is unknown.
         TutorError: The file cannot be written.
     """
     check_name(target)

@@ -1,4 +1,4 @@
-"""Questions to ask again: answered wrong, right only with hints, or about what a run showed."""
+"""Questions to ask again: answered wrong, right only with hints, or about a run's result."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class Reviews(NamedTuple):
         return max(1, round(seconds / 60))
 
     def practice(self, asked: frozenset[CardId]) -> tuple[ReviewCard, ...]:
-        """Return cards to ask in about two minutes though none is due: the weakest, without those `asked` already."""
+        """Return cards to ask in about two minutes though none is due: the weakest, without `asked` cards."""
         left = [each for each in self.cards if each.id not in asked] or [*self.cards]
         left.sort(key=lambda each: (each.due is None, each.record.recalls[-1].recall, each.due or 0))
         return _for_a_session(tuple(left))
 
     @property
     def next_due(self) -> tuple[int, int] | None:
-        """Return the next day after today with due cards, and their number; None without one."""
+        """Return the next day after today with due cards, and their number; None without due cards."""
         days = [each.due for each in self.cards if each.due is not None and each.due > self.today]
         return (min(days), days.count(min(days))) if days else None
 
@@ -127,7 +127,7 @@ def _due(question: Question, record: ActivityRecord, last_day: int | None) -> in
 
 
 def _can_be_asked(question: Question, step: Step, page: PageRecord) -> bool:
-    """Return whether the question can be asked without its page, and is still the one that was answered."""
+    """Return whether the question can be asked without its page, and has not changed since the answer."""
     first = page.activity(question.id).first
     if first is None or first.correct is None or isinstance(question, ReadOff):
         return False

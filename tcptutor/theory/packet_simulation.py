@@ -81,7 +81,7 @@ class PacketTrace:
     seconds: float
     packets: tuple[PacketEvent, ...]
     senders: tuple[SenderColumns, ...]
-    """One per flow."""
+    """An entry per flow."""
     queue_t: tuple[float, ...]
     """Instants at which the queue changed, seconds."""
     queue: tuple[int, ...]

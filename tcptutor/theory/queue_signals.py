@@ -27,9 +27,9 @@ class SignalledFlow:
     """A flow and its path: the queue is endless, and `signal` says when it drops or marks."""
 
     rate: float
-    """Of the link, bit/s, above 0."""
+    """Rate of the link, bit/s, above 0."""
     rtt: float
-    """Of the empty path, seconds, above 0."""
+    """RTT of the empty path, seconds, above 0."""
     frame: float = 1514
     """Bytes of a segment on the link, above 0."""
     signal: Literal["codel", "threshold"] = "codel"
@@ -58,7 +58,7 @@ class SignalledPoint(NamedTuple):
     cwnd: float
     """Segments."""
     wait: float
-    """Of a segment in the queue, seconds."""
+    """Delay of a segment in the queue, seconds."""
 
 
 class SignalledTrace(NamedTuple):

@@ -143,7 +143,7 @@ class TutorApp(Frame):
         self.run_history: HistoryState | None = None
         self._index: FindIndex | None = None
         self._link_sources: list[tuple[Module, Step]] = []
-        """Pages whose links were followed, to return to; the latest last."""
+        """Pages with followed links, to return to; the latest last."""
 
     async def on_event(self, event: events.Event) -> None:
         if (
@@ -165,7 +165,7 @@ class TutorApp(Frame):
             self._driver.write(text)
 
     def choose_motion(self, on: bool) -> None:
-        """Let figures move, or let them stand still."""
+        """Turn the motion of figures on or off."""
         if problem := self.motion.choose(on):
             self.notify(problem, severity="warning")
 

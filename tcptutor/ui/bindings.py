@@ -16,7 +16,7 @@ Entries = tuple[tuple[str, str], ...]
 
 
 def priority(keys: str, action: str, label: str, id: str, tooltip: str) -> Binding:
-    """Return a binding that works whatever widget has the focus."""
+    """Return a binding that works regardless of the focused widget."""
     return Binding(keys, action, label, priority=True, id=id, tooltip=tooltip)
 
 
@@ -59,9 +59,9 @@ class FooterKey(NamedTuple):
     """(display name, Textual's name); a click presses the key."""
     word: str
     is_next: bool = False
-    """True for the step that comes next, which stands out."""
+    """True for the next step, which is highlighted."""
     is_pinned: bool = False
-    """True if the entry is shown however little room there is."""
+    """True if the entry is always shown."""
 
 
 def footer_entries(screen: Screen[Any], wanted: Entries, following: str = "") -> tuple[FooterKey, ...]:

@@ -17,7 +17,7 @@ from tcptutor.journal.events import StoredEvent
 from tcptutor.journal.saved import Benches
 
 MOST_TICKED = 8
-"""Runs that can be drawn over each other and still be told apart."""
+"""Most runs that can be distinguished in an overlay."""
 
 
 class HistoryState:

@@ -1,4 +1,4 @@
-"""Network to draw for a page: what the kernel of its open session holds, or what the page plans."""
+"""Network to draw for a page: the state of its open session, or the page's plan."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ HEADS: dict[Group, str] = {
 _MOST_IN_GROUP = 12
 """Hits of a group to list."""
 _MOST_IN_WORDS = 4
-"""Hits of a group to list whose titles lack the words."""
+"""Listed hits of a group without the words in their titles."""
 _BY_TITLE: frozenset[Group] = frozenset({"actions", "settings"})
 """Groups found by their titles alone, since Enter runs them at once."""
 _IN_TEXT: frozenset[Group] = frozenset({"pages", "terms", "experiments"})

@@ -20,7 +20,7 @@ _LATE_S = 0.8
 
 
 class MotionChoice:
-    """The student's choice, and what overrides it."""
+    """The student's choice, and its overrides."""
 
     def __init__(
         self, environment: Mapping[str, str], settings: Settings, write: Callable[[str], object]
@@ -37,12 +37,12 @@ class MotionChoice:
         self._is_line_slow = False
         self._has_answered = False
         self._asked: float | None = None
-        """Time of the open question; None if there is none."""
+        """Time of the open question; None without an open question."""
         self._last_asked = 0.0
 
     @property
     def off_because(self) -> str:
-        """Reason why figures stand still; empty if they may move."""
+        """Reason why figures are still; empty if they may move."""
         if self._variable:
             return f"{self._variable} is set"
         if self._settings.figures_in_words:

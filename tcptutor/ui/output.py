@@ -72,7 +72,7 @@ def _parse(codes: str, before: _Style) -> _Style:
 
 @lru_cache(4096)
 def _change(now: _Style, wanted: _Style) -> str:
-    """Return the shortest escape sequence from one style to another."""
+    """Return the shortest escape sequence between two styles."""
     if now == wanted:
         return ""
     whole = [*wanted.attributes, *filter(None, wanted[1:])]

@@ -38,7 +38,7 @@ class PageReport(NamedTuple):
     """Folder of the course's lessons."""
     record: PageRecord
     run_file: Path | None
-    """File of the page's latest run; None without one."""
+    """File of the page's latest run; None without a run."""
     lab: str
     """State of the lab, in a sentence."""
     terminal: tuple[int, int]

@@ -84,7 +84,7 @@ class ReviewQuestion:
         self.hints = 0
         """Hints shown."""
         self.response: Response | None = None
-        """The answer; None until there is one."""
+        """The answer; None until the student answers."""
 
     @property
     def can_be_asked(self) -> bool:

@@ -378,7 +378,7 @@ class Study:
     # Hints and runs
 
     def hints_left(self, activity: Activity) -> bool:
-        """Return True if the activity is shown and has another hint."""
+        """Return True if the activity is shown and has further hints."""
         shown = self.hints_shown(activity)
         return self.reveals(activity) and shown < len(activity.hints)
 

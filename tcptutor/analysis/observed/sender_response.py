@@ -1,4 +1,4 @@
-"""What the kernel did at an event of a traced run, in terms that a choice can name."""
+"""Kernel's response to an event of a traced run, in terms of a question's choices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SenderResponse(NamedTuple):
     cwnd: Literal["grows", "same", "cut", "one"]
     """Change of cwnd, in the end: a loss cuts it even if PRR takes a round trip for it."""
     reason: str
-    """One or two sentences that name the rule."""
+    """Rule behind the response, in a sentence or two."""
     before: float
     """Time just before the response, seconds: after the event before it, or at the end of a silence."""
     flight: Flight

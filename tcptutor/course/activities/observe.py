@@ -35,7 +35,7 @@ class Observation(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Observe(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="observe"):
-    """What did the run show?"""
+    """Question about the result of the run."""
 
     choices: tuple[Observation, ...] = msgspec.field(default=(), name="choice")
 

@@ -24,12 +24,12 @@ MAX_CHOICES = 4
 
 
 class Outcome(NamedTuple):
-    """What a run says of the choices."""
+    """Verdict of a run on the choices."""
 
     holding: tuple[int, ...]
     """Indexes of the choices that hold."""
     evidence: str
-    """What the run shows about the question, as a sentence."""
+    """Result of the run that answers the question, as a sentence."""
 
 
 class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):

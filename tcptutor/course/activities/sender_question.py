@@ -43,7 +43,7 @@ class SenderMove(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):
-    """What does the sender do next?"""
+    """Question about the sender's next action."""
 
     event: Literal["loss", "timeout", "probe", "duplicate", "ack"]
     """Event of the run's first flow that the sender responds to."""

@@ -1,4 +1,4 @@
-"""Grid on which texts are put at free places, next to what they name."""
+"""Grid that places texts in free cells, next to the curves they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Canvas(Grid):
 
     Attributes:
         taken: Column and row of cells with dots or text.
-        crowded: Texts for which there was no free place.
+        crowded: Texts without a free place.
         left: First column in which a text may stand.
         bottom: Last row in which a text may stand.
     """

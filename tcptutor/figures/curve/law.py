@@ -18,7 +18,7 @@ TIME, ROUND_TRIPS = "time", "round_trips"
 """Horizontal axes along which a curve is drawn as time passes."""
 
 MSS = 1448.0
-"""Bytes of a segment unless a figure says otherwise."""
+"""Default segment size, bytes."""
 
 REQUIRED = object()
 """Default of a parameter that a figure has to give."""
@@ -35,14 +35,14 @@ class Traced:
 
 @dataclass(frozen=True)
 class Law:
-    """A law over one or more horizontal axes."""
+    """Law over its horizontal axes."""
 
     over: Mapping[str, str]
     """Kinds of quantity by name of the horizontal axis."""
     gives: Mapping[str, str]
     """Kinds of quantity by result; the first is the default."""
     parameters: Mapping[str, tuple[str, Any]]
-    """Kind and default of each parameter; the default REQUIRED means that there is none."""
+    """Kind and default of each parameter; REQUIRED marks a parameter without a default."""
     trace: Callable[[str, str, Values, Sequence[float]], Traced]
     """Function of the horizontal axis, the result, the parameters, and places from the left."""
 

@@ -21,7 +21,7 @@ def law(name: str) -> Law:
     """Return the law of that name.
 
     Raises:
-        UsageError: There is none.
+        UsageError: The name is unknown.
     """
     if name in LAWS:
         return LAWS[name]
@@ -73,7 +73,7 @@ def _model_trace(function: Callable[..., float]) -> Callable[[str, str, Values, 
 
 
 def _window(_: str, __: str, values: Values, places: Sequence[float]) -> Traced:
-    """Trace slow start up to ssthresh, and a segment per round trip from there on."""
+    """Trace slow start up to ssthresh, then growth by a segment per round trip."""
     rtt, initial, ssthresh = values["rtt"], values["initial"], values["ssthresh"]
     end = theory.slow_start_duration(ssthresh, rtt, initial)
     points = [(t, initial * 2 ** (t / rtt) if t < end else ssthresh + (t - end) / rtt) for t in places]
@@ -144,7 +144,7 @@ def _teeth(_: str, result: str, values: Values, places: Sequence[float]) -> Trac
 
 
 def _in_flight(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
-    """Trace what a path delivers, and its RTT, against the data in flight in BDPs, up to a full queue."""
+    """Trace a path's throughput and RTT against the data in flight in BDPs, up to a full queue."""
     rate, rtt = values["rate"], values["rtt"]
     full = 1 + values["queue"] / theory.bdp(rate, rtt)
     flights = sorted({place for place in (*places, 1.0, full) if places[0] <= place <= min(full, places[-1])})

@@ -38,7 +38,7 @@ def _packets(_: str, result: str, values: Values, places: Sequence[float]) -> Tr
 
 
 def _points(t: Sequence[float], y: Sequence[float], end: float) -> tuple[tuple[float, float], ...]:
-    """Return a column of values that hold until the next, thinned to what a figure shows, with its steps down."""
+    """Return a column of step values, thinned to the figure's resolution, with its steps down."""
     gap = end / 600
     points: list[tuple[float, float]] = []
     for (at, value), (_, after) in pairwise([*zip(t, y, strict=True), (end, y[-1])]):
@@ -88,7 +88,7 @@ def _bucket(_: str, result: str, values: Values, places: Sequence[float]) -> Tra
 def _autotuned(_: str, result: str, values: Values, places: Sequence[float]) -> Traced:
     """Trace the window of a receive buffer that grows, and slow start below it.
 
-    Once per round trip the receiver makes room for twice what was read in it (net/ipv4/tcp_input.c,
+    Once per round trip the receiver makes room for twice the bytes read in it (net/ipv4/tcp_input.c,
     tcp_rcv_space_adjust), up to the largest buffer.
     """
     rtt, end, largest = values["rtt"], places[-1], values["usable"] * values["largest"]

@@ -1,4 +1,4 @@
-"""Drawing of curves: axes, dots, regions, and labels at free places next to what they name."""
+"""Drawing of curves: axes, dots, regions, and labels in free cells next to their curves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MIN_COLUMNS = 16
 
 
 class Drawing(NamedTuple):
-    """Lines of a figure, and the texts for which there was no free place."""
+    """Lines of a figure, and the texts without a free place."""
 
     lines: list[Line]
     crowded: tuple[str, ...]
@@ -260,7 +260,7 @@ class _Frame:
 
 
 def _right_labels(panel: Panel) -> list[str]:
-    """Return the labels that stand right of the panel."""
+    """Return the labels right of the panel."""
     return [
         *(level.label for level in panel.levels),
         *(curve.label for curve in panel.curves),

@@ -17,24 +17,24 @@ class LabeledCurve:
 
     points: Points
     quantity: str
-    """What it shows, such as "throughput"."""
+    """Quantity, such as "throughput"."""
     style: str
     label: str = ""
     events: tuple[float, ...] = ()
     """Places at which something happens, such as losses."""
     rank: int = 0
-    """Its place among the curves of the same style in its panel: each has another pattern of dots."""
+    """Index among the panel's curves of the same style, which selects the pattern of dots."""
     uncapped: Points = ()
-    """What the law alone would give, if a cap cuts it."""
+    """Value of the law without its cap; empty if no cap cuts it."""
     cap: float | None = None
     cap_label: str = ""
     is_alone: bool = True
     """Whether no other curve of its panel has a cap."""
     law_label: str = ""
-    """Label of the part that the cap leaves, if the curve does not end there."""
+    """Label of the part below the cap, if the curve continues beyond it."""
 
     def at(self, x: float) -> float | None:
-        """Return its height at `x`, after a jump there; None outside of the curve."""
+        """Return the height at `x`, after any jump at `x`; None outside of the curve."""
         if not self.points or not self.points[0][0] - 1e-12 <= x <= self.points[-1][0] * (1 + 1e-9):
             return None
         after = bisect_right(self.points, x, key=itemgetter(0))
@@ -61,7 +61,7 @@ class LabeledPoint:
     y: float | None = None
     """None for a guide."""
     name: str = ""
-    """What the guide stands at in the description, such as "10 streams"."""
+    """Position of the guide in the description, such as "10 streams"."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class LineTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     shows: str = ""
     """Result of the law; empty for its first."""
     link: str = ""
-    """Link whose payload rate caps the law."""
+    """Link with the payload rate that caps the law."""
     label: str = ""
     """Text at its end; with a link, at the law's own part."""
     panel: int = 1

@@ -20,11 +20,11 @@ _SHORT = 0.02
 _MOST = 4
 """Places listed at most."""
 _MOST_PIECES = 6
-"""Pieces of a curve described one by one."""
+"""Pieces of a curve that are described separately."""
 
 
 def describe(scene: AlignedPanels) -> str:
-    """Return what the curves show, from their data."""
+    """Describe the curves from their data."""
     sentences = [sentence for panel in scene.panels for sentence in _panel(scene, panel)]
     sentences += [f"{_at(scene, guide.x)}: {_sentence(guide.text)}" for guide in scene.guides]
     return " ".join(sentences)

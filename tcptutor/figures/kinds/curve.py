@@ -1,4 +1,4 @@
-"""Curves of laws over a range: the sawtooth, a response function, a knee; one panel, or several over a common axis.
+"""Curves of laws over a range: the sawtooth, a response function, a knee; panels over a common axis.
 
 [[figure]]
 id = "knee"
@@ -66,7 +66,7 @@ class CurveFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="curv
 
     @property
     def scene(self) -> AlignedPanels:
-        """What it shows, in base units."""
+        """Shown value, in base units."""
         return _scene(msgspec.json.encode(self))
 
     def contradiction(self) -> Problem | None:

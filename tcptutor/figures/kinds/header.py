@@ -41,7 +41,7 @@ _WIDEST_FRAME = 60
 
 
 class HeaderField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Field after those of the layout: `[[figure.field]]`."""
+    """Field after the layout's own fields: `[[figure.field]]`."""
 
     name: str
     bits: int = 0
@@ -200,7 +200,7 @@ def _boxes(figure: HeaderFigure, per_bit: int) -> Iterator[list[_Box]]:
 
 
 def _rows(fields: tuple[LayoutField, ...]) -> list[list[LayoutField]]:
-    """Return the fields of each row; a field of more than a row has one row."""
+    """Return the fields of each row; a field longer than a row gets a single row."""
     rows: list[list[LayoutField]] = []
     at = 0
     for each in fields:
@@ -216,7 +216,7 @@ def _columns(field: LayoutField, per_bit: int) -> int:
 
 
 def _crossing(column: int, above: set[int], below: set[int]) -> str:
-    """Return the character of a line between two rows whose boxes have these edges."""
+    """Return the character of a line between two rows with these edges of boxes."""
     first, last = 0, max(above | below)
     up, down = column in above, column in below
     if column == first:
@@ -227,7 +227,7 @@ def _crossing(column: int, above: set[int], below: set[int]) -> str:
 
 
 def _texts(figure: HeaderFigure, field: LayoutField, columns: int) -> list[list[Piece]]:
-    """Return the lines of a box, as pieces: name and value in one line if they fit."""
+    """Return the lines of a box, as pieces: name and value in the same line if they fit."""
     room, value = columns - 1, figure.value(field.name)
     size = f" ({_size(field.bits)})" if field.bits > _ROW else ""
     name = (field.name if len(field.name) <= room or not field.short else field.short) + size
@@ -317,7 +317,7 @@ def _part_widths(figure: HeaderFigure, room: int) -> list[int]:
 
 
 def _draw_scale(grid: Grid, figure: HeaderFigure) -> None:
-    """Draw the parts in their proportions, headers in dark shades and the largest part in a light one."""
+    """Draw the parts in their proportions, headers in dark shades and the largest part in a light shade."""
     row, total = grid.height - 1, sum(each.bits for each in figure.fields)
     grid.put_right(grid.width, row, _TO_SCALE, MUTED)
     room, column, passed = grid.width - len(_TO_SCALE), 0, 0

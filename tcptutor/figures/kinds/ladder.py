@@ -79,7 +79,7 @@ class LadderBracket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class LadderVariant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of several simulations side by side: `[[figure.panel]]`."""
+    """Simulation among several side by side: `[[figure.panel]]`."""
 
     label: str = ""
     set: SimulationTable | None = None
@@ -238,7 +238,7 @@ def _arrow(packet: PacketEvent) -> LadderArrow:
 
 
 def _in_words(panel: LadderPanel, gap: float, times: bool) -> str:
-    """Describe what leaves, packets with less than `gap` seconds between them together."""
+    """Describe the departures; packets less than `gap` seconds apart form a group."""
     sentences: list[str] = []
     for together in _groups(panel.arrows, gap):
         first, last = together[0], together[-1]

@@ -122,7 +122,7 @@ def of_experiment(
     Args:
         experiment: The experiment.
         figure: Figure of a page.
-        hosts: Whether to say what the hosts do.
+        hosts: Whether to describe the hosts' flows and limits.
     """
     settings = {**planned(experiment), **(of_hosts(experiment) if hosts else {})}
     return _settled(figure, experiment.pairs, settings, shared_mtu(experiment))

@@ -56,23 +56,23 @@ class PipeRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     label: str = ""
     set: SimulationTable | None = None
-    """Keys in place of those of `[figure.simulate]`."""
+    """Keys that replace keys of `[figure.simulate]`."""
 
 
 class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"):
-    """Simulated packets on one path or several, all at the same instant."""
+    """Simulated packets on one or more paths, all at the same instant."""
 
     simulate: SimulationTable
     rows: tuple[PipeRow, ...] = msgspec.field(name="row", default=(PipeRow(),))
     senders: tuple[str, ...] = ("h1",)
-    """Names, one per queue."""
+    """Name of each queue."""
     receiver: str = "h2"
     numbers: bool = True
     """Whether numbers of packets are written above each path."""
     parts: tuple[str, ...] = ()
     """Names of queue, bottleneck and link, to write above a single path in place of its numbers."""
     show_queue: bool = True
-    """Whether the queue is drawn; without it, what waits is still with the sender."""
+    """Whether the queue is drawn; without it, waiting packets stay with the sender."""
     one_sign: bool = False
     """Whether segments of all flows look alike; signs for each cost a terminal more."""
     sliding_window: bool = False
@@ -153,7 +153,7 @@ KIND = PipeFigure
 
 
 class _View:
-    """A row of the figure: its simulation, and what all its drawings have in common."""
+    """Row of the figure: its simulation, and the constants of all its drawings."""
 
     def __init__(
         self, figure: PipeFigure, label: str, trace: PacketTrace, longest: float, drops: bool
@@ -205,7 +205,7 @@ class _View:
         )
 
     def _alive(self, t: float) -> Iterator[PacketEvent]:
-        """Yield the packets under way at `t`, and those that died shortly before."""
+        """Yield the packets under way at `t`, and packets that died shortly before."""
         start = bisect_left(self._sent, t - self._longest_life - self._visible)
         for packet in self.trace.packets[start : bisect_right(self._sent, t)]:
             if packet.end > t or (packet.dropped is not None and packet.dropped + self._visible > t):
@@ -289,7 +289,7 @@ def _longest(trace: PacketTrace) -> float:
 
 
 def _stops(traces: tuple[PacketTrace, ...]) -> tuple[float, ...]:
-    """Return the departures and arrivals, or if there are too many, the round trips, first drops and timeouts."""
+    """Return departures and arrivals, or if they are too many, round trips, first drops and timeouts."""
     seconds = traces[0].seconds
     packets = [packet for trace in traces for packet in trace.packets]
     instants = {t for packet in packets for t in (packet.sent, packet.end)}

@@ -1,4 +1,4 @@
-"""Shares: what flows get, as lanes with bars, or a bar for each case; with Jain's index or the CoV between the flows.
+"""Shares of flows, as lanes with bars, or a bar for each case; with Jain's index or the CoV between the flows.
 
 [[figure]]
 id = "shares"
@@ -47,7 +47,7 @@ _MOST_LANES = 12
 
 
 class ShareCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What each flow gets in a case: `[[figure.case]]`."""
+    """Rates of the flows in a case: `[[figure.case]]`."""
 
     label: str = ""
     rates: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class ShareCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return [units.parse(rate, self.kind) for rate in self.rates]
 
     def wrong(self) -> str:
-        """Return what is wrong with it; empty if nothing is."""
+        """Return the problem of the case; empty if it is sound."""
         if bool(self.rates) == (self.equal > 0):
             return "a case has either rates or a number of equal flows"
         try:
@@ -78,7 +78,7 @@ class ShareCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="shares"):
-    """Shares of flows in one or several cases."""
+    """Shares of flows in one or more cases."""
 
     flows: tuple[str, ...]
     cases: tuple[ShareCase, ...] = msgspec.field(name="case", default=())
@@ -114,13 +114,13 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
 
     @property
     def _whole(self) -> float:
-        """Rate or share of a bar over the whole width."""
+        """Rate or share of a bar over the full width."""
         if self.link:
             return units.parse(self.link, "rate")
         return max(sum(case.values) for case in self.cases)
 
     def _idle(self, case: ShareCase) -> str:
-        """Return how much of the link is idle; empty if nothing, or without a link."""
+        """Return the idle part of the link; empty for a busy link, or without a link."""
         rest = 1 - sum(case.values) / self._whole
         return f"{units.percent(rest, 2)} idle" if self.link and rest > _LEAST_IDLE else ""
 
@@ -233,7 +233,7 @@ KIND = SharesFigure
 
 
 def _bar(columns: float, fill: str) -> str:
-    """Return a bar of so many columns, to half a column; what is not zero has a bar."""
+    """Return a bar of so many columns, to half a column; only zero has no bar."""
     whole = int(columns)
     if fill == _FULL and columns - whole >= 0.5:
         return fill * whole + _HALF

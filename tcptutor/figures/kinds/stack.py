@@ -40,7 +40,7 @@ _ARROWS = {"down": "↓", "up": "↑"}
 _BRACKET = 3
 """Columns between the outline and the name of a limit."""
 _WIDEST = 56
-"""Columns of the outline: wider, names and limits are far apart."""
+"""Columns of the outline; a wider outline would separate names from limits."""
 
 
 class LayerPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,7 +48,7 @@ class LayerPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     text: str
     share: str = ""
-    """Share of the layer, "60 %"; parts without one divide the rest, and are no statement about sizes."""
+    """Share of the layer, "60 %"; parts without a share divide the rest evenly."""
     empty: bool = False
     """True for memory without data."""
     limit: bool = False
@@ -74,7 +74,7 @@ class StackLayer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class StackFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="stack"):
-    """Layers from the top to the bottom, in one outline."""
+    """Layers from top to bottom, in a common outline."""
 
     layers: tuple[StackLayer, ...] = msgspec.field(name="layer", default=())
     host: str = ""
@@ -206,7 +206,7 @@ class _LayerDrawing:
 
 
 def _least_width(layer: StackLayer) -> int:
-    """Return the columns of an outline that a layer needs when its limit stands beside it."""
+    """Return the columns of an outline for a layer with its limit next to it."""
     heading = len(layer.name) + (2 + len(layer.note) if layer.note else 0) + 4
     return max(heading, MIN_WIDTH) if layer.parts else heading
 

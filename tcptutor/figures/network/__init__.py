@@ -1,1 +1,1 @@
-"""Networks of the lab: names of hosts and interfaces, what is set on each, and their drawing."""
+"""Networks of the lab: names of hosts and interfaces, their settings, and their drawing."""

@@ -1,4 +1,4 @@
-"""Drawing of a network: hosts and switches in a row, interfaces named below the line, and what is set on each."""
+"""Drawing of a network: hosts and switches in a row, interfaces named below the line, with their settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FULL_NAMES = 60
 """Columns from which the interfaces of several pairs are named in full."""
 
 _SWITCH_NAMES = 42
-"""Columns from which those of the switches are."""
+"""First column of the switches."""
 
 
 def draw(pairs: int, width: int, marked: Collection[str] = ()) -> list[Line]:
@@ -38,7 +38,7 @@ def draw(pairs: int, width: int, marked: Collection[str] = ()) -> list[Line]:
 def draw_settings(
     settings: NetworkSettings, notes: Mapping[str, str], width: int, marked: Collection[str] = ()
 ) -> Iterator[Line]:
-    """Yield what is set on each interface, and notes about it."""
+    """Yield the settings of each interface, with notes."""
     names = [*settings, *(name for name in notes if name not in settings)]
     kinds = [each.kind for lines in settings.values() for each in lines]
     indent = 1 + max((len(name) for name in names), default=0) + 2

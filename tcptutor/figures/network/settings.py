@@ -1,4 +1,4 @@
-"""What is set on the interfaces of a network: planned by an experiment, or reported by the kernel."""
+"""Settings of a network's interfaces: planned by an experiment, or reported by the kernel."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings
 from tcptutor.wire.plan import Qdisc
 
 _PLAIN_KINDS = frozenset({"noqueue", "pfifo_fast", "mq", "ingress"})
-"""Disciplines that shape nothing."""
+"""Disciplines without an effect on traffic."""
 _USUAL_MTU = 1500
 _NETEM_LIMIT = 1000
-"""Packets that netem holds unless told otherwise."""
+"""Default limit of netem, packets."""
 _COUNTED_IN_BYTES = frozenset({"tbf", "bfifo", "cake"})
-"""Disciplines whose limit is in bytes."""
+"""Disciplines with a limit in bytes."""
 _IN_TC_UNITS = {
     "latency": ("delay", 1e-9),
     "jitter": ("jitter", 1e-9),
@@ -28,19 +28,19 @@ _RATES = frozenset({"rate", "maxrate", "ceil"})
 
 
 class Setting(NamedTuple):
-    """A line of what is set on an interface."""
+    """Setting of an interface, a line of text."""
 
     kind: str
-    """Queue discipline, or another thing that is set, such as "MTU"."""
+    """Queue discipline, or a property such as "MTU"."""
     text: str
 
 
 NetworkSettings = Mapping[str, tuple[Setting, ...]]
-"""Settings by name of an interface or a host, those with settings only."""
+"""Settings by name of an interface or a host; names without settings are left out."""
 
 
 def planned(experiment: Experiment) -> NetworkSettings:
-    """Return what an experiment sets on each interface before its traffic begins."""
+    """Return the settings of each interface before the experiment's traffic begins."""
     path, hosts, pairs = experiment.path, experiment.hosts, experiment.pairs
     forward, reverse = link_ports(pairs)
     found: dict[str, tuple[Setting, ...]] = {}
@@ -65,7 +65,7 @@ def planned(experiment: Experiment) -> NetworkSettings:
 
 
 def of_hosts(experiment: Experiment) -> NetworkSettings:
-    """Return what the hosts do in an experiment: flows, and their own limits."""
+    """Return the hosts' flows in an experiment, and their own limits."""
     hosts, flows = experiment.hosts, experiment.flows
     sender, receiver = ("h1", "h2") if experiment.pairs == 1 else ("senders", "receivers")
     names = dict.fromkeys(experiment.algorithm(flow) for flow in range(experiment.total_streams))
@@ -82,12 +82,12 @@ def of_hosts(experiment: Experiment) -> NetworkSettings:
 
 
 def shared_mtu(experiment: Experiment) -> str:
-    """Return the MTU of all interfaces as text; empty if it is the usual one."""
+    """Return the MTU of all interfaces as text; empty for the usual MTU."""
     return f"MTU {experiment.hosts.mtu}" if experiment.hosts.mtu != _USUAL_MTU else ""
 
 
 def reported(interfaces: Iterable[InterfaceState], pairs: int) -> NetworkSettings:
-    """Return what the kernel holds on each interface of the path."""
+    """Return the kernel's settings of each interface of the path."""
     names = interface_names(pairs)
     found = {state.name: tuple(_of_state(state)) for state in interfaces if state.name in names}
     return {name: settings for name, settings in found.items() if settings}

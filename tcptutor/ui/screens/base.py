@@ -72,7 +72,7 @@ class Tutor(Protocol):
         """True if all of the student's work is on disk."""
 
     def choose_motion(self, on: bool) -> None:
-        """Let figures move, or let them stand still."""
+        """Turn the motion of figures on or off."""
 
     def choose_words(self, in_words: bool) -> None:
         """Describe figures in words, or draw them, now and in later sessions."""
@@ -207,7 +207,7 @@ class TutorScreen(Screen[None]):
         """Update after all lesson files were read and `problems` is set."""
 
     def goal_changed(self) -> None:
-        """Update after the student chose another goal for a day."""
+        """Update after a change of the daily goal."""
 
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench: see `tcptutor.ui.messages`."""

@@ -20,7 +20,7 @@ from tcptutor.ui.widgets.hit_list import HitList, marked
 
 
 class FindScreen(ModalScreen[PaletteEntry | None]):
-    """Search of `entries`, dismissed with the chosen one; None if closed."""
+    """Search of `entries`, dismissed with the chosen entry; None if closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move(1)", "down", show=False, priority=True, id="find.down"),

@@ -103,7 +103,7 @@ class HistoryScreen(TutorScreen):
         self._typed = ""
         """_FILTER or _NAME while a field is open."""
         self._named = ""
-        """Id of the run whose name is typed."""
+        """Id of the run being named."""
         self._has_read = False
         self._deleting: set[str] = set()
 
@@ -146,7 +146,7 @@ class HistoryScreen(TutorScreen):
         self.run_worker(self._fill(places), group="read", exclusive=True)
 
     async def _fill(self, places: dict[str, tuple[str, str]]) -> None:
-        """Show what the index has, then compute what is missing or outdated."""
+        """Show the index, then compute missing and outdated entries."""
         notices = await asyncio.to_thread(self._history.read, places)
         self._has_read = True
         for notice in notices:

@@ -189,7 +189,7 @@ class LessonScreen(LessonPath):
     # Reports of the page
 
     def action_report(self) -> None:
-        """Ask what is wrong on the page."""
+        """Ask for the fault of the page."""
         from tcptutor.ui.screens.report import ReportScreen  # noqa: PLC0415  # seldom needed
 
         def report(text: str | None) -> None:

@@ -310,7 +310,7 @@ class LessonActions(ChartScreen, SavingScreen):
             self.notify("You haven't answered a question on this page yet.")
 
     def action_reference(self) -> None:
-        """Show what to keep of the finished page."""
+        """Show the finished page as a reference."""
         from tcptutor.notebook.content import NotebookSource, notebook_page  # noqa: PLC0415  # loads the analysis
 
         source = NotebookSource.of(self.tutor.course, self.tutor.journal, (self.module.id, self.step.id))

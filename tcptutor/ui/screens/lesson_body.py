@@ -38,7 +38,7 @@ class LessonBody(Container):
     """Parts of a page, shown and hidden by width and use. Sets the CSS classes of its screen."""
 
     class LaidOut(Message):
-        """Other parts are visible, or another part gets the keys."""
+        """The visible parts or the part that gets the keys changed."""
 
     class TerminalReplaced(Message):
         """The terminal has ended, and a new one waits to be opened."""
@@ -97,7 +97,7 @@ class LessonBody(Container):
 
     @property
     def bench_experiment(self) -> Experiment | None:
-        """Settings of what is shown; None while a prediction is due."""
+        """Settings of the shown experiment; None while a prediction is due."""
         if self.terminal_open:
             return self._bench.session.bench_experiment
         return self.side.bench_experiment if self.side else None

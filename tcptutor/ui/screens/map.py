@@ -27,7 +27,7 @@ from tcptutor.ui.widgets import page_rows as rows
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _WITHOUT_FIELD = ("turn", "keep", "type", "skip", "bookmark", "reset")
-"""Actions whose keys the field takes while it has the focus."""
+"""Actions with keys that the focused field takes as text."""
 _BINDINGS: list[BindingType] = [
     priority("enter", "open", "open", "map.open", "open the page"),
     Binding("up", "move(-1)", show=False, priority=True, id="map.up"),
@@ -149,7 +149,7 @@ class MapScreen(SavingScreen):
             self._leave(self._here if self._is_changed else None)
 
     def _leave(self, target: ModulePage | None) -> None:
-        """Close the map, and open a page if one is given."""
+        """Close the map, and open the given page, if any."""
         self.dismiss()
         if target is not None:
             self.app.call_later(self.tutor.open_step, *target)

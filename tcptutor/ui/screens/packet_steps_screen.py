@@ -91,7 +91,7 @@ class PacketStepsScreen(TutorScreen):
         self._show()
 
     def show_lab(self) -> None:
-        """Show nothing: the packets of a stored run need no lab."""
+        """No-op: the packets of a stored run need no lab."""
 
     def action_step(self, direction: int, kinds: str = "") -> None:
         self._pause()

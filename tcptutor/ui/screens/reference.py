@@ -30,7 +30,7 @@ _PARAMETERS = {"rtt": "delay"}
 
 
 class ReferenceScreen(ModalScreen[None]):
-    """What to keep of a finished page."""
+    """Summary of a finished page."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", priority=True, id="reference.close"),

@@ -73,9 +73,9 @@ class ReviewScreen(SavingScreen):
         """True for each right answer so far."""
         self._is_practice = False
         self._practiced: dict[CardId, int] = {}
-        """How often each question was practiced on this screen."""
+        """Number of times each question was practiced on this screen."""
         self._unreadable: set[CardId] = set()
-        """Questions whose run cannot be read."""
+        """Questions with an unreadable run."""
         self._bar = TopBar()
         self._view = VerticalScroll(id="review")
 

@@ -23,7 +23,7 @@ _KIND, _MINUTES, _STATE = 9, 6, 7
 """Columns of kind, minutes and state."""
 _BOOKMARK, _HERE, DEEPER = "★", "●", "↳"
 _SHOWN_LEFT = 8
-"""Numbers of pages to name among those that are left."""
+"""Number of remaining pages to name."""
 
 
 def module_line(modules: Sequence[tuple[int, str, bool]], width: int) -> Content:
@@ -97,7 +97,7 @@ def page_row(page: MapPage, width: int, *, is_here: bool) -> Content:
 
 
 def about(page: MapPage) -> Content:
-    """Return a line about the page, and what its state means."""
+    """Return a line about the page and the meaning of its state."""
     step = page.step
     subject = f"Deeper: {step.teaser}" if step.teaser else step.subtitle or step.title
     meaning = {

@@ -21,7 +21,7 @@ _AROUND = 8
 """Columns on each side over which tall columns are counted and the mean is taken."""
 
 _DENSE = 0.4
-"""Share of tall columns from which single swings cannot be told apart."""
+"""Share of tall columns above which swings cannot be distinguished."""
 
 _SHORTEST = 24
 """Columns that a stretch of such swings has at least."""
@@ -44,7 +44,7 @@ def draw(layer: Layer, spans: Sequence[Span]) -> None:
 
 
 def draw_range(line: Layer, area: Layer, curve: FlowCurve, top: float) -> None:
-    """Draw a line where single swings can be told apart, else their range as `area` and their mean as `line`."""
+    """Draw a line where swings can be distinguished, otherwise their range as `area` and their mean as `line`."""
     spans = list(spans_of(curve, top, line.width, line.height))
     dense = dense_columns(spans, line.height)
     means = _means(curve, line.width)
@@ -59,7 +59,7 @@ def draw_range(line: Layer, area: Layer, curve: FlowCurve, top: float) -> None:
 
 
 def thin_out(line: Layer, area: Layer) -> None:
-    """Move stretches of a drawn line in which single swings cannot be told apart to `area`, and draw their middle."""
+    """Move stretches of a drawn line with indistinguishable swings to `area`, and draw their middle."""
     spans = [
         (column, (bits & -bits).bit_length() - 1, bits.bit_length() - 1)
         for column, bits in enumerate(line.columns)
@@ -92,7 +92,7 @@ def spans_of(curve: FlowCurve, top: float, width: int, dots: int) -> Iterator[Sp
 
 
 def dense_columns(spans: Sequence[Span], dots: int) -> set[int]:
-    """Return the columns in long stretches with so many tall ones that single swings cannot be told apart.
+    """Return the columns of long stretches with too many tall columns to distinguish swings.
 
     Args:
         spans: Columns of a line.

@@ -42,7 +42,7 @@ class OverlaidRun:
 
 
 class OverlayPanel(LinePanel):
-    """The charts; where there is room for one only, `turn` shows the other."""
+    """The charts; on a small screen, `turn` switches between them."""
 
     def __init__(self) -> None:
         super().__init__()

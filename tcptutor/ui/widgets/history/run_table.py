@@ -40,7 +40,7 @@ class RunTable(ScrollView):
     }
 
     class Chosen(Message):
-        """The cursor moved to another row."""
+        """The cursor moved to a different row."""
 
     class Opened(Message):
         """The run at the cursor was clicked once more."""

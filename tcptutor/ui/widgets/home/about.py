@@ -1,4 +1,4 @@
-"""Facts about a module on the home screen: where Enter leads, what to finish first, what the student will learn."""
+"""Facts about a module on the home screen: the page that Enter opens, unfinished pages, and objectives."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def entering_lines(
 
 
 def objective_lines(module: Module, width: int) -> Iterator[Content]:
-    """Yield the module's objectives under a head; nothing without objectives."""
+    """Yield the module's objectives under a heading, if it has any."""
     if module.objectives:
         yield Content.styled("You will", "$text-muted")
     for objective in module.objectives:

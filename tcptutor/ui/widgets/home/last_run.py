@@ -22,7 +22,7 @@ _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
 _TEXT_LINES = 3
 """Lines above the chart next to the modules."""
 _LINES, _MOST_LINES = 3, 16
-"""Lines of the chart there: fewest, and most."""
+"""Fewest and most lines of the chart."""
 
 
 class _Finished(NamedTuple):
@@ -34,7 +34,7 @@ class _Finished(NamedTuple):
     link: float | None
     cause: str
     prediction: str
-    """Accuracy of the page's prediction; empty without one."""
+    """Accuracy of the page's prediction; empty without a prediction."""
 
 
 class LastRun(Static):
@@ -48,7 +48,7 @@ class LastRun(Static):
 
     @property
     def is_squeezed(self) -> bool:
-        """True while another text takes its lines."""
+        """True while a longer text takes its lines."""
         return self._is_squeezed
 
     @is_squeezed.setter

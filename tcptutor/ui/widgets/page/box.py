@@ -144,7 +144,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Show a response, just entered or from the journal; `is_locked` says whether it can still change."""
 
     def clear(self) -> None:
-        """Open the box for another response."""
+        """Open the box for a new response."""
 
     @property
     def draft(self) -> Draft | None:

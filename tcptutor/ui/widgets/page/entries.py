@@ -216,7 +216,7 @@ class PredictionBox(ActivityBox[A]):
         self._awaits_run = not answered and (just_now or self._awaits_run)
 
     def is_right(self, response: MarkedResponse) -> bool | None:
-        """Return whether a predicted number is close to the measured one, once there is one."""
+        """Return whether a predicted number is close to the measurement, once it exists."""
         mark = response.mark
         if mark.correct is not None or not mark.measured or not mark.value:
             return mark.correct

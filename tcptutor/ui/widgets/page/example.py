@@ -129,5 +129,5 @@ class StepLine(Horizontal):
         yield self._text
 
     def show(self, text: str) -> None:
-        """Show another text."""
+        """Replace the text."""
         self._text.update(paragraphs(text))

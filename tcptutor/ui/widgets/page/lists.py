@@ -212,7 +212,7 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
 
 
 class ObserveBox(ChoiceBox):
-    """Choice of what the run showed."""
+    """Choice of the run's result."""
 
     TITLE: ClassVar[str] = "Observe"
     SIGN, HUE, KIND = "●", "$flow-6", "observe"
@@ -241,7 +241,7 @@ class OrderBox(ListBox[Order]):
     def __init__(self, activity: Order) -> None:
         super().__init__(activity)
         self._moved: list[int] = []
-        """The student's order of the events; empty until one is moved."""
+        """The student's order of the events; empty until an event is moved."""
         self._is_grabbed = False
         self._misplaced: frozenset[int] = frozenset()
         """Events that the last response had in a wrong place."""

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 
 class NoteText(Static):
-    """Note of the page; hidden without one."""
+    """Note of the page; hidden if empty."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)

@@ -31,7 +31,7 @@ class OnwardLines(Widget):
         self._targets: list[ModulePage] = []
 
     def show(self, branch: Branch) -> None:
-        """Show where the page leads, a line each, with the key that goes there."""
+        """Show the pages that follow, a line each, with their keys."""
         self._targets.clear()
         self._lines = [
             ("" if at else DEEPER_KEY, self._link(offer(step), ModulePage(self._module, step)))

@@ -37,11 +37,11 @@ from tcptutor.ui.widgets.prose.moving import MovingView
 from tcptutor.ui.widgets.prose.player import FigurePlayer
 
 OTHERS_KEY = "O"
-"""Key that opens what others measured."""
+"""Key that opens published measurements."""
 
 
 class Page(VerticalScroll, inherit_bindings=False):
-    """Page of a single step; another step gets a new page."""
+    """Page of a single step; a different step gets a new page."""
 
     # Without the base class's left and right, which turn pages here.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -154,11 +154,11 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     @property
     def has_others(self) -> bool:
-        """True if the page shows the title of what others measured."""
+        """True if the page shows the heading of published measurements."""
         return self._others is not None and self._others.display
 
     def toggle_others(self) -> None:
-        """Open or close what others measured."""
+        """Open or close the published measurements."""
         if self._others:
             self._others.toggle()
 
@@ -272,7 +272,7 @@ GAPS = (4, 2, 1)
 
 
 class RunsTable(Static):
-    """Table of runs, hidden until there are runs to compare."""
+    """Table of runs, hidden until runs can be compared."""
 
     def __init__(self) -> None:
         super().__init__(id="runs", markup=False)

@@ -41,7 +41,7 @@ LEGEND = (
 
 
 class PageTrack(Widget):
-    """Line of pages. A click opens one."""
+    """Line of pages. A click opens a page."""
 
     class Chosen(Message):
         """A page was clicked."""
@@ -87,7 +87,7 @@ class PageTrack(Widget):
 
     @property
     def _first(self) -> int:
-        """First page shown; not 0 if there are more pages than columns."""
+        """First page shown; above 0 if the pages exceed the columns."""
         width = self.content_size.width
         if len(self.states) <= width:
             return 0

@@ -63,7 +63,7 @@ def large(live: Live, own: OwnPrediction | None, width: int) -> list[Line]:
 
 
 def _parts(live: Live, own: OwnPrediction | None) -> tuple[str, str, str, Piece | None] | None:
-    """Return number, unit, limit and prediction of a complete run; None if nothing may be said of it."""
+    """Return number, unit, limit and prediction of a complete run; None if no claim about it is allowed."""
     report = live.report
     if (
         report is None

@@ -1,4 +1,4 @@
-"""Widget that draws a figure at the width there is."""
+"""Widget that draws a figure at the available width."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FigureView(SlicedLines):
 
     @property
     def description(self) -> str:
-        """Sentences that say what the figure shows."""
+        """Sentences that describe the figure."""
         return self.figure.describe()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002

@@ -20,7 +20,7 @@ class NetworkView(FigureView):
         return self.planned.experiment == ""
 
     def show_network(self, network: NetworkFigure | None) -> None:
-        """Show a state of the network; None for the planned one."""
+        """Show a state of the network; None for the planned state."""
         network = network or self.planned
         if network != self.figure:
             self.figure = network

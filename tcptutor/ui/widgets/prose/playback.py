@@ -51,7 +51,7 @@ class Playback:
         return replace(self, t=0.0 if starts else self.t, playing=True, resting=False, ended_for=0.0)
 
     def step(self, by: int) -> Playback:
-        """Pause at the next stop (1) or the previous one (-1); past the last stop the first one follows."""
+        """Pause at the next (1) or previous (-1) stop; the first stop follows the last."""
         stops = self.motion.stops or tuple(self.motion.seconds * n / _TENTHS for n in range(_TENTHS + 1))
         if self.resting:
             at = 0 if by > 0 else -1
@@ -67,5 +67,5 @@ class Playback:
         return replace(self, speed=SPEEDS[at])
 
     def rest(self) -> Playback:
-        """Stop at the instant that says most."""
+        """Stop at the most telling instant."""
         return replace(self, t=self.motion.rest, playing=False, resting=True, ended_for=0.0)

@@ -55,7 +55,7 @@ class FigurePlayer:
 
     @property
     def current(self) -> MovingView | None:
-        """The figure that keys act on: the one that plays, else the one clicked last, else the topmost one."""
+        """Figure that keys act on: the playing figure, else the figure clicked last, else the topmost."""
         drawn = [view for view in self._views if not view.is_in_words]
         playing = next((view for view in drawn if view.playback.playing), None)
         if playing is not None and 2 * self._lines_on_screen(playing) >= self._most_lines(playing):
@@ -75,7 +75,7 @@ class FigurePlayer:
         self._act(lambda playback: playback.step(1) if self._off_because else playback.toggle(), view)
 
     def step(self, by: int) -> None:
-        """Show the next stop (1) or the previous one (-1)."""
+        """Show the next (1) or previous (-1) stop."""
         self._act(lambda playback: playback.step(by))
 
     def change_speed(self, by: int) -> None:

@@ -1,1 +1,1 @@
-"""Cursor in a run, and what it reads out."""
+"""Cursor in a run, and its readout."""
