@@ -16,10 +16,9 @@ from tcptutor.course.step import Step
 from tcptutor.grading.comments import (
     CommentFile,
     PageComment,
-    draft_comments,
     file_name,
     read_comments,
-    write_toml,
+    write_draft,
 )
 from tcptutor.grading.evidence.keys import LONGEST_STUDENT
 from tcptutor.grading.grade import GradedFile
@@ -39,7 +38,7 @@ def write_drafts(graded: Sequence[GradedFile], folder: Path, replace: bool) -> N
         grade = each.grade
         if grade is not None and not grade.refused and not each.superseded_by:
             name = file_name(grade.student or Path(each.file).stem, texts)
-            texts[name] = write_toml(draft_comments(grade), name)
+            texts[name] = write_draft(grade, name)
     elsewhere = "give another --comments"
     check_targets([folder / name for name in texts], [], replace=replace, elsewhere=elsewhere)
     for name, text in texts.items():

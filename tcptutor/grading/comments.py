@@ -50,16 +50,6 @@ class CommentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     comment: tuple[PageComment, ...] = ()
 
 
-def draft_comments(grade: Grade) -> CommentFile:
-    """Return the reasons of marks that were not given, without answers, as a draft of comments."""
-    drafts = (
-        PageComment(page=f"{mark.module}/{mark.page}", activity=mark.activity, text=_sentence(mark.reason))
-        for mark in grade.marks
-        if mark.outcome in _COMMENTED and mark.reason
-    )
-    return CommentFile(course=grade.course, student=grade.student, comment=tuple(drafts))
-
-
 def file_name(name: str, taken: Collection[str]) -> str:
     """Return a free file name for the comments of the student `name`, which any author may have chosen."""
     plain = re.sub(r"[^\w.@+ -]", "_", name).encode()[:_NAME_BYTES].decode(errors="ignore").strip(". ")
@@ -69,23 +59,25 @@ def file_name(name: str, taken: Collection[str]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
-def write_toml(comments: CommentFile, name: str) -> str:
-    """Return the text of the file `name`, with instructions for the teacher."""
-    return "\n".join([*_toml_lines(comments, name), ""])
+def write_draft(grade: Grade, name: str) -> str:
+    """Return the text of the file `name`: the reasons of marks that were not given, without right answers."""
+    return "\n".join([*_lines(grade, name), ""])
 
 
-def _toml_lines(comments: CommentFile, name: str) -> Iterator[str]:
+def _lines(grade: Grade, name: str) -> Iterator[str]:
     yield "# Edit these comments, delete some, or add your own; without activity, a comment is on the whole page."
-    yield f"# The student reads the file in with: tcptutor comments {json.dumps(name, ensure_ascii=False)}"
-    yield f"course = {_quoted(comments.course)}"
-    yield f"student = {_quoted(comments.student)}"
-    yield f"by = {_quoted(comments.by)}  # your name, shown with the comments"
-    for each in comments.comment:
-        yield from ("", "[[comment]]", f"page = {_quoted(each.page)}")
-        if each.activity:
-            yield f"activity = {_quoted(each.activity)}"
-        yield f"text = {_quoted(each.text)}"
-    if not comments.comment:
+    yield f"# The student reads the file in with: tcptutor comments {_quoted(name)}"
+    yield f"course = {_quoted(grade.course)}"
+    yield f"student = {_quoted(grade.student)}"
+    yield 'by = ""  # your name, shown with the comments'
+    commented = [mark for mark in grade.marks if mark.outcome in _COMMENTED and mark.reason]
+    for mark in commented:
+        answer = f", answered {_quoted(mark.answers[-1].text)}" if mark.answers else ""
+        yield from ("", f"# {_quoted(mark.title)}{answer}", "[[comment]]")
+        yield f"page = {_quoted(f'{mark.module}/{mark.page}')}"
+        yield f"activity = {_quoted(mark.activity)}"
+        yield f"text = {_quoted(_sentence(mark.reason))}"
+    if not commented:
         yield from ("", "# [[comment]]", '# page = "MODULE/PAGE"', '# text = "Well done."')
 
 
@@ -96,7 +88,7 @@ def read_comments(path: Path) -> CommentFile:
 
 
 def _quoted(text: str) -> str:
-    """Return a TOML string; it has the escapes of JSON, and allows no DEL."""
+    """Return a TOML string on one line; it has the escapes of JSON, and allows no DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError
+from tcptutor.course.page_record import moment
 from tcptutor.grading.similar import SimilarPair
 from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, ReportRow, StudentRow, Survey
 
@@ -270,9 +271,18 @@ def _reports(found: Survey, place: _Place) -> TableView:
         ("page", "student", "what is wrong"),
         (False, False, False),
         tuple((place(row), row.student, row.text) for row in found.reports),
-        tuple((f"{row.title}, {row.at}", row.text) for row in found.reports),
+        tuple((f"{row.title}, {_local_time(row.at)}".rstrip(", "), row.text) for row in found.reports),
         () if found.reports else ("no page was reported",),
     )
+
+
+def _local_time(at: str) -> str:
+    """Return "2026-01-31 12:00" in local time; empty for an invalid time."""
+    found = moment(at)
+    try:
+        return f"{found.astimezone():%Y-%m-%d %H:%M}" if found else ""
+    except OverflowError:  # the first or the last day of the calendar
+        return ""
 
 
 def bar(share: float) -> str:

@@ -14,22 +14,27 @@ from tcptutor.base.printable import is_printable
 from tcptutor.grading.comments import (
     CommentFile,
     PageComment,
-    draft_comments,
     file_name,
     read_comments,
-    write_toml,
+    write_draft,
 )
 from tcptutor.grading.evidence.hand_in import open_hand_in
-from tcptutor.grading.grade import Grade
+from tcptutor.grading.grade import ActivityMark, GivenAnswer, Grade
 from tcptutor.grading.marking import grade_hand_in
 from tests.grading.evidence.student import KEY, Student, course, handed_in
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12).filter(lambda text: is_printable(text, lines=True))
 
 
-def graded(file: Path) -> Grade:
-    with open_hand_in(file) as hand_in:
-        return grade_hand_in(hand_in, course(), KEY.code)
+def draft(hand_in: Path) -> str:
+    with open_hand_in(hand_in) as opened:
+        return write_draft(grade_hand_in(opened, course(), KEY.code), "ada.comments.toml")
+
+
+def read(text: str, folder: Path) -> CommentFile:
+    path = folder / "ada.comments.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_comments(path)
 
 
 def test_a_draft_has_the_reasons_of_wrong_and_refused_work_and_no_answers(tmp_path: Path) -> None:
@@ -38,32 +43,41 @@ def test_a_draft_has_the_reasons_of_wrong_and_refused_work_and_no_answers(tmp_pa
         one.runs()
         one.answer(2, "predict", "2 Mbit/s")
 
-    draft = draft_comments(graded(handed_in("ada", tmp_path, errs)))
-    assert (draft.course, draft.student) == (KEY.code, "ada")
-    which, predict = draft.comment
+    text = draft(handed_in("ada", tmp_path, errs))
+    comments = read(text, tmp_path)
+    assert (comments.course, comments.student) == (KEY.code, "ada")
+    which, predict = comments.comment
     assert (which.page, which.activity, which.text) == ("small/asked", "which", "The answer is wrong.")
     assert (predict.page, predict.activity) == ("small/ran", "predict")
     assert predict.text.endswith("was begun before it.")
-    assert "cwnd" not in write_toml(draft, "ada.comments.toml")
+    assert '# "Asked", answered "RTT"' in text
+    assert "cwnd" not in text
 
 
 def test_full_marks_need_no_comment(tmp_path: Path) -> None:
-    draft = draft_comments(graded(handed_in("ada", tmp_path)))
-    assert draft.comment == ()
-    path = tmp_path / "ada.comments.toml"
-    path.write_text(write_toml(draft, path.name))
-    assert read_comments(path) == draft
+    assert read(draft(handed_in("ada", tmp_path)), tmp_path).comment == ()
 
 
-@given(TEXTS, TEXTS.map(lambda text: " ".join(text.split())))
-def test_what_is_written_reads_back(text: str, name: str) -> None:
-    comments = CommentFile(
-        course="c", student=name, comment=(PageComment(page="m/p", activity="q", text=text),)
+@given(TEXTS, TEXTS)
+def test_no_words_of_a_hand_in_break_the_file(words: str, name: str) -> None:
+    answer = GivenAnswer(at="", text=words, correct=False)
+    mark = ActivityMark(
+        module="m",
+        page="p",
+        title=words,
+        activity="q",
+        kind="question",
+        marks=0,
+        of=1,
+        outcome="none",
+        reason=f"it says {words}.",
+        answers=(answer,),
     )
+    grade = Grade(student=name, course=words, title="", made="", marks=(mark,))
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "comments.toml"
-        path.write_text(write_toml(comments, file_name(name, ())), encoding="utf-8")
-        assert read_comments(path) == comments
+        found = read(write_draft(grade, file_name(name, ())), Path(folder))
+    assert (found.student, found.course) == (name, words)
+    assert found.comment == (PageComment(page="m/p", activity="q", text=f"It says {words}."),)
 
 
 @given(st.text(max_size=300))

@@ -22,6 +22,7 @@ async def test_home_names_the_page_of_new_comments_until_it_is_opened(journal: J
         await until_text(pilot, "2 from your teacher: open 1.1")
         await pilot.press("enter")
         await until_text(pilot, "Your teacher  Dr. Who")
+        assert any("at its end" in each.message for each in app._notifications)
         assert "Well reasoned." in text(app)
         lines = [line.strip(" ┃█▌▐") for line in text(app).splitlines()]
         at = next(at for at, line in enumerate(lines) if "Red is a color." in line)

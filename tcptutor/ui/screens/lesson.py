@@ -104,7 +104,7 @@ class LessonScreen(LessonPath):
         self._body.restore()
         self._answers.restore()
         self._page.note.show(self._study.note)
-        self._page.show_comments(self._study.record.comments)
+        self._show_comments()
         self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()
         self._show_goals()
@@ -113,6 +113,12 @@ class LessonScreen(LessonPath):
             self.run_worker(self._body.show_terminal())
         else:
             self.set_timer(_PREFETCH_AFTER, self._prefetch_run)
+
+    def _show_comments(self) -> None:
+        comments = self._study.record.comments
+        self._page.show_comments(comments)
+        if any(comment.is_new for comment in comments):
+            self.notify("Your teacher commented on this page, at its end.")
 
     @on(LessonBody.TerminalReplaced)
     def _connect_charts(self) -> None:

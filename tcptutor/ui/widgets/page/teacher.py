@@ -27,7 +27,7 @@ class TeacherText(Static):
         """Show the comments; those on an activity of `boxes` begin with its question."""
         self.display = bool(comments)
         names = ", ".join(dict.fromkeys(comment.by for comment in comments if comment.by))
-        heading = Content.assemble(("Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))
+        heading = Content.assemble(("» Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))
         of_activity = {box.activity.id: box for box in boxes}
         lines = [_line(comment, of_activity.get(comment.activity)) for comment in comments]
         self.update(Content("\n").join([heading, Content("\n\n").join(lines)]))
