@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import analysis
+from tcptutor.figures.lines import Line
 from tcptutor.run import QueueTable, Run, SampleTable, load
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.build import scene_of
@@ -81,3 +82,8 @@ def _followed(live: Live) -> History:
     history = History(live.run.experiment.seconds)
     history.follow(live.run)
     return history
+
+
+def words(line: Line) -> str:
+    """The text of a line with one blank between its words, however they are aligned."""
+    return " ".join(line.text.split())

@@ -10,7 +10,7 @@ from tcptutor.figures.axes import Ticks, round_ticks
 GUTTER = 11
 """Columns left of every time axis for scales and labels; the last column is the axis itself, or blank."""
 
-MARGIN = 15
+MARGIN = 17
 """Columns right of every time axis for labels and figures."""
 
 
@@ -58,6 +58,15 @@ def time_ticks(seconds: float, width: int, start: float = 0.0) -> Ticks:
     return tuple(
         (round((t - start) / seconds * (width - 1)), name) for t, name in zip(values, names, strict=True)
     )
+
+
+def short_figure(value: float) -> str:
+    """Format in at most four characters below a million, without exponent."""
+    if value < 1:
+        return f"{value:.2f}"
+    if value >= 10_000:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def rate_unit(bps: float) -> tuple[float, str]:

@@ -11,8 +11,8 @@ from tcptutor.figures import braille
 from tcptutor.figures.axes import Ticks, free_rows, round_ticks
 from tcptutor.figures.braille import Layer, Pattern
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.chart import axes, trace, warmup
-from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Kind, Scene
+from tcptutor.ui.widgets.chart import axes, margin, trace, warmup
+from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
 
 MIN_HEIGHT = 8
 """Minimum lines of a chart in which flows can be distinguished."""
@@ -44,9 +44,6 @@ _SAMPLES: dict[Kind, str] = {
 
 _FULL_WIDTH_KINDS = ("trajectory", "forecast")
 """Kinds drawn as curves over the full axis, wherever they end."""
-
-_EDGE_KINDS: tuple[Kind, ...] = ("mean", "expected", "you")
-"""Kinds marked only at the right edge: a line through the data would hide it, or be hidden."""
 
 _PEAK = "▲"
 _FREE_SHARE = 0.7
@@ -131,7 +128,7 @@ def title(scene: Scene, width: int, height: int = MIN_HEIGHT) -> Line:
     if scene.original:
         lines.append([("   ", TEXT), ("⠤⠤", ORIGINAL_STYLE), (f" {scene.original[0].name}", TEXT)])
     # A single flow leaves room at the right for the names of the means.
-    edge: tuple[Kind, ...] = () if scene.flows < 2 else _EDGE_KINDS
+    edge: tuple[Kind, ...] = () if scene.flows < 2 else margin.EDGE_KINDS
     for kind in (*edge, "trajectory", "forecast"):
         if (reference := scene.reference(kind)) and (
             kind in _FULL_WIDTH_KINDS or reference.value <= scene.top
@@ -140,7 +137,7 @@ def title(scene: Scene, width: int, height: int = MIN_HEIGHT) -> Line:
     if _is_dense(scene, axes.columns(width), height):
         lines.append([("   ", TEXT), ("⣿", RANGE), (" range", TEXT), (" ⠤⠤", flow_style(0)), (" mean", TEXT)])
     above = [
-        f"{each.name} {_short_figure(each.value)}"
+        f"{each.name} {axes.short_figure(each.value)}"
         for each in scene.references
         if each.kind in ("limit", "you") and each.value > scene.top
     ]
@@ -174,7 +171,7 @@ def _background_layers(scene: Scene, across: int, height: int) -> list[Layer]:
     has_data = bool(scene.curves or scene.band)
     for kind, pattern in _PATTERNS.items():
         for reference in scene.references:
-            if reference.kind == kind and not (has_data and kind in _EDGE_KINDS):
+            if reference.kind == kind and not (has_data and kind in margin.EDGE_KINDS):
                 layer = Layer(kind, width, dots, pattern)
                 layer.line(_to_dots(reference, scene, width, dots))
                 if kind == "forecast":
@@ -232,7 +229,7 @@ def _left_labels(scene: Scene, height: int) -> Ticks:
     limits = [
         (
             _row_from_bottom(each.value, scene, height),
-            f"{each.name} {_short_figure(each.value)}" if len(each.name) < 6 else each.name,
+            f"{each.name} {axes.short_figure(each.value)}" if len(each.name) < 6 else each.name,
         )
         for each in scene.references
         if each.kind == "limit" and each.value <= scene.top
@@ -270,7 +267,7 @@ def _peak_place(scene: Scene, across: int) -> int | None:
 
 
 def _peak_label(scene: Scene) -> str:
-    return f"{_PEAK} {_short_figure(scene.peak)} "
+    return f"{_PEAK} {axes.short_figure(scene.peak)} "
 
 
 def _write_peak(cells: list[list[braille.Cell | None]], scene: Scene, across: int) -> None:
@@ -287,8 +284,8 @@ def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
     value.
     """
     flows = _flow_names(scene, height)
-    taken = dict(_assign_rows(flows, height))
-    for reference in _edge_marks(scene):
+    taken, column = dict(_assign_rows(flows, height)), margin.column_of(scene)
+    for reference in margin.edge_marks(scene):
         row = _row_from_bottom(reference.value, scene, height)
         sign = _SAMPLES[reference.kind]
         style = scene.hue or flow_style(0) if reference.kind == "now" else reference.kind
@@ -301,36 +298,9 @@ def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
             (row + by for by in (0, -1, 1, -2, 2) if 0 <= row + by < height and row + by not in taken), None
         )
         if free is not None:
-            taken[free] = [(f"{sign if free == row else ' '}{_tick_text(scene, reference)}", style)]
+            figure = column.line(margin.tick_text(scene, reference), style, sign if free == row else "")
+            taken[free] = [*figure.pieces()]
     return {height - 1 - row: Line.of(*pieces) for row, pieces in taken.items()}
-
-
-def _edge_marks(scene: Scene) -> list[GuideLine]:
-    """Return the marks at the right edge in order of importance; during a run also the latest value of its flow."""
-    marks = [each for kind in _EDGE_KINDS if (each := scene.reference(kind)) and each.value <= scene.top]
-    if not scene.ended and scene.flows < 2 and scene.curves:
-        latest = next((value for value in reversed(scene.curves[0].last) if not isnan(value)), None)
-        if latest is not None and latest <= scene.top:
-            marks.insert(0, GuideLine("now", "now", ((scene.until, latest),)))
-    return marks
-
-
-def _tick_text(scene: Scene, reference: GuideLine) -> str:
-    """Return value and name of a tick, in at most the columns left in the margin."""
-    name = reference.name.split()[0]
-    if reference.kind == "you" and scene.quantity == WINDOW:  # no number that the student typed
-        return f" {name}"
-    text = f"{_short_figure(reference.value)} {name}"
-    return f" {text}" if len(text) + 2 <= axes.MARGIN else text
-
-
-def _short_figure(value: float) -> str:
-    """Format in at most four characters below a million, without exponent."""
-    if value < 1:
-        return f"{value:.2f}"
-    if value >= 10_000:
-        return f"{value / 1000:.0f}k"
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _flow_names(scene: Scene, height: int) -> list[tuple[int, list[Piece]]]:

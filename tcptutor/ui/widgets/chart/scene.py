@@ -61,7 +61,7 @@ class Series:
     upper: float
     """Value that fills the strip to its upper edge."""
     summary: str
-    """A figure and its kind: "mean 9.02", "now 8.7"."""
+    """A figure and its kind: "9.02 mean", "8.7 now"."""
     lower: float = 0.0
     """Value that leaves the strip empty."""
     aggregation: Literal["mean", "most", "sum", "signs"] = "mean"

@@ -29,10 +29,10 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         scale, unit = size_unit(path.queue)
         values = interpolate(history.queue)
         known = [value for value in values if not isnan(value)]
-        summary = f"now {known[-1] / scale:.3g}"
+        summary = f"{known[-1] / scale:.3g} now"
         if has_ended:
             maximum = _known_maximum(history.queue[history.warm_steps(experiment.flows.warmup) :])
-            summary = "" if isnan(maximum) else f"most {maximum / scale:.3g}"
+            summary = "" if isnan(maximum) else f"{maximum / scale:.3g} most"
         yield (
             "queue",
             Series(
@@ -138,9 +138,9 @@ def _throughput(live: Live, history: History) -> Series:
         twice_expected = rounded_up(2 * max(1.0, live.expectation.binding.throughput_bps))
         full = min(link, twice_expected) if link else twice_expected
     scale, unit = rate_unit(full)
-    summary = f"now {mean_of_last(live.rates) / scale:.3g}" if live.rates else ""
+    summary = f"{mean_of_last(live.rates) / scale:.3g} now" if live.rates else ""
     if live.report:
-        summary = f"mean {live.report.throughput_bps / scale:.3g}"
+        summary = f"{live.report.throughput_bps / scale:.3g} mean"
     earlier = (*(run.points for run in live.earlier), *(run.points for run in live.comparisons))
     return Series(unit, total, full, summary, earlier=earlier, upper_text=units.rate(full))
 
@@ -150,10 +150,10 @@ def _udp(live: Live, history: History, flow: int) -> Series:
     scale, unit = rate_unit(sent)
     result = next((each for each in live.run.udp if each.flow == flow), None)
     if result is not None:
-        summary = "" if result.received_bps is None else f"mean {result.received_bps / scale:.3g}"
+        summary = "" if result.received_bps is None else f"{result.received_bps / scale:.3g} mean"
     else:
         known = [value for value in rate if not isnan(value)]
-        summary = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
+        summary = f"{_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g} now" if known else ""
     return Series(f"UDP {unit}", rate, 1.25 * sent, summary, upper_text=units.rate(1.25 * sent))
 
 
@@ -172,10 +172,10 @@ def _rtt(live: Live, history: History) -> Series:
         full = max(highest, 1.2 * lower)
     scale, unit = (1e-3, "ms") if full < 2 else (1.0, "s")
     known = [value for value in combined if not isnan(value)]
-    summary = f"now {_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g}" if known else ""
+    summary = f"{_mean(known[-math.ceil(1 / history.step) :]) / scale:.3g} now" if known else ""
     if live.report and live.report.flows:
         mean = _mean([flow.mean_rtt_s for flow in live.report.flows if flow.mean_rtt_s])
-        summary = f"mean {mean / scale:.3g}" if mean else ""
+        summary = f"{mean / scale:.3g} mean" if mean else ""
     return Series(
         f"RTT, {unit}", combined, full, summary, lower=lower, upper_text=units.seconds(full), style=RTT
     )

@@ -12,7 +12,7 @@ from math import isnan
 
 from tcptutor.figures import braille
 from tcptutor.figures.lines import BAD, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.chart import axes, warmup
+from tcptutor.ui.widgets.chart import axes, margin, warmup
 from tcptutor.ui.widgets.chart.scene import Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -43,8 +43,11 @@ def render(scene: Scene, series: Series, width: int, height: int = 1) -> list[Li
         name = series.name if number == len(rows) - 1 else ""
         line = Line.of((name[: axes.GUTTER - 1].ljust(axes.GUTTER), TEXT), *pieces).fit(axes.GUTTER + across)
         line = warmup.add_ground(line, scene, across)
-        summary = series.summary[: axes.MARGIN - 1] if number == len(rows) - 1 else ""
-        lines.append(line.append_at(axes.GUTTER + across, Line.of((" ", TEXT), (summary, summary_style))))
+        if series.summary and number == len(rows) - 1:
+            line = line.append_at(
+                axes.GUTTER + across, margin.column_of(scene).line(series.summary, summary_style)
+            )
+        lines.append(line)
     return lines
 
 

@@ -15,7 +15,7 @@ from tcptutor.course.activities.run import ChartName
 from tcptutor.figures.lines import MUTED, TEXT, Line, spread
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart import axes, chart, strips
+from tcptutor.ui.widgets.chart import axes, chart, margin, strips
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.history import History
@@ -119,7 +119,7 @@ def _with_chart(
         "queue",
     ):
         _fit_strip(space, scene, name, width, 1, least)
-    cause = causes.causes(live, width)
+    cause = causes.causes(live, width, column=margin.column_of(scene))
     space.fit("causes", [cause] if cause.text else [], least)
     _fit_strip(space, scene, "retransmits", width, 1, least)
     space.fit("early", _warmup_lines(scene, width), least)

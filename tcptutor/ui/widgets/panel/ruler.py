@@ -41,7 +41,10 @@ class RulerRow:
     name: str
     marks: tuple[tuple[float, str, str], ...]
     """(value, sign, style)."""
-    figures: str
+    figure: str
+    """Number, in the unit of the measurement."""
+    remark: str
+    """Text after the number: tolerance and verdict, or a deviation."""
     band: tuple[float, float] | None = None
     style: str = TEXT
     verdict_style: str = ""
@@ -106,17 +109,17 @@ def _model(model: ModelComparison, report: Report) -> RulerRow:
     scale, _ = rate_unit(report.throughput_bps)
     if model.judgement == "capped":
         uncapped = uncapped_sum(prediction.uncapped_bps or value, len(report.flows), scale)
-        return RulerRow(prediction.label, (), "", style=MUTED, sentence=f"{uncapped}, capped by the link")
-    number = f"{figure(value / scale)} {words.tolerance(tolerance)}"
+        return RulerRow(prediction.label, (), "", "", style=MUTED, sentence=f"{uncapped}, capped by the link")
+    number, spread = figure(value / scale), words.tolerance(tolerance)
     marks = ((value, _CENTER, "model"),)
     match model.judgement:
         case "explains":
-            return RulerRow(prediction.label, marks, f"{number} {WITHIN}", band, verdict_style=GOOD)
+            return RulerRow(prediction.label, marks, number, f" {spread} {WITHIN}", band, verdict_style=GOOD)
         case "misses":
-            return RulerRow(prediction.label, marks, f"{number} {BEYOND}", band, verdict_style=BAD)
+            return RulerRow(prediction.label, marks, number, f" {spread} {BEYOND}", band, verdict_style=BAD)
         case "not-the-limit" | "other-algorithm":
-            return RulerRow(prediction.label, marks, f"{number} –", band, MUTED, MUTED)
-    return RulerRow(prediction.label, marks, f"{number} –", style=MUTED, verdict_style=MUTED)
+            return RulerRow(prediction.label, marks, number, f" {spread} –", band, MUTED, MUTED)
+    return RulerRow(prediction.label, marks, number, f" {spread} –", style=MUTED, verdict_style=MUTED)
 
 
 def _own_row(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
@@ -125,7 +128,7 @@ def _own_row(own: OwnPrediction | None, measured: float) -> Iterator[RulerRow]:
     deviation = ratios.too_high_or_low(own.bps / measured) if measured else ""
     marks = ((own.bps, _YOU, "you"),) if own.bps > 0 else ()
     scale, _ = rate_unit(measured)
-    yield RulerRow("you", marks, f"{figure(own.bps / scale)}, {deviation}".rstrip(", "))
+    yield RulerRow("you", marks, figure(own.bps / scale), f", {deviation}" if deviation else "")
 
 
 def _earlier_row(earlier: Sequence[EarlierRun]) -> Iterator[RulerRow]:
@@ -136,7 +139,8 @@ def _earlier_row(earlier: Sequence[EarlierRun]) -> Iterator[RulerRow]:
         yield RulerRow(
             f"{len(earlier)} {runs} before",
             marks,
-            f"last {earlier[-1].throughput_bps / scale:.3g}",
+            figure(earlier[-1].throughput_bps / scale),
+            " the last",
             style=MUTED,
         )
 
@@ -187,7 +191,8 @@ class _Axis:
 
 def _render(rows: Sequence[RulerRow], measured: float, width: int) -> list[Line]:
     name = max(10, min(_NAME_COLUMNS, max(len(row.name) for row in rows))) + 1
-    figures = min(_FIGURE_COLUMNS, max(len(row.figures) for row in rows)) + 1
+    texts = _aligned(rows)
+    figures = min(_FIGURE_COLUMNS, max(map(len, texts))) + 1
     if width - name - figures < 20:
         name = max(11, width - figures - 20)
     columns = max(10, width - name - figures)
@@ -202,8 +207,10 @@ def _render(rows: Sequence[RulerRow], measured: float, width: int) -> list[Line]
     lines = [
         _sentence(row, measured_column, name, columns + figures)
         if row.sentence
-        else _row(row, axis, measured_column, name).append_at(name + columns, _figures_line(row, figures))
-        for row in rows
+        else _row(row, axis, measured_column, name).append_at(
+            name + columns, _figures_line(row, text, figures)
+        )
+        for row, text in zip(rows, texts, strict=True)
     ]
     return [*lines, _scale(axis, measured_column, measured, name, figures)]
 
@@ -250,8 +257,22 @@ def _sentence(row: RulerRow, measured_column: int, name: int, room: int) -> Line
     return Line.of((_padded_name(row, name) + text, style))
 
 
-def _figures_line(row: RulerRow, width: int) -> Line:
-    text = row.figures.rjust(width)[-width:]
+def _aligned(rows: Sequence[RulerRow]) -> list[str]:
+    """Return number and remark of each row, with the decimal points and the models' verdicts below each other."""
+    parts = [row.figure.partition(".") for row in rows]
+    whole = max(len(part[0]) for part in parts)
+    decimals = max(len(point + after) for _, point, after in parts)
+    models = [len(row.remark) for row in rows if row.verdict_style]
+    return [
+        f"{before:>{whole}}{point + after:<{decimals}}{row.remark:>{max(models)}}"
+        if row.verdict_style
+        else f"{before:>{whole}}{point}{after}{row.remark}"
+        for row, (before, point, after) in zip(rows, parts, strict=True)
+    ]
+
+
+def _figures_line(row: RulerRow, text: str, width: int) -> Line:
+    text = f" {text}"[:width]
     return Line.of((text[:-1], row.style), (text[-1:], row.verdict_style or row.style))
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.margin import Column
 from tcptutor.ui.widgets.readout.cursor import TimeSpan
 
 if TYPE_CHECKING:
@@ -56,11 +57,16 @@ _Kind = tuple[str, str]
 _Stretch = tuple[_Kind, int]
 
 
-def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
+def causes(
+    live: Live,
+    width: int,
+    span: TimeSpan | None = None,
+    column: Column = Column(),  # noqa: B008
+) -> Line:
     """Return the cause that limited most flows in each second, and its share of the measured time.
 
     The line is empty before the verdict is known. `span` limits the visible time, but the share is that of
-    all measured time.
+    all measured time; its figure is aligned in `column`.
     """
     if not _flows(live):
         return Line()
@@ -75,9 +81,7 @@ def causes(live: Live, width: int, span: TimeSpan | None = None) -> Line:
     line = _line(
         "limited by", [(word, _RULE, *stretch) for word, stretch in zip(words, stretches, strict=True)]
     )
-    return line.append_at(
-        axes.GUTTER + axes.columns(width), Line.of((" ", TEXT), (_share_text(live), STRONG))
-    )
+    return line.append_at(axes.GUTTER + axes.columns(width), column.line(_share_text(live), STRONG))
 
 
 def phases(live: Live, width: int, span: TimeSpan | None = None, flow: int | None = None) -> Line:

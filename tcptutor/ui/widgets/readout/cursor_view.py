@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.run import SSTHRESH_INFINITE
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
+from tcptutor.ui.widgets.chart import axes, chart, margin, strips, warmup
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
@@ -124,7 +124,7 @@ def _render_backdrop(inspection: Inspection, cursor: Cursor, width: int, height_
             case "rounds":
                 line = _round_trip_line(inspection, cursor, width)
             case "causes":
-                line = causes.causes(live, width, span)
+                line = causes.causes(live, width, span, margin.column_of(scene))
             case "phases":
                 line = causes.phases(live, width, span, cursor.flow)
             case "gap":
