@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import Static
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.screens.base import WIDE
 from tcptutor.ui.screens.dialogs import HelpScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import Offers
@@ -13,6 +15,7 @@ from tcptutor.ui.widgets.page.text import Offers
 from .made import MODULE, one_page
 from .screen import keys, text, until, until_text
 from .test_challenge import FULL, RecordedLab, opened
+from .test_snapshots import keep_run
 
 
 def question(ask: str) -> SingleChoice:
@@ -124,6 +127,34 @@ async def test_a_long_title_leaves_room_for_the_number_of_the_page(make_app) -> 
         await until_text(pilot, "1/2")
         app.screen._bar.show_place(f"1 One flow ▸ {'long ' * 30}", f"1 ▸ {'long ' * 30}", "1/2")
         await until_text(pilot, "…   1/2")
+
+
+@pytest.mark.parametrize(("size", "in_footer"), [((80, 24), True), ((120, 36), False)])
+async def test_keys_of_the_panel_are_in_its_edges_or_in_the_footer(
+    make_app, journal, course, size: tuple[int, int], in_footer: bool
+) -> None:
+    keep_run(journal, course, "many-flows", "eight-flows")
+    app = make_app("many-flows")
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "c chart")
+        if in_footer:
+            await pilot.press("c")
+        await until_text(pilot, "i look")
+        await until_text(pilot, "v view")
+        *lines, footer = text(app).splitlines()
+        for key in ("i look", "v view", "c text" if in_footer else "c chart"):
+            assert (key in footer) == in_footer
+            assert any(key in line and "──" in line for line in lines) != in_footer
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_before_a_run_the_panel_names_what_will_come(make_app, size: tuple[int, int]) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=size) as pilot:
+        await until_text(pilot, "c chart")
+        await pilot.press(*["c"] * (size[0] < WIDE))
+        for name in ("─ verdict ─", "─ cwnd, segments ─", "─ models ─"):
+            await until_text(pilot, name)
 
 
 def first_key(app) -> str:

@@ -159,7 +159,7 @@ def test_a_zoom_shows_round_trips_counted_from_the_loss() -> None:
     assert cursor.span.seconds < 1.5
     (trips,) = [line for line in shown if line.startswith("round trip")]
     assert "-1" in trips
-    assert "+2" in trips
+    assert "+1" in trips
     assert f"{cursor.span.start:.2f} to {cursor.span.end:.2f} of 45 s" in shown[0]
     later = told(into, cursor.move_to(cursor.t + 3.5 * 0.0502))
     assert f"round trip 4 after the loss at {cursor.t:.3f} s: it takes 50." in later

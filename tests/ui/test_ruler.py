@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -10,10 +11,11 @@ import pytest
 from tcptutor import analysis
 from tcptutor.analysis import Report
 from tcptutor.run import load
+from tcptutor.ui.widgets.chart import axes, chart, strips
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel import result, ruler, tables
 
-from .lives import EIGHT, ONE, STORED, WINDOW, ended, going, live_of, screen, stored
+from .lives import EIGHT, ONE, STORED, WINDOW, ended, going, live_of, scene, screen, stored
 
 WIDTHS = (53, 64, 78, 116)
 OWN = OwnPrediction("1 Mbit/s", 1e6)
@@ -217,3 +219,23 @@ def test_the_verdict_says_nothing_that_is_withheld_or_not_measured() -> None:
     assert "limited by the" not in screen(unexplained)[0]
     for live in (hidden, going(ONE, 20.0)):
         assert not any("Mbit/s, limited" in line for line in screen(live))
+
+
+def test_numbers_at_the_right_have_their_decimal_points_below_each_other() -> None:
+    for width in WIDTHS:
+        rows = drawn(ONE, width=width, own=OwnPrediction("", 12e6))[:-1]
+        points = {found.end(1) for row in rows if (found := re.search(r"(\d+)(\.\d+)? *(±|, )[^±]*$", row))}
+        assert len(points) == 1
+
+
+def test_figures_right_of_the_chart_and_its_strips_share_a_column() -> None:
+    shown = scene(ended(ONE), OWN)
+    lines = [
+        *chart.render(shown, 78, 12, False),
+        *(strips.render(shown, each, 78)[0] for each in shown.series.values()),
+    ]
+    found = [re.fullmatch(r"[ ◂◃]*(\d+)(\.\d+)? +(\w+)", line.text[78 - axes.MARGIN :]) for line in lines]
+    figures = [each for each in found if each]
+    assert {each[3] for each in figures} >= {"measured", "expected", "mean"}
+    assert len({each.end(1) for each in figures}) == 1, "decimal points"
+    assert len({each.start(3) for each in figures}) == 1, "words"

@@ -28,8 +28,10 @@ from tcptutor.ui.messages import (
 )
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.screens.lesson_body import LessonBody
+from tcptutor.ui.screens.lesson_keys import edge_keys
 from tcptutor.ui.screens.lesson_path import LessonPath
 from tcptutor.ui.widgets.bars import KeyBar
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.home.text import name_of
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import Entry
@@ -122,9 +124,14 @@ class LessonScreen(LessonPath):
 
     @on(LessonBody.TerminalReplaced)
     def _connect_charts(self) -> None:
+        def keys() -> EdgeKeys:
+            return edge_keys(self, chart_only=self._body.layout_state.view == "chart")
+
         for chart in (self._body.terminal.chart, *(side.chart for side in self._body.sides.values())):
             if chart is not None:
                 self.connect(chart)
+        for panel in (self._body.terminal.chart, *(side.widget for side in self._body.sides.values())):
+            panel.edge_keys = keys
 
     @property
     def is_complete(self) -> bool:

@@ -32,6 +32,7 @@ from tcptutor.ui.screens.lesson_body import LessonBody
 from tcptutor.ui.screens.lesson_keys import (
     BINDINGS,
     CHOICE_FOOTER,
+    EDGE_IDS,
     FOOTER,
     OTHER_KEYS,
     SHELL_FOOTER,
@@ -166,13 +167,15 @@ class LessonActions(ChartScreen, SavingScreen):
 
     @property
     def _unused_keys(self) -> tuple[str, ...]:
-        """Ids of keys that have nothing to show or to ask on this page."""
+        """Ids of keys that have nothing to show or to ask on this page, or are in the edges of its panel."""
         used = {
             "lesson.field": self._answers.has_due,
             "lesson.network": self._body.network is not None,
             "lesson.terminal": not self.tutor.bench.replays,
         }
-        return tuple(id for id, is_used in used.items() if not is_used)
+        panel = self._body.panel
+        in_edges = EDGE_IDS if panel is not None and panel.shows_keys else ()
+        return (*(id for id, is_used in used.items() if not is_used), *in_edges)
 
     @property
     def _next_step(self) -> tuple[str, str]:

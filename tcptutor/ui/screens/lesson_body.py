@@ -23,6 +23,7 @@ from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.lesson_layout import Layout, View
 from tcptutor.ui.screens.side import Side
 from tcptutor.ui.study import Study, Tally
+from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
 from tcptutor.ui.widgets.panel.panel import RunPanel
@@ -94,6 +95,13 @@ class LessonBody(Container):
         if self.terminal_open:
             return self.terminal.chart
         return self.side.chart if self.side else None
+
+    @property
+    def panel(self) -> LinePanel | None:
+        """The visible panel of a run or a sweep; None if the page has none, or hides it."""
+        if not self.layout_state.shows_chart:
+            return None
+        return self.terminal.chart if self.terminal_open else self.side.widget if self.side else None
 
     @property
     def bench_experiment(self) -> Experiment | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.chart_screen import ARROWS, POINTS, with_cursor
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.onward import DEEPER_KEY, ONWARD_KEY
 from tcptutor.ui.widgets.page.page import OTHERS_KEY
@@ -178,10 +181,7 @@ FOOTER: Entries = (
     ("lesson.again", "again"),
     ("lesson.turn", "view"),
     ("lesson.onward", "next"),
-    ("lesson.previous lesson.next", "page"),
-    ("lesson.network", "network"),
     ("app.what-if", "what if"),
-    ("lesson.deeper", "deeper"),
     ("app.pages", "pages"),
     ("lesson.home", "home"),
     ("app.keys", "keys"),
@@ -193,6 +193,15 @@ OTHER_KEYS: Entries = (
     ("↑ ↓ Enter", "in a question: choose, and answer or lock in"),
 )
 """(keys, description) of keys that need no binding of the screen, for the list of keys."""
+
+_CHART_KEYS: Entries = (("cursor.toggle", "look"), ("lesson.chart", "chart"))
+"""Keys in the edge of a panel's chart."""
+
+_VIEW_KEYS: Entries = (("lesson.turn", "view"),)
+"""Keys in the edge of a panel's models, or next to those of the chart."""
+
+EDGE_IDS = tuple(ids for ids, _ in (*_CHART_KEYS, *_VIEW_KEYS))
+"""Ids of the keys in the edges of a panel, which its footer leaves out."""
 
 SHELL_FOOTER: Entries = (
     ("lesson.pane", "page"),
@@ -213,6 +222,17 @@ CHOICE_FOOTER: Entries = (
     ("app.keys", "keys"),
 )
 """Footer after Enter while a list of choices has the focus; its box says how to choose."""
+
+
+def edge_keys(screen: Screen[Any], *, chart_only: bool) -> EdgeKeys:
+    """Return the enabled keys for the edges of a panel; `chart_only` if key c shows the text."""
+    chart, views = (
+        tuple((key.keys[0][0], key.word) for key in bindings.footer_entries(screen, wanted))
+        for wanted in (_CHART_KEYS, _VIEW_KEYS)
+    )
+    if chart_only:
+        chart = tuple((key, "text" if word == "chart" else word) for key, word in chart)
+    return EdgeKeys(chart, views)
 
 
 def enter_key(box: ActivityBox[Any] | None) -> FooterKey:

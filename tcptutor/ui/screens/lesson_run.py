@@ -9,7 +9,6 @@ from itertools import islice
 import msgspec
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError, UnitError
@@ -44,7 +43,7 @@ class RunSide(Side):
     _what_ifs: Sequence[tuple[str, EarlierRun]] = ()
     """The page's latest what-ifs, oldest first."""
 
-    def make_widget(self) -> Widget:
+    def make_widget(self) -> RunPanel:
         return RunPanel()
 
     @property

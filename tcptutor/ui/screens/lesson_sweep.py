@@ -6,7 +6,6 @@ import contextlib
 
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from tcptutor.base.errors import JournalError, UnitError
 from tcptutor.course.activities.predict import Predict
@@ -28,7 +27,7 @@ class SweepSide(Side):
     widget: SweepPanel
     _live: LiveSweep | None = None
 
-    def make_widget(self) -> Widget:
+    def make_widget(self) -> SweepPanel:
         panel = SweepPanel(self.activity, self._predict)
         panel.open_handler = self._open_latest_run
         return panel

@@ -6,12 +6,12 @@ from typing import Any
 
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.study import Study
+from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.panel.panel import RunPanel
 
@@ -25,7 +25,7 @@ class Side:
         self.activity, self.study, self.page, self.bench = activity, study, page, bench
         self.widget = self.make_widget()
 
-    def make_widget(self) -> Widget:
+    def make_widget(self) -> LinePanel:
         raise NotImplementedError
 
     @property

@@ -13,7 +13,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, OTHER, QUEUE, RTT, Line
-from tcptutor.ui.widgets.chart import axes, chart, strips, warmup
+from tcptutor.ui.widgets.chart import axes, chart, edge, strips, warmup
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.slices import SlicedLines
 
 DRAW_INTERVAL_S = 0.5
@@ -69,6 +70,8 @@ class LinePanel(SlicedLines):
         super().__init__(SLICES, id="panel")
         self._requested = self._drawing = False
         self.pace = Pace(self, DRAW_INTERVAL_S, self.draw)
+        self.edge_keys: Callable[[], EdgeKeys | None] = lambda: None
+        """Returns the keys to write into the edges of the panel's parts; set by the screen, if it has such keys."""
 
     def cell_style(self, name: str) -> Style:
         base = warmup.base_style(name)
@@ -86,6 +89,11 @@ class LinePanel(SlicedLines):
         raise NotImplementedError
 
     # Shared
+
+    @property
+    def shows_keys(self) -> bool:
+        """True if the panel's edges show the screen's keys."""
+        return self.content_size.height >= edge.MIN_HEIGHT and self.edge_keys() is not None
 
     def slice_borders(self, width: int) -> list[int]:
         across = axes.columns(width)

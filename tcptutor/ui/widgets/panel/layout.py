@@ -12,12 +12,13 @@ from typing import Literal
 
 from tcptutor.base.columns import wrapped
 from tcptutor.course.activities.run import ChartName
-from tcptutor.figures.lines import MUTED, TEXT, Line, spread
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
-from tcptutor.ui.widgets.chart import axes, chart, margin, strips
+from tcptutor.ui.widgets.chart import axes, chart, edge, margin, strips
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
 from tcptutor.ui.widgets.panel import network, result, ruler, tables, verdict
@@ -40,7 +41,7 @@ _LARGE_FROM = 30
 _ORDER = (
     "setup", "network", "gap0", "verdict", "why", "gap3", "title", "chart", "gap1", "throughput", "udp0", "udp1",
     "udp2", "udp3", "rtt", "queue", "losses", "retransmits", "early", "causes", "phases", "key", "status", "gap2",
-    "ruler", "comparisons",
+    "models", "ruler", "comparisons",
 )  # fmt: skip
 
 
@@ -69,14 +70,24 @@ def views(live: Live) -> tuple[View, ...]:
 
 
 def render(
-    live: Live, history: History, own: OwnPrediction | None, message: str, view: View, width: int, height: int
+    live: Live,
+    history: History,
+    own: OwnPrediction | None,
+    message: str,
+    view: View,
+    width: int,
+    height: int,
+    keys: EdgeKeys | None = None,
 ) -> list[Line]:
-    """Return at most `height` lines; called in a thread."""
+    """Return at most `height` lines, with `keys` in the edges of the parts; called in a thread."""
+    keys = keys or EdgeKeys()
+    head = [edge.named(view, width, keys.views + keys.chart)] if height >= edge.MIN_HEIGHT else []
+    room = height - len(head)
     if view == "models" and live.report is not None:
-        return tables.model_table(live.report, live.run.experiment, own, width, height, live.formula)
+        return head + tables.model_table(live.report, live.run.experiment, own, width, room, live.formula)
     if view == "flows" and (history.flows or live.run.udp):
-        return tables.flow_table(live, history, width, height)
-    return _with_chart(live, history, own, message, "cwnd" if view == "cwnd" else None, width, height)
+        return head + tables.flow_table(live, history, width, room)
+    return _with_chart(live, history, own, message, "cwnd" if view == "cwnd" else None, width, height, keys)
 
 
 def _with_chart(
@@ -87,7 +98,9 @@ def _with_chart(
     quantity: ChartName | None,
     width: int,
     height: int,
+    keys: EdgeKeys,
 ) -> list[Line]:
+    has_edges = height >= edge.MIN_HEIGHT
     scene = scene_of(live, history, own, quantity=quantity)
     least = min(height, 1 + (MIN_LIVE_CHART if live.in_progress else chart.MIN_HEIGHT))
     space = _Space(height)
@@ -127,7 +140,8 @@ def _with_chart(
         _fit_strip(space, scene, "throughput", width, 2, least)
     if is_complete:
         space.fit("status", status, least + 1)
-    space.fit("setup", [_setup(live, width)], least + 1)
+    space.fit("models", _models_edge(space, has_edges, width), least)
+    space.fit("setup", [_setup(live, width, has_edges)], least + 1)
     ruled = space.left > least + 3
     tall = _TALL + ruled
     if live.report:
@@ -147,7 +161,7 @@ def _with_chart(
     tallest = max(2, space.left)
     ruled = ruled and tallest >= 4
     scene = chart.simplify(scene, width, tallest)
-    space.parts["title"] = [chart.title(scene, width, tallest - 1 - ruled)]
+    space.parts |= _title(scene, width, tallest - 1 - ruled, has_edges, "models" in space.parts, keys)
     space.parts["chart"] = _render_chart(scene, width, tallest, ruled)
     lines = [line for name in _ORDER for line in space.parts.get(name, ())]
     return lines[:height]
@@ -161,10 +175,42 @@ def _warmup_lines(scene: Scene, width: int) -> list[Line]:
     return [next((Line.of((text, MUTED)) for text in texts if len(text) <= width), Line())]
 
 
-def _setup(live: Live, width: int) -> Line:
+def _models_edge(space: _Space, has_edges: bool, width: int) -> list[Line]:
+    return [edge.named("models", width)] if has_edges and "ruler" in space.parts else []
+
+
+def _title(
+    scene: Scene, width: int, height: int, has_edges: bool, has_models: bool, keys: EdgeKeys
+) -> dict[str, list[Line]]:
+    """Return the title of the chart as an edge with keys, and the edge of the models with the others."""
+    title = chart.title(scene, width, height)
+    if not has_edges:
+        return {"title": [title]}
+    of_chart, of_models = (keys.chart, keys.views) if has_models else (keys.chart + keys.views, ())
+    if has_models and title.width > edge.room(width, of_chart):
+        # The legend is more important than the place of a key.
+        of_chart, of_models = (), keys.chart + keys.views
+    if not has_models:
+        title = chart.title(scene, edge.room(width, of_chart), height)
+    if title.width <= edge.room(width, of_chart):
+        title = edge.edge(title, width, of_chart)
+    models = {"models": [edge.named("models", width, of_models)]} if has_models else {}
+    return {"title": [title], **models}
+
+
+def _setup(live: Live, width: int, has_edges: bool) -> Line:
+    """Return the settings and the flows; as an edge, with the name of the part below where it fits."""
     experiment = live.run.experiment
     flows_text = Line.of((words.flows_line(experiment), MUTED))
-    return spread(Line.of((words.experiment_line(experiment, width), MUTED)), flows_text, width)
+    settings = Line.of((words.experiment_line(experiment, width), MUTED))
+    if not has_edges:
+        return spread(settings, flows_text, width)
+    name = Line.of(("run" if live.in_progress else "verdict", STRONG), ("  ", MUTED))
+    for parts in ((name, settings, Line.of(("  ", MUTED)), flows_text), (name, settings), (settings,)):
+        title = Line.of(*(piece for part in parts for piece in part.pieces()))
+        if title.width <= edge.room(width):
+            return edge.edge(title, width)
+    return settings.fit(min(width, settings.width))
 
 
 def _render_chart(scene: Scene, width: int, lines: int, ruled: bool) -> list[Line]:

@@ -23,6 +23,7 @@ from tcptutor.spec import Experiment
 from tcptutor.ui import background, words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
@@ -110,6 +111,10 @@ class RunPanel(LinePanel):
             self._guess = guess
             if self._live is None:
                 self.draw()
+
+    @property
+    def shows_keys(self) -> bool:
+        return self._cursor is None and super().shows_keys
 
     @property
     def displayed_run(self) -> Live | None:
@@ -334,10 +339,10 @@ class RunPanel(LinePanel):
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
             shown = [*drawing, Line(), Line(), *instruction]
-            axes_lines = preview.lines(
-                self._experiment, self._charted, self._guess, width, height - len(shown) - 2
-            )
-            return [*shown, Line(), Line(), *axes_lines] if axes_lines else shown
+            room = height - len(shown) - 2
+            keys = (self.edge_keys() if self.shows_keys else None) or EdgeKeys()
+            following = preview.frames(self._experiment, self._charted, self._guess, width, room, keys.chart)
+            return [*shown, Line(), Line(), *following] if following else shown
         return [*paragraph("", TEXT, words.experiment_line(self._experiment), width), *instruction]
 
     def picture(self) -> Callable[[int, int], list[Line]]:
@@ -347,7 +352,7 @@ class RunPanel(LinePanel):
         assert live is not None
         assert history is not None
         view: layout.View = self._view if self._view in layout.views(live) else "chart"
-        return partial(_render, live, history, self._own, self._message, view)
+        return partial(_render, live, history, self._own, self._message, view, keys=self.edge_keys())
 
 
 def _capture_sentence(experiment: Experiment) -> tuple[str, ...]:
@@ -367,6 +372,7 @@ def _render(
     view: layout.View,
     width: int,
     height: int,
+    keys: EdgeKeys | None,
 ) -> list[Line]:
     history.follow(live.run)
-    return layout.render(live, history, own, message, view, width, height)
+    return layout.render(live, history, own, message, view, width, height, keys)

@@ -13,19 +13,30 @@ from tcptutor.base import units
 from tcptutor.course.activities.run import ChartName
 from tcptutor.course.measures import MEASURES, MeasureName
 from tcptutor.figures.axes import round_ticks, rounded_up
-from tcptutor.figures.lines import MUTED, TEXT, Line
+from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
-from tcptutor.ui.widgets.chart import axes, chart
-from tcptutor.ui.widgets.chart.scene import GuideLine, Scene
+from tcptutor.ui.widgets.chart import axes, chart, edge
+from tcptutor.ui.widgets.chart.edge import Keys
+from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene
 
 _YOU = "◆"
-_RULER_LINES = 2
 _LOG_FROM = 2000.0
 """End of an axis from which the ruler is logarithmic: the field's unit is much smaller than what the link carries."""
 _DECADES = 3
 """Powers of ten on a logarithmic ruler."""
 _SHORT = 41
 """Columns of the ruler in a line."""
+_FEWEST_ROWS, _MOST_ROWS = 5, 14
+"""Lines of the chart's axes: fewest worth drawing, and most."""
+_CHART_LINES = 6
+"""Lines of the chart besides its rows: edge, description, time axis of two lines, and the gaps around it."""
+_CHARTED: dict[ChartName, str] = {"cwnd": WINDOW, "throughput": "throughput", "rtt": "RTT"}
+_BELOW_CHART: dict[ChartName, str] = {
+    "cwnd": "throughput, RTT, queue and losses",
+    "throughput": "RTT, queue and losses",
+    "rtt": "throughput, queue and losses",
+}
+_MODELS = "what the models expect, with their tolerance, and the run"
 _ROOM = 1.1
 """Axis end as a multiple of the largest known value."""
 
@@ -40,21 +51,46 @@ class Guess(NamedTuple):
     """Unit of the field."""
 
 
-def lines(
-    experiment: Experiment, charted: ChartName, guess: Guess | None, width: int, height: int
+def frames(
+    experiment: Experiment, charted: ChartName, guess: Guess | None, width: int, height: int, keys: Keys
 ) -> list[Line]:
-    """Return at most `height` lines: the chart's axes if it shows what is predicted, and the ruler."""
-    if guess is None or width < axes.GUTTER + axes.MARGIN + 10:
+    """Return the edges of verdict, chart and models, each with a line on what the run will show there.
+
+    The edge of the chart has `keys`. The chart has the axes of what is predicted where they fit, and the models have a
+    ruler, both with the prediction as it is typed. On little room there is only the ruler.
+    """
+    if width < axes.GUTTER + axes.MARGIN + 10:
         return []
-    scale = _Scale.of(experiment, guess)
-    if scale is None or height < _RULER_LINES:
-        return []
-    ruler = _ruler(scale, guess, width)
-    rows = min(height - _RULER_LINES - 3, 14)
-    if charted != guess.measure or rows < chart.MIN_HEIGHT - 2:
-        return ruler
-    scene = _scene(experiment, scale, guess)
-    return [chart.title(scene, width), *chart.render(scene, width, rows - 1, False), Line(), *ruler]
+    if not experiment.total_streams:  # UDP has no window
+        charted = "throughput"
+    scale = _Scale.of(experiment, guess) if guess is not None else None
+    ruler = _ruler(scale, guess, width) if scale is not None and guess is not None else []
+    asked = MEASURES[guess.measure].label if guess is not None else MEASURES["throughput"].label
+    compared = "how far you were off, " if guess is not None else ""
+    verdict = [
+        edge.named("verdict", width),
+        _muted(f"the {asked} of your run, {compared}and what limited it", width),
+    ]
+    models = [edge.named("models", width), _muted(_MODELS, width), *ruler]
+    rows = min(height - len(verdict) - len(models) - _CHART_LINES, _MOST_ROWS)
+    about = _muted(f"over time, with {_BELOW_CHART[charted]} below", width)
+    if rows < _FEWEST_ROWS:
+        compact = [*verdict, edge.named(_CHARTED[charted], width, keys), about, *models]
+        return compact if len(compact) <= height else ruler[:height]
+    if scale is not None and guess is not None and charted == guess.measure:
+        scene = _scene(experiment, scale, guess)
+        drawn = chart.render(scene, width, rows, True)
+        title = chart.title(scene, edge.room(width, keys))
+    else:
+        across = axes.columns(width)
+        ticks = axes.time_ticks(experiment.seconds, across)
+        drawn = [Line.of((text, chart.AXIS)) for text in axes.frame(across, rows, ticks, (), True)]
+        title = Line.of((_CHARTED[charted], STRONG))
+    return [*verdict, Line(), edge.edge(title, width, keys), about, *drawn, Line(), *models]
+
+
+def _muted(text: str, width: int) -> Line:
+    return Line.of((text[:width], MUTED))
 
 
 def one_line(experiment: Experiment, guess: Guess) -> tuple[str, str, str] | None:

@@ -22,9 +22,16 @@ from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, p
 from tcptutor.run import mean_of_known
 from tcptutor.ui import words
 from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.ui.widgets.chart import axes, edge
+from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, format_figure, scene_of
+
+_LEAST_FRAMES, _MOST_ROWS = 14, 14
+"""Lines from which the parts to come have frames, and lines of the curve's axes at most."""
+_FRAME_LINES = 7
+"""Lines of the frames besides those rows."""
 
 
 class SweepPanel(LinePanel, can_focus=True):
@@ -90,14 +97,39 @@ class SweepPanel(LinePanel, can_focus=True):
         drawing = of_experiment(experiment, hosts=True).draw(max(MIN_WIDTH, width))
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
-            return [*drawing, Line(), Line(), *instruction]
+            shown = [*drawing, Line(), Line(), *instruction]
+            has_frames = height >= max(edge.MIN_HEIGHT, len(shown) + _LEAST_FRAMES)
+            return (
+                [*shown, Line(), Line(), *self._frames(width, height - len(shown) - 2)]
+                if has_frames
+                else shown
+            )
         return [*paragraph("", TEXT, words.experiment_line(experiment), width), *instruction]
+
+    def _frames(self, width: int, height: int) -> list[Line]:
+        """Return the edges of curve and table, each with a line on what the runs will show there."""
+        activity, keys = self._activity, self.edge_keys() or EdgeKeys()
+        axis, across = activity.axis.replace("_", " "), axes.columns(width)
+        curve = f"a point for each of {len(activity.values)} values of {axis}, next to the models"
+        rows = min(height - _FRAME_LINES, _MOST_ROWS)
+        empty = axes.frame(across, rows, (), (), True)
+        return [
+            edge.named(MEASURES[activity.measure].label, width, keys.chart),
+            Line.of((curve[:width], MUTED)),
+            *(Line.of((text, "axis")) for text in empty[:-1]),
+            Line.of((axis.rjust(axes.GUTTER + across), MUTED)),
+            Line(),
+            edge.named("table", width),
+            Line.of(("a row for each value, with what limited it"[:width], MUTED)),
+        ]
 
     def picture(self) -> Callable[[int, int], list[Line]]:
         assert self._live is not None
         if self.shows_table:
             return partial(table, self._live, self._cursor if self.has_focus else None)
-        return partial(render, self._live, self._predict, self._guess, self._message)
+        return partial(
+            render, self._live, self._predict, self._guess, self._message, keys=self.edge_keys() or EdgeKeys()
+        )
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
@@ -122,8 +154,9 @@ def render(
     message: str,
     width: int,
     height: int,
+    keys: EdgeKeys = EdgeKeys(),  # noqa: B008
 ) -> list[Line]:
-    """Return at most `height` lines; called in a thread."""
+    """Return at most `height` lines, with `keys` in the edge of the curve; called in a thread."""
     scene = scene_of(live, predict, guess)
     status = [Line.of((message, TEXT))] if message else list(_status(live, width))
     knee = list(_knee_lines(live, scene, predict, width))
@@ -144,6 +177,9 @@ def render(
     left -= 3 * gaps
     title = plot.title(scene, width, 2 if left > 18 else 1)
     left -= len(title) - 1
+    if height >= edge.MIN_HEIGHT:
+        title = [edge.named("curve", width, keys.chart + keys.views), *title]
+        left -= 1
     axis = 2 + any(scene.limits) + (scene.knee is not None)
     blank = [Line()] * gaps
     return [
