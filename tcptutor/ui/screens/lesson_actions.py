@@ -40,6 +40,7 @@ from tcptutor.ui.screens.lesson_keys import (
     enter_key,
     page_footer,
     typing_footer,
+    without,
 )
 from tcptutor.ui.screens.note import NoteScreen
 from tcptutor.ui.screens.reference import ReferenceScreen
@@ -151,7 +152,7 @@ class LessonActions(ChartScreen, SavingScreen):
             return typing_footer(self._page.active_box())
         body, box = self._body, self._page.active_box()
         if isinstance(box, ListBox) and not box.is_locked and not box.is_folded:
-            return enter_key(box), *bindings.footer_entries(self, CHOICE_FOOTER)
+            return enter_key(box), *bindings.footer_entries(self, without(CHOICE_FOOTER, *self._in_edges))
         figure = self._page.player.current
         following = self._next_step
         entries = page_footer(
@@ -173,9 +174,13 @@ class LessonActions(ChartScreen, SavingScreen):
             "lesson.network": self._body.network is not None,
             "lesson.terminal": not self.tutor.bench.replays,
         }
+        return (*(id for id, is_used in used.items() if not is_used), *self._in_edges)
+
+    @property
+    def _in_edges(self) -> tuple[str, ...]:
+        """Ids of the keys that the edges of the panel show."""
         panel = self._body.panel
-        in_edges = EDGE_IDS if panel is not None and panel.shows_keys else ()
-        return (*(id for id, is_used in used.items() if not is_used), *in_edges)
+        return EDGE_IDS if panel is not None and panel.shows_keys else ()
 
     @property
     def _next_step(self) -> tuple[str, str]:

@@ -218,7 +218,6 @@ CHOICE_FOOTER: Entries = (
     ("lesson.back", "leave"),
     ("lesson.run", "run"),
     ("lesson.chart", "chart"),
-    ("lesson.previous lesson.next", "page"),
     ("app.keys", "keys"),
 )
 """Footer after Enter while a list of choices has the focus; its box says how to choose."""
@@ -276,15 +275,16 @@ def page_footer(
     if playing:
         labels["figure.play"] = "pause"
     footer = tuple((ids, labels.get(ids, label)) for ids, label in FOOTER)
-    footer = (following, *_without(footer, following[0], *unused))
+    footer = (following, *without(footer, following[0], *unused))
     footer = with_cursor(footer) if cursor else footer
     if other_terminal:
-        return ("lesson.end-terminal", "close terminal"), *_without(footer, "lesson.terminal")
+        return ("lesson.end-terminal", "close terminal"), *without(footer, "lesson.terminal")
     if terminal:
-        footer = _without(footer, "lesson.terminal", "lesson.run", "lesson.repeat")
+        footer = without(footer, "lesson.terminal", "lesson.run", "lesson.repeat")
         return ("lesson.pane", "terminal"), ("lesson.end-terminal", "close"), *footer
     return footer
 
 
-def _without(footer: Entries, *ids: str) -> Entries:
+def without(footer: Entries, *ids: str) -> Entries:
+    """Return the footer without the entries of these ids."""
     return tuple(entry for entry in footer if entry[0] not in ids)
