@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
@@ -92,6 +93,11 @@ class _Finding(NamedTuple):
 
 
 _MISSING = _Finding("missing", reason="nothing was done")
+
+
+def _best(found: Sequence[_Finding]) -> _Finding:
+    """Return the best finding on the work of several machines; _MISSING for none."""
+    return max(found, key=lambda each: (each.share, each.outcome == "inconclusive"), default=_MISSING)
 
 
 class _PageMarker:
@@ -231,16 +237,20 @@ class _PageMarker:
             return None
 
     def _mark_question(self, question: Question) -> _Finding:
+        knew = self._page.order.knew
         wrong: list[int] = []
+        right: list[tuple[int, _Finding]] = []
         last = _MISSING
         for given in self._page.responses_to(question.id):
-            last, correct = self._mark_answer(question, given)
-            if correct is None:
+            if any(knew(given.serial, serial) for serial, _ in right):
                 continue
+            last, correct = self._mark_answer(question, given)
             if correct:
-                return self._score_response(question, given, last, wrong)
-            wrong.append(given.serial)
-        return last
+                known = [serial for serial in wrong if knew(given.serial, serial)]
+                right.append((given.serial, self._score_response(question, given, last, known)))
+            elif correct is not None:
+                wrong.append(given.serial)
+        return _best([found for _, found in right]) if right else last
 
     def _mark_answer(self, question: Question, given: TimedResponse) -> tuple[_Finding, bool | None]:
         """Return the finding for an answer, and whether it is right; None for an answer that does not count."""
@@ -289,11 +299,7 @@ class _PageMarker:
 
     def _curve(self, sweep: SweepActivity, given: TimedResponse) -> MeasuredCurve | None:
         """Return the sweep as measured by the trusted runs before an answer; None without any."""
-        before = [
-            timed
-            for timed in self._page.complete_runs
-            if timed.ended < given.serial and self._checks.has_file(timed)
-        ]
+        before = [run for run in self._page.runs_before(given.serial) if self._checks.has_file(run)][::-1]
         ids = tuple(timed.id for timed in before)
         if ids not in self._curves:
             trusted = (self._checks.check(timed).run for timed in before if not self._distrust(timed, ()))
@@ -307,12 +313,18 @@ class _PageMarker:
         )
 
     def _mark_prediction(self, activity: Activity) -> _Finding:
-        first = next(iter(self._page.responses_to(activity.id)), None)
-        if first is None:
-            return _MISSING
+        firsts = self._page.firsts(self._page.responses_to(activity.id))
+        return _best([self._mark_first(activity, first) for first in firsts])
+
+    def _mark_first(self, activity: Activity, first: TimedResponse) -> _Finding:
         events = (first.serial,)
         earlier = next(
-            (run for run in self._page.runs if not run.changed_from and run.begun < first.serial), None
+            (
+                run
+                for run in self._page.runs
+                if not run.changed_from and self._page.order.knew(first.serial, run.begun)
+            ),
+            None,
         )
         if earlier is not None:
             return _Finding("refused", reason=f"the run {earlier.id} was begun before it", events=events)
@@ -327,9 +339,10 @@ class _PageMarker:
     # Runs
 
     def _mark_run(self) -> _Finding:
-        timed = next(reversed(self._page.complete_runs), None)
-        if timed is None:
-            return _Finding("missing", reason="no run of it went to its end")
+        found = [self._mark_complete_run(timed) for timed in self._page.last_runs]
+        return _best(found) if found else _Finding("missing", reason="no run of it went to its end")
+
+    def _mark_complete_run(self, timed: TimedRun) -> _Finding:
         events, runs = (timed.begun, timed.ended), (timed.id,)
         if distrusted := self._distrust(timed, events):
             return distrusted
@@ -378,7 +391,10 @@ class _PageMarker:
         for response in sorted(given, key=lambda each: each.response.value or 0.0):
             last = self._judge_challenge(challenge, response)
             if last.outcome != "refused":
-                return last
+                break
+        if self._page.order.is_merged:
+            firsts = self._page.firsts(given)
+            return _best([last, *(self._judge_challenge(challenge, response) for response in firsts)])
         return last
 
     def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> _Finding:
@@ -399,8 +415,8 @@ class _PageMarker:
         return self._score_response(challenge, given, _Finding("full", events=events, runs=(timed.id,)))
 
     def _start_run(self, challenge: ChallengeActivity, given: TimedResponse) -> Run | None:
-        for timed in self._page.complete_runs[: -MOST_SWEPT - 1 : -1]:
-            if timed.ended < given.serial and self._checks.has_file(timed):
+        for timed in islice(self._page.runs_before(given.serial), MOST_SWEPT):
+            if self._checks.has_file(timed):
                 checked = self._checks.check(timed)
                 run = checked.run
                 if (
@@ -413,9 +429,12 @@ class _PageMarker:
 
     def _mark_session(self, activity: Activity) -> _Finding:
         given = self._page.responses_to(activity.id)
-        reached = next((each for each in given if each.response.correct), None)
-        if reached is None or not isinstance(activity, ShellActivity):
+        reached = self._page.firsts(each for each in given if each.response.correct)
+        if not reached or not isinstance(activity, ShellActivity):
             return _Finding("none", reason="not all goals were reached") if given else _MISSING
+        return _best([self._mark_reached(activity, each) for each in reached])
+
+    def _mark_reached(self, activity: ShellActivity, reached: TimedResponse) -> _Finding:
         session = self._page.session_before(activity.id, reached.serial)
         if session is None:
             reason = "nothing tells of the session it was done in"

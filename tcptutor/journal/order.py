@@ -53,6 +53,15 @@ class EventOrder(NamedTuple):
     places: Sequence[ChainPlace] = ()
     """By position from 1; empty for a journal without imports."""
 
+    @property
+    def is_merged(self) -> bool:
+        """Return whether there are events of several machines."""
+        return bool(self.places)
+
+    def chain(self, serial: int) -> int:
+        """Return the number of the chain that the event was written in."""
+        return self.places[serial - 1].chain if self.places else OWN
+
     def knew(self, serial: int, earlier: int) -> bool:
         """Return whether the event at `serial` was written on a machine that had the event at `earlier`."""
         if earlier >= serial or not self.places:

@@ -10,6 +10,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.events import RunEnded, RunStarted, decode
+from tcptutor.journal.order import student_events
 from tcptutor.notebook.html import document
 from tcptutor.notebook.module_summary import ModuleSummary, summarize
 from tcptutor.notebook.sentences import day
@@ -69,7 +70,7 @@ def certify(course: Course, module: Module, journal: Journal, student: str) -> C
     begun: dict[str, str] = {}
     finished = ""
     stored = list(journal.events())
-    for event in (decode(each.data) for each in stored):
+    for event in (decode(each.data) for each in student_events(stored).events):
         if isinstance(event, RunStarted) and event.module == module.id:
             begun[event.run] = titles.get(event.step, event.step)
         if isinstance(event, RunEnded) and event.complete and event.run in begun:

@@ -142,7 +142,7 @@ def _with_repeats(
     for activity in step.activities:
         match activity:
             case RunActivity():
-                yield next(reversed(page.complete_runs), None)
+                yield from page.last_runs
             case SweepActivity():
                 yield from _sweep_runs(activity, shared.sweep or activity, page, load)
             case ChallengeActivity():
@@ -154,18 +154,19 @@ def _with_repeats(
 
 
 def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun | None]:
-    for given in page.responses_to(activity.id):
-        # The run after a prediction measures it; a value is read off the run before the answer.
-        yield page.run_after(given.serial) if isinstance(activity, Predict) else page.run_before(given.serial)
-        if isinstance(activity, Predict):
-            return
+    responses = page.responses_to(activity.id)
+    # The run after a prediction measures it; a value is read off the run before the answer.
+    if isinstance(activity, Predict):
+        yield from (page.run_after(given.serial) for given in page.firsts(responses))
+    else:
+        yield from (page.run_before(given.serial) for given in responses)
 
 
 def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
-    first = next((each for each in page.responses_to(shell.id) if each.response.correct), None)
-    session = page.session_before(shell.id, first.serial) if first else None
-    if session is not None:
-        yield from session.runs[-MOST_BY_HAND:]
+    for reached in page.firsts(each for each in page.responses_to(shell.id) if each.response.correct):
+        session = page.session_before(shell.id, reached.serial)
+        if session is not None:
+            yield from session.runs[-MOST_BY_HAND:]
 
 
 def _sweep_runs(
@@ -194,14 +195,14 @@ def _challenge_runs(
     given = page.responses_to(challenge.id)
     right = [each for each in given if each.response.correct]
     best = min(right, key=lambda each: each.response.value or 0.0, default=None)
-    for response in (best, given[-1] if given else None):
+    firsts = page.firsts(right) if page.order.is_merged else ()
+    for response in (best, *firsts, *given[-1:]):
         if response is None:
             continue
         yield page.run_before(response.serial)
-        for run in reversed(page.complete_runs):
-            if challenge.needs_start_run and run.ended < response.serial and _is_start(challenge, load(run)):
-                yield run
-                break
+        if challenge.needs_start_run:
+            earlier = page.runs_before(response.serial)
+            yield next((run for run in earlier if _is_start(challenge, load(run))), None)
 
 
 def _is_start(challenge: ChallengeActivity, run: Run | None) -> bool:

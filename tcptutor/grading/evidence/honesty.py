@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -152,7 +151,7 @@ def draw_problem(
     if enrolled is None or not activity.draw_numbers(""):
         return ""
     given_before = page.responses_to(activity.id)
-    before = given_before[: bisect_left(given_before, response.serial, key=lambda each: each.serial)]
+    before = [each for each in given_before if page.order.knew(response.serial, each.serial)]
     if before and not before[-1].response.correct and before[-1].response.draw == response.response.draw:
         return ""  # the same numbers stay until the answer is right
     possible = (
@@ -251,6 +250,8 @@ def remarks(hand_in: HandIn, line: Timeline) -> Iterator[str]:
     if len(enrolments) > 1:
         more = ", ..." if len(enrolments) > _MOST_NAMED else ""
         yield f"the student was enrolled more than once: {', '.join(enrolments[:_MOST_NAMED])}{more}"
+    if line.left_out:
+        yield f"{line.left_out} events of another machine were done in another enrolment, and do not count"
     if line.unknown_events:
         yield f"{line.unknown_events} of its events are of a newer tcptutor, or invalid"
     yield from (line[:_LONGEST_REMARK] for line in hand_in.manifest.missing[:_MOST_MISSING])

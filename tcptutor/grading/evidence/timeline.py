@@ -1,9 +1,13 @@
-"""A student's actions on each page, in the order of the journal. Pure: the same from a journal and from a hand-in."""
+"""A student's actions on each page, in the order of the journal. Pure: the same from a journal and from a hand-in.
+
+In a merged journal, the order is that of `journal.order`, and the runs and hints behind a response are those that its
+machine had then: work earns what it would have earned on its own machine.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -25,6 +29,7 @@ from tcptutor.journal.events import (
     decode,
 )
 from tcptutor.journal.fold import Enrolment
+from tcptutor.journal.order import OWN, EventOrder, StudentEvents, student_events
 
 MOST_TRIES = 50
 """Marked responses to an activity; a right response after as many attempts earns no marks."""
@@ -108,6 +113,7 @@ class PageTimeline:
     hints: list[TimedHint] = field(default_factory=list)
     runs: list[TimedRun] = field(default_factory=list)
     sessions: list[TimedSession] = field(default_factory=list)
+    order: EventOrder = field(default_factory=EventOrder)
     reports: list[TimedReport] = field(default_factory=list)
 
     def responses_to(self, activity: str) -> list[TimedResponse]:
@@ -125,7 +131,8 @@ class PageTimeline:
 
     def hints_before(self, activity: str, serial: int) -> list[TimedHint]:
         """Return the hints of an activity that were shown before an event."""
-        return [each for each in self.hints if each.activity == activity and each.serial < serial]
+        knew = self.order.knew
+        return [each for each in self.hints if each.activity == activity and knew(serial, each.serial)]
 
     @cached_property
     def complete_runs(self) -> list[TimedRun]:
@@ -134,19 +141,39 @@ class PageTimeline:
 
     def run_before(self, serial: int) -> TimedRun | None:
         """Return the latest complete run that had ended before an event."""
+        return next(self.runs_before(serial), None)
+
+    def runs_before(self, serial: int) -> Iterator[TimedRun]:
+        """Yield the complete runs that had ended before an event, the latest first."""
         at = bisect_left(self.complete_runs, serial, key=lambda run: run.ended)
-        return self.complete_runs[at - 1] if at else None
+        earlier = (self.complete_runs[index] for index in range(at - 1, -1, -1))
+        return (run for run in earlier if self.order.knew(serial, run.ended))
+
+    @property
+    def last_runs(self) -> list[TimedRun]:
+        """Return the last complete run of each machine: in a merged journal several, else one at most."""
+        found: list[TimedRun] = []
+        for run in reversed(self.complete_runs):
+            if not any(self.order.knew(later.ended, run.ended) for later in found):
+                found.append(run)
+        return found
+
+    def firsts(self, responses: Iterable[TimedResponse]) -> list[TimedResponse]:
+        """Return the first of the responses on each machine: in a merged journal several, else one at most."""
+        found: list[TimedResponse] = []
+        for each in responses:
+            if not any(self.order.knew(each.serial, earlier.serial) for earlier in found):
+                found.append(each)
+        return found
 
     def session_before(self, activity: str, serial: int) -> TimedSession | None:
         """Return the latest session that had reached its goals before an event."""
-        found = (
-            each for each in reversed(self.sessions) if each.activity == activity and each.serial < serial
-        )
-        return next(found, None)
+        found = (each for each in reversed(self.sessions) if each.activity == activity)
+        return next((each for each in found if self.order.knew(serial, each.serial)), None)
 
     def run_after(self, serial: int) -> TimedRun | None:
         """Return the first complete run that began after an event."""
-        return next((run for run in self.complete_runs if run.begun > serial), None)
+        return next((run for run in self.complete_runs if self.order.knew(run.begun, serial)), None)
 
 
 class BackwardStep(NamedTuple):
@@ -163,11 +190,14 @@ class Timeline:
     pages: dict[tuple[str, str], PageTimeline] = field(default_factory=dict)
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
     """Each with the serial of its event."""
+    left_out: int = 0
+    """Events of another machine that were done in another enrollment; they count nowhere."""
     backward: list[BackwardStep] = field(default_factory=list)
     unknown_events: int = 0
     """Events of kinds that this version does not know."""
-    first_hash: str = ""
-    """Hash of the first event, in hexadecimal; empty without an event."""
+    starts: list[tuple[int, str]] = field(default_factory=list)
+    """The first event of each machine, with its hash in hexadecimal."""
+    order: EventOrder = field(default_factory=EventOrder)
 
     def page(self, module: str, step: str) -> PageTimeline:
         """Return a page's timeline; empty for an untouched page."""
@@ -181,30 +211,67 @@ class Timeline:
     def enrolled_at(self, serial: int) -> Enrolment | None:
         """Return the enrolment in effect at an event."""
         at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
-        return self.enrolments[at - 1][1] if at else None
+        earlier = (self.enrolments[index] for index in range(at - 1, -1, -1))
+        return next((found for event, found in earlier if self._holds(serial, event)), None)
 
     def identity_at(self, serial: int) -> str:
         """Return the key from which the student's numbers and orders were drawn at an event."""
         enrolled = self.enrolled_at(serial)
-        return enrolled.identity if enrolled else self.first_hash
+        if enrolled:
+            return enrolled.identity
+        return next((hash for event, hash in self.starts if self._holds(serial, event)), "")
+
+    def _holds(self, serial: int, event: int) -> bool:
+        """Return whether the machine had the event once the event at `serial` was written."""
+        return event == serial or self.order.knew(serial, event)
 
 
-def timeline(events: Iterable[StoredEvent]) -> Timeline:
-    """Build the timeline from all events."""
-    reader = _Reader()
-    for stored in events:
-        reader.take(stored)
+def timeline(rows: Iterable[StoredEvent]) -> Timeline:
+    """Build the timeline from all rows of a journal."""
+    found = student_events(rows)
+    reader = _Reader(found.order)
+    others = _chains_of_others(found)
+    for stored in found.events:
+        if found.order.chain(stored.serial) in others:
+            reader.found.left_out += 1
+        else:
+            reader.take(stored)
     return reader.found
 
 
+def _chains_of_others(found: StudentEvents) -> set[int]:
+    """Return the chains of a merged journal that belong to another enrollment than the journal's own chain."""
+    if not found.order.is_merged:
+        return set()
+    enrolled: list[tuple[int, Enrolment]] = []
+    last_event: dict[int, int] = {}
+    for stored in found.events:
+        last_event[found.order.chain(stored.serial)] = stored.serial
+        if isinstance(event := decode(stored.data), Enrolled):
+            enrolled.append((stored.serial, Enrolment(event.student, event.course)))
+
+    def enrolment(chain: int) -> Enrolment | None:
+        own = [each for serial, each in enrolled if found.order.chain(serial) == chain]
+        known = [each for serial, each in enrolled if found.order.knew(last_event.get(chain, 0), serial)]
+        return next(reversed(own or known), None)
+
+    of_student = enrolment(OWN) or (enrolled[-1][1] if enrolled else None)
+    return {chain for chain in last_event if (each := enrolment(chain)) and each != of_student}
+
+
 class _Reader:
-    def __init__(self) -> None:
-        self.found = Timeline()
+    def __init__(self, order: EventOrder) -> None:
+        self.found = Timeline(order=order)
         self._runs: dict[str, TimedRun] = {}
-        self._latest: datetime | None = None
+        self._chains: set[int] = set()
+        self._latest: dict[int, datetime] = {}
+        """Time of the latest event, by chain."""
 
     def take(self, stored: StoredEvent) -> None:
-        self.found.first_hash = self.found.first_hash or stored.hash.hex()
+        chain = self.found.order.chain(stored.serial)
+        if chain not in self._chains:
+            self._chains.add(chain)
+            self.found.starts.append((stored.serial, stored.hash.hex()))
         event = decode(stored.data)
         if event is None:
             self.found.unknown_events += 1
@@ -239,7 +306,7 @@ class _Reader:
                 pass  # marking computes the answers to predictions again, and reviews cost nothing
 
     def _page(self, module: str, step: str) -> PageTimeline:
-        return self.found.pages.setdefault((module, step), PageTimeline())
+        return self.found.pages.setdefault((module, step), PageTimeline(order=self.found.order))
 
     def _clock(self, serial: int, event: JournalEvent) -> None:
         # The event of a run's start has the run's own time, slightly earlier.
@@ -248,6 +315,8 @@ class _Reader:
         at = moment(event.at)
         if at is None:
             return
-        if self._latest is not None and at < self._latest:
-            self.found.backward.append(BackwardStep(serial, (self._latest - at).total_seconds()))
-        self._latest = at
+        chain = self.found.order.chain(serial)
+        latest = self._latest.get(chain)
+        if latest is not None and at < latest:
+            self.found.backward.append(BackwardStep(serial, (latest - at).total_seconds()))
+        self._latest[chain] = at
