@@ -241,6 +241,9 @@ class TutorApp(Frame):
         for screen in self._mounted_screens():
             screen.course_read()
         await self._index_course()
+        from tcptutor.ui.background import freeze_gc  # noqa: PLC0415  # not for the first frame
+
+        freeze_gc()
 
     async def _start_lab(self) -> None:
         # The bench reports the failure; pages and questions work without a lab.

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from tcptutor.journal import Journal
 
 
-_ESCAPE_MS = "25"
-"""Milliseconds within which a terminal sends the rest of a key sequence after Esc."""
+TEXTUAL_OPTIONS = {
+    # Milliseconds within which a terminal sends the rest of a key sequence after Esc. A character that follows Esc
+    # sooner is read as Alt+character, which breaks typing Esc : in vi.
+    "ESCDELAY": "25",
+    # Screen updates per second at most. After one, Textual waits for up to two periods: at its own 60 a key that
+    # comes just after a frame of a figure has its effect 33 ms later.
+    "TEXTUAL_FPS": "120",
+}
+"""Environment variables that Textual reads on import."""
 _PATIENCE = 0.1
 """Seconds to wait for other processes that write to the journal; later writes are retried."""
 
@@ -35,9 +42,8 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
         UsageError: if the module does not exist.
         TutorError: if some work could not be saved.
     """
-    # Textual reads this on import. A character that follows Esc sooner is read as Alt+character, which breaks
-    # typing Esc : in vi.
-    os.environ.setdefault("ESCDELAY", _ESCAPE_MS)
+    for name, value in TEXTUAL_OPTIONS.items():
+        os.environ.setdefault(name, value)
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
 
     opened = OpenedCourse(lessons)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from tcptutor.ui.start import TEXTUAL_OPTIONS
 from tests import patience
 from tests.cli.command import TCPTUTOR
 
@@ -42,6 +43,7 @@ class PtyApp:
                 "XDG_DATA_HOME": str(data),
                 "LC_ALL": "C.UTF-8",
                 "COLORTERM": "truecolor",
+                **TEXTUAL_OPTIONS,  # also for programs that don't start as the command does
             }
             for name, value in (environment or {}).items():
                 os.environ.pop(name, None)
