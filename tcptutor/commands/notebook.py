@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.base.files import atomic
 from tcptutor.commands.output import print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.outline import read_course
 from tcptutor.journal.journal import opened_journal
-from tcptutor.notebook.certificate import certificate_page, certify
+from tcptutor.notebook.certificate import certify
+from tcptutor.notebook.certificate import write_certificate as save_certificate
 from tcptutor.notebook.content import NotebookSource, collect_notebook
 from tcptutor.notebook.writer import check_name, write_notebook
 
@@ -36,8 +36,6 @@ def export_notebook(output: Path, replace: bool, as_json: bool) -> int:
 
 def write_certificate(module: str, output: Path, name: str, replace: bool, as_json: bool) -> int:
     """Write the certificate of a finished module and return the exit code. Raises TutorError."""
-    if output.suffix.lower() != ".html":
-        raise UsageError(f"{output}: a certificate's name ends in .html")
     check_targets([output], [], replace=replace)
     course, _ = read_course(places.lessons())
     found = next((each for each in course.modules if module in (each.id, str(each.number))), None)
@@ -45,7 +43,6 @@ def write_certificate(module: str, output: Path, name: str, replace: bool, as_js
         raise UsageError(unknown("module", module, [each.id for each in course.modules]))
     with opened_journal(warn) as journal:
         certificate = certify(course, found, journal, name)
-    with atomic(output) as temporary:
-        temporary.write_text(certificate_page(certificate), encoding="utf-8")
+    save_certificate(certificate, output)
     print_files([output], as_json)
     return 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
+from tcptutor.base.files import atomic
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.events import RunEnded, RunStarted, decode
@@ -90,10 +92,18 @@ def certify(course: Course, module: Module, journal: Journal, student: str) -> C
     )
 
 
-def certificate_page(certificate: Certificate) -> str:
-    """Return the certificate as a page of HTML."""
-    title = f"{certificate.module.title}: finished"
-    return "\n".join(document(title, _body(certificate))) + "\n"
+def write_certificate(certificate: Certificate, target: Path) -> None:
+    """Write the certificate as a page of HTML, replacing an existing file.
+
+    Raises:
+        UsageError: The name's ending is unknown.
+        TutorError: The file cannot be written.
+    """
+    if target.suffix.lower() != ".html":
+        raise UsageError(f"{target}: a certificate's name ends in .html")
+    lines = document(f"{certificate.module.title}: finished", _body(certificate))
+    with atomic(target) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _body(certificate: Certificate) -> Iterator[str]:

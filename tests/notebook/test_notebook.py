@@ -16,7 +16,7 @@ from tcptutor.course import Course, load
 from tcptutor.course.activity import MarkContext
 from tcptutor.course.page_record import PREDICT, Response
 from tcptutor.journal import Journal
-from tcptutor.notebook.certificate import certificate_page, certify
+from tcptutor.notebook.certificate import certify, write_certificate
 from tcptutor.notebook.content import Notebook, NotebookSource, collect_notebook
 from tcptutor.notebook.html import as_html
 from tcptutor.notebook.markdown import as_markdown
@@ -123,7 +123,7 @@ def test_only_known_endings_are_written(tmp_path: Path, course: Course, worked: 
         write_notebook(made, tmp_path / "n.pdf")
 
 
-def test_a_certificate_needs_a_finished_module(course: Course, worked: Journal) -> None:
+def test_a_certificate_needs_a_finished_module(course: Course, worked: Journal, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="isn't finished"):
         certify(course, course.modules[0], worked, "Ada")
     (step,) = [step for step in course.modules[0].steps if step.id == PAGE[1]]
@@ -133,5 +133,8 @@ def test_a_certificate_needs_a_finished_module(course: Course, worked: Journal) 
     assert (made.pages, made.events, made.hash) == (1, len(events), events[-1].hash.hex())
     (run,) = made.runs
     assert run.page == step.title and len(run.digest) == 64
-    page = certificate_page(made)
+    write_certificate(made, tmp_path / "c.html")
+    page = (tmp_path / "c.html").read_text()
+    with pytest.raises(UsageError, match=r"\.html"):
+        write_certificate(made, tmp_path / "c.pdf")
     assert "Ada &lt;b&gt;" in page and run.digest[:16] in page

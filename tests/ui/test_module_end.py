@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,8 +78,13 @@ def test_as_many_bars_as_fit() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_last_page_of_a_module_leads_past_its_summary(
-    finished: Journal, lab: Any, size: tuple[int, int]
+    finished: Journal,
+    lab: Any,
+    size: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     app = TutorApp(six_predictions(), finished, lab, module="first")
     async with app.run_test(size=size) as pilot:
         await until_text(pilot, "Page 6")
@@ -87,6 +93,8 @@ async def test_the_last_page_of_a_module_leads_past_its_summary(
         await until_text(pilot, "✓ predict throughput")
         await until_text(pilot, "40 Mbit/s, measured 10 Mbit/s: 4 × too high")
         assert "Enter 2 Congestion algorithms" in text(app)
+        await pilot.press("c")
+        await until(pilot, lambda: (tmp_path / "tcptutor-certificate-first.html").exists())
         await pilot.press("enter")
         await until_text(pilot, "1/14")
 

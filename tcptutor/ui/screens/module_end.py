@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -14,7 +15,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tcptutor.base import ratios
+from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Module
+from tcptutor.notebook.certificate import certify, write_certificate
 from tcptutor.notebook.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TALL, Tutor
@@ -35,18 +38,29 @@ class ModuleEndScreen(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "dismiss(True)", "go on", priority=True, id="end.go-on"),
         Binding("escape,space", "dismiss(False)", "stay", priority=True, id="end.stay"),
+        Binding("c", "certificate", "certificate", priority=True, id="end.certificate"),
     ]
 
-    def __init__(self, module: Module, summary: ModuleSummary, onward: str, *, moves: bool) -> None:
+    def __init__(
+        self,
+        tutor: Tutor,
+        module: Module,
+        summary: ModuleSummary,
+        onward: str,
+        *,
+        moves: bool,
+    ) -> None:
         """Create the screen.
 
         Args:
+            tutor: The app.
             module: The module.
             summary: The student's work in it.
             onward: Where Enter leads.
             moves: True if the chart of errors may grow bar by bar.
         """
         super().__init__()
+        self._tutor = tutor
         self._module, self._summary, self._onward = module, summary, onward
         self._bars = 0 if moves else len(summary.predictions)
         """Bars drawn so far."""
@@ -61,6 +75,7 @@ class ModuleEndScreen(ModalScreen[bool]):
             bar.show_keys(
                 (
                     FooterKey((("Enter", "enter"),), self._onward, is_next=True),
+                    FooterKey((("c", "c"),), "certificate"),
                     FooterKey((("Esc", "escape"),), "stay here"),
                 )
             )
@@ -73,6 +88,16 @@ class ModuleEndScreen(ModalScreen[bool]):
     def on_resize(self) -> None:
         self.set_class(self._is_tall, "-tall")
         self.call_after_refresh(self._draw)
+
+    def action_certificate(self) -> None:
+        """Write the module's certificate into the student's home."""
+        target = Path.home() / f"tcptutor-certificate-{self._module.id}.html"
+        try:
+            write_certificate(certify(self._tutor.course, self._module, self._tutor.journal, ""), target)
+        except TutorError as error:
+            self.notify(str(error), severity="warning", markup=False)
+        else:
+            self.notify(f"Your certificate: {target}", timeout=15, markup=False)
 
     @property
     def _is_tall(self) -> bool:
@@ -136,7 +161,7 @@ class ModuleEndScreen(ModalScreen[bool]):
 def module_end(tutor: Tutor, module: Module, onward: str) -> ModuleEndScreen:
     """Return the summary of the student's work in a module; `onward` says where Enter leads."""
     summary = summarize(tutor.journal.record, module)
-    return ModuleEndScreen(module, summary, onward, moves=not tutor.motion.off_because)
+    return ModuleEndScreen(tutor, module, summary, onward, moves=not tutor.motion.off_because)
 
 
 def _trend_sentence(trend: Trend) -> str:
