@@ -30,7 +30,7 @@ _KIND = files.FileKind(
 _NOTICE = "The index of your runs was damaged; it is being rebuilt from the runs, and nothing is lost."
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True, gc=False):
     size: int
     """Bytes of the run file."""
     changed_ns: int
@@ -62,13 +62,14 @@ class RunIndex:
         self._entries: dict[str, _Entry] = {}
         self._stamps: dict[str, _Stamp] = {}
         self._has_news = False
+        self._index_stamp: _Stamp | None = None
+        """Size and time of the index as last read; None before."""
 
     def read(self) -> list[Path]:
         """Read the index, and return the files of all runs, newest first."""
         self._stamps = _stamps(self.folder)
-        self._entries = self._read() | {
-            name: entry for name, entry in self._entries.items() if name in self._stamps
-        }
+        # Entries of deleted runs stay in memory: a run may come back.
+        self._entries |= self._read()
         return [self.folder / name for name in sorted(self._stamps, reverse=True)]
 
     def known(self, file: Path) -> RunSummary | None:
@@ -113,8 +114,13 @@ class RunIndex:
 
     def _read(self) -> dict[str, _Entry]:
         path = self.folder / NAME
-        if not os.path.lexists(path):
+        try:
+            stat = path.stat()
+        except OSError:
             return {}
+        if self._index_stamp == (stamp := _Stamp(stat.st_size, stat.st_mtime_ns)):
+            return {}  # no other program has written since, and we have it all
+        self._index_stamp = stamp
         try:
             with files.open_bounded(path, _KIND) as data:
                 files.check_version(bytes(data), _FORMAT, path)

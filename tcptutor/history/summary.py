@@ -12,7 +12,7 @@ from tcptutor.course.experiments import Catalogue, overrides_of
 from tcptutor.run import Run, sum_or_none
 
 
-class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A run without its samples."""
 
     id: str

@@ -56,7 +56,7 @@ _SAVE_AGAIN = 3.0
 
 
 def _import_page_modules() -> None:
-    from tcptutor.ui.screens import lesson  # noqa: F401, PLC0415
+    from tcptutor.ui.screens import history, lesson  # noqa: F401, PLC0415
 
 
 class TutorApp(Frame):

@@ -29,6 +29,8 @@ class HistoryState:
         self._course = course
         self._runs: list[ListedRun] = []
         self._deleted: list[Path] = []
+        self.has_read = False
+        """True once the runs were read."""
         self.words = ""
         """The filter as typed."""
         self.ticked: list[str] = []
@@ -63,6 +65,7 @@ class HistoryState:
             for file in files
         ]
         self.ticked = [id for id in self.ticked if self.run(id)]
+        self.has_read = True
         return notices
 
     def outdated(self) -> Iterator[ListedRun]:

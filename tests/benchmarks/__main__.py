@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
-from tests.benchmarks import courses, finding, moving, pages, stepping, turning
+from tests.benchmarks import courses, finding, moving, pages, run_list, stepping, turning
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
@@ -228,6 +228,19 @@ def find_box() -> None:
     _line(what, finding.late_key() * 1000, 50, " ms")
 
 
+def runs_listed() -> None:
+    """The list of 1,000 runs is opened, and a filter typed."""
+    for size in ((120, 36), (80, 24)):
+        found = run_list.measure(size)
+        print(f"      first opening of the list: {found.openings[0] * 1000:.0f} ms")
+        for what, times in (
+            ("H to 1,000 runs", found.openings),
+            ("letter of a filter to its runs", found.letters),
+        ):
+            late = statistics.quantiles(times, n=20)[-1]
+            _line(f"{what}, processor time, {size[0]} x {size[1]}, 95 %", late * 1000, 50, " ms")
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -264,6 +277,7 @@ def main() -> int:
     figures()
     packet_steps()
     find_box()
+    runs_listed()
     disk_and_memory()
     if "--build" in sys.argv:
         build()

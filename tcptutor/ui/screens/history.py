@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -30,6 +32,8 @@ from tcptutor.ui.widgets.page.entries import Entry
 
 _SAVE_EVERY = 25
 """New summaries between two writings of the index."""
+_DELETION = "deletion"
+"""Group of workers that delete and restore."""
 _FILTER, _NAME = "filter", "name"
 _TYPING = (
     FooterKey((("Enter", "enter"),), "accept", is_next=True),
@@ -100,11 +104,12 @@ class HistoryScreen(TutorScreen):
         self._history = history
         self._table = RunTable()
         self._entry = Entry("", self._submit_entry, self._close_entry)
+        self._field = Horizontal(Static(classes="label", markup=False), self._entry, classes="entry")
+        self._field.display = False
         self._typed = ""
         """_FILTER or _NAME while a field is open."""
         self._named = ""
         """Id of the run being named."""
-        self._has_read = False
         self._deleting: set[str] = set()
 
     def compose(self) -> ComposeResult:
@@ -114,22 +119,20 @@ class HistoryScreen(TutorScreen):
             yield Static(id="run-heads", markup=False)
             yield self._table
             yield Static(id="run-about", markup=False)
-            with Horizontal(classes="entry"):
-                yield Static(classes="label", markup=False)
-                yield self._entry
+            yield self._field
             yield Static(id="run-said", markup=False)
         yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(TopBar).show_place("Your runs")
-        self._entry.parent.display = False  # type: ignore[union-attr]
         self._table.can_focus = False
+        self._show()  # what was listed before, until it is read again
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        # A run may have been made, or deleted by another program, meanwhile.
-        self._read()
+        # A run may have been made, or deleted by another program, meanwhile. What is known is drawn first.
+        self.call_after_refresh(self._read)
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
@@ -143,15 +146,18 @@ class HistoryScreen(TutorScreen):
         except JournalError as error:
             places = {}
             self._say(str(error))
-        self.run_worker(self._fill(places), group="read", exclusive=True)
+        self._start(partial(self._fill, places), "read")
 
     async def _fill(self, places: dict[str, tuple[str, str]]) -> None:
         """Show the index, then compute missing and outdated entries."""
+        is_first = not self._history.has_read
         notices = await asyncio.to_thread(self._history.read, places)
-        self._has_read = True
         for notice in notices:
             self.notify(notice, severity="warning", timeout=10)
         self._show()
+        if is_first:
+            # So that the list does not wait for a collection over the whole course.
+            self.call_after_refresh(background.freeze_gc)
         try:
             for number, run in enumerate(self._history.outdated(), 1):
                 self._history.update(await background.in_thread(self._history.summarize, run))
@@ -160,6 +166,11 @@ class HistoryScreen(TutorScreen):
                     await asyncio.to_thread(self._history.save)
         finally:
             self._history.save()
+
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
+        """Start a worker in place of those of its group; deletions follow each other."""
+        # A function: a coroutine would never be awaited if the screen is left before the worker starts.
+        self.run_worker(work, group=group, exclusive=group != _DELETION)  # type: ignore[arg-type]
 
     # Drawing
 
@@ -179,7 +190,7 @@ class HistoryScreen(TutorScreen):
     def _count(self, matching: int) -> Content:
         total, words = len(self._history.all), self._history.words
         if not total:
-            return Content(_EMPTY if self._has_read else "Reading your runs …")
+            return Content(_EMPTY if self._history.has_read else "Reading your runs …")
         runs = f"{total} run{'' if total == 1 else 's'}"
         ticked = f", {len(self._history.ticked)} ticked" if self._history.ticked else ""
         if not words:
@@ -233,7 +244,7 @@ class HistoryScreen(TutorScreen):
 
     def _ask(self, what: str, label: str, text: str) -> None:
         self._typed = what
-        self._entry.parent.display = True  # type: ignore[union-attr]
+        self._field.display = True
         self.query_one(".entry .label", Static).update(Content(label))
         self._entry.value = text
         self._entry.selection = Selection(0, len(text))
@@ -248,7 +259,7 @@ class HistoryScreen(TutorScreen):
 
     def _close_entry(self) -> None:
         self._typed = ""
-        self._entry.parent.display = False  # type: ignore[union-attr]
+        self._field.display = False
         self.set_focus(None)
         self._show()
 
@@ -284,7 +295,7 @@ class HistoryScreen(TutorScreen):
     @on(RunTable.Opened)
     def action_open(self) -> None:
         if run := self._table.row:
-            self.run_worker(self._open(run), group="open", exclusive=True)
+            self._start(partial(self._open, run), "open")
 
     async def _open(self, listed: ListedRun) -> None:
         if loaded := await self._load([listed]):
@@ -306,7 +317,7 @@ class HistoryScreen(TutorScreen):
         return [run for run in map(self._history.run, self._history.ticked) if run is not None]
 
     def action_compare(self) -> None:
-        self.run_worker(self._compare(self._ticked), group="open", exclusive=True)
+        self._start(partial(self._compare, self._ticked), "open")
 
     async def _compare(self, listed: list[ListedRun]) -> None:
         if loaded := await self._load(listed):
@@ -314,7 +325,7 @@ class HistoryScreen(TutorScreen):
             self.app.push_screen(ComparisonScreen((one, other), (_label(listed[0]), _label(listed[1]))))
 
     def action_overlay(self) -> None:
-        self.run_worker(self._overlay(self._ticked), group="open", exclusive=True)
+        self._start(partial(self._overlay, self._ticked), "open")
 
     async def _overlay(self, listed: list[ListedRun]) -> None:
         if loaded := await self._load(listed):
@@ -324,7 +335,7 @@ class HistoryScreen(TutorScreen):
         run = self._table.row
         if run and run.id not in self._deleting:
             self._deleting.add(run.id)
-            self.run_worker(self._delete(run), group="delete")
+            self._start(partial(self._delete, run), _DELETION)
 
     async def _delete(self, run: ListedRun) -> None:
         try:
@@ -344,7 +355,7 @@ class HistoryScreen(TutorScreen):
         self._show()
 
     def action_restore(self) -> None:
-        self.run_worker(self._restore(), group="delete")
+        self._start(self._restore, _DELETION)
 
     async def _restore(self) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,8 +68,9 @@ class LastRun(Static):
         if target is None or (self._finished is not None and self._finished.file == file):
             return
         prediction = journal.record.page(last.module, last.step).activity(PREDICT)
-        loading = self._load(name_of(*target), last.module, last.step, file, prediction.factor)
-        self.run_worker(loading, exclusive=True, group="last-run")
+        # A function: a coroutine would never be awaited if the screen is left before the worker starts.
+        loading = partial(self._load, name_of(*target), last.module, last.step, file, prediction.factor)
+        self.run_worker(loading, exclusive=True, group="last-run")  # type: ignore[arg-type]
 
     async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
         """Read the run in `file` of a page; `factor` is how far the page's prediction was off."""
