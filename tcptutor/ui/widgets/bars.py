@@ -113,7 +113,7 @@ class KeyBar(Widget):
             start = end + GAP
 
     def _visible_keys(self) -> list[FooterKey]:
-        room = self.content_size.width - len(self._right or self._more) - 1
+        room = self.content_size.width - len(self._right or self._more) - GAP
         room -= sum(self._render_entry(entry).cell_length + GAP for entry in self._keys if entry.is_pinned)
         fitting: list[FooterKey] = []
         is_full = False
