@@ -111,7 +111,8 @@ class LastRun(Static):
             figures = ", ".join(filter(None, (last.throughput, last.prediction)))
             self.update(label + chart + Content(f"  {figures}"))
             return
-        lines = min(max(self.size.height - _TEXT_LINES, _LINES), _MOST_LINES)
+        has_room = self.size.height >= _TEXT_LINES + _LINES
+        lines = min(self.size.height - _TEXT_LINES, _MOST_LINES) if has_room else 1
         columns = max(_FEWEST_COLUMNS, min(width, _MOST_COLUMNS))
         chart = throughput(last.points, last.link, columns, lines)
         room = width - LABEL
@@ -120,4 +121,6 @@ class LastRun(Static):
         if len(verdict) > width and last.prediction:
             bold, plain = f"{last.throughput}, {last.prediction}", last.cause
         head = label + Content(last.place).truncate(room, ellipsis=True) if room > 0 else label
-        self.update(Content("\n").join([head, Content.styled(bold, "bold"), Content(plain), chart]))
+        # Next to long objectives there is room for three lines.
+        cause = [Content(plain)] if has_room else []
+        self.update(Content("\n").join([head, Content.styled(bold, "bold"), *cause, chart]))
