@@ -64,6 +64,18 @@ async def test_only_the_question_at_hand_says_how_it_is_answered(journal, lab) -
         assert [offers.display for offers in app.screen.query(Offers)] == [False, True]
 
 
+async def test_tab_leads_from_the_last_question_to_the_first(journal, lab) -> None:
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Is it blue?")
+        visited = []
+        for _ in range(4):
+            await pilot.press("tab")
+            box = app.screen._page.active_box()
+            visited.append(box and box.activity.id)
+        assert visited == ["red", "blue"] * 2
+
+
 async def test_what_was_wrong_goes_when_the_next_value_is_taken(journal) -> None:
     async with opened(journal, FULL, RecordedLab(FULL)) as pilot:
         app = pilot.app

@@ -14,7 +14,7 @@ from .screen import text, until, until_text
 
 _ALL = (
     "".join(map(chr, range(0x2800, 0x2900)))
-    + "─×▪√·²═│▶✗✓–┤−±↑↓›┼━┐┴└Δ○┘→”┈▲├“⚠┃█┌✂●³■□▸≤▏┬µ▇◇▼╂◆◂Σ≥☐☑↕…△‰▁▂▃▄▅▆╋┠┨┲┱┺┹┢┡┪┩╆╅╄╃"
+    + "─×▪√·²═│▶✗✓–┤−±↑↓›┼━┐┴└Δ○┘→”┈▲├“⚠┃█┌✂●³■□▸≤▏┬µ▇◇▼╂◆◂Σ≥☐☑↕…△‰▁▂▃▄▅▆╋┠┨┲┱┺┹┢┡┪┩╆╅╄╃★◐▷"
 )
 
 
@@ -26,6 +26,11 @@ def test_each_character_takes_as_many_cells_as_before(shown: glyphs.Glyphs) -> N
         assert shown != "ascii" or drawn.isascii()
     assert glyphs.substitute("plain", shown) == "plain"
     assert glyphs.substitute(_ALL, "all") == _ALL
+
+
+def test_the_consoles_font_has_every_sign() -> None:
+    shown = glyphs.substitute("★◐▷▣▤", "console")
+    assert not set(shown) & set("★◐▷▣▤ ")
 
 
 def test_what_has_dots_is_seen_and_what_has_none_is_not() -> None:

@@ -433,3 +433,13 @@ def test_no_key_of_the_cursor_is_a_page_s() -> None:
     assert not mine & names(binding for binding in PAGE if not binding.id.startswith(("figure.", "cursor.")))
     assert not mine & names(StoredScreen.__dict__["BINDINGS"])
     assert not mine & {"t", "e", "w", "q", "question_mark", "f1", "ctrl+p"}
+
+
+@pytest.mark.parametrize(("name", "offered"), [(ONE, True), (WINDOW, False)])
+async def test_keys_for_losses_are_offered_only_where_there_are_losses(name: str, offered: bool) -> None:
+    app = ShowApp(stored(name), Path(f"{name}.tcprun"))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until_text(pilot, "i look")
+        await pilot.press("i")
+        await until_text(pilot, "i close")
+        assert ("j l loss" in text(app).splitlines()[-1]) == offered

@@ -92,6 +92,11 @@ async def test_a_prediction_comes_first_and_what_is_about_the_sweep_after_all_of
         await pilot.press("r")
         await until_text(pilot, "▶ 0 of 6 runs, at window 5 kB")
         assert "About your run: press r first." in text(pilot.app)
+        assert " · 0 of 6 runs" in text(pilot.app).splitlines()[0]
+        await pilot.press("m")
+        await until_text(pilot, " · page 2.1: 0 of 6 runs")
+        await pilot.press("enter")
+        await until_text(pilot, "▶ 0 of 6 runs, at window 5 kB")
         lab.go_on.set()
         await until_text(pilot, "✓ 6 runs")
         await until_text(pilot, "What did the windows beyond")
