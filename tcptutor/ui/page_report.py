@@ -54,6 +54,13 @@ def write_report(report: PageReport) -> Path:
     return path
 
 
+def below_home(file: Path) -> str:
+    """Return the path with ~ for the home, for the screen."""
+    with contextlib.suppress(ValueError, RuntimeError):
+        return f"~/{file.relative_to(Path.home())}"
+    return str(file)
+
+
 def _lines(report: PageReport) -> Iterator[str]:
     columns, rows = report.terminal
     lesson, digest = _lesson_file(report)

@@ -46,7 +46,7 @@ async def test_a_report_holds_the_line_and_the_answer(journal: Journal, lab: Any
         await until_text(pilot, "the report has no text")
         await pilot.press(*keys("yes is wrong"), "enter")
         await until(pilot, lambda: bool(list(folder.glob("*.md"))))
-        await until(pilot, lambda: any("Report saved" in each.message for each in app._notifications))
+        await until(pilot, lambda: any("Reported" in each.message for each in app._notifications))
     assert lines_reported(journal) == ["yes is wrong"]
     file = only_file(folder)
     assert file.name.startswith(f"{MODULE}-{STEP}-")

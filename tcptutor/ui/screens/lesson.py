@@ -214,7 +214,7 @@ class LessonScreen(LessonPath):
     @work
     async def _report(self, text: str) -> None:
         """Record the student's line, and write it to a file with the state of the page."""
-        from tcptutor.ui.page_report import PageReport, write_report  # noqa: PLC0415  # seldom needed
+        from tcptutor.ui.page_report import PageReport, below_home, write_report  # noqa: PLC0415  # seldom needed
 
         journal, page = self.tutor.journal, (self.module.id, self.step.id)
         try:
@@ -237,7 +237,7 @@ class LessonScreen(LessonPath):
         except TutorError as error:
             self.notify(str(error), severity="error", timeout=15, markup=False)
         else:
-            self.notify(f"Report saved for your hand-in, and as {file}", timeout=10, markup=False)
+            self.notify(f"Reported, also for your hand-in:\n{below_home(file)}", timeout=10, markup=False)
 
     # Drafts
 
