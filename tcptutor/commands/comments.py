@@ -127,6 +127,10 @@ def _check_addressee(found: CommentFile, path: Path, journal: Journal) -> None:
     me = (enrolment.course, enrolment.student) if enrolment else ("", "")
     if me == (found.course, found.student):
         return
-    of = f"{found.student} in the course {found.course}" if found.student else "a student without a course"
-    you = f"{me[1]} in {me[0]}" if enrolment else "not enrolled"
+    of = (
+        f"{quoted(found.student)} in the course {quoted(found.course)}"
+        if found.student
+        else "a student without a course"
+    )
+    you = f"{quoted(me[1])} in {quoted(me[0])}" if enrolment else "not enrolled"
     raise UsageError(f"{path} is for {of}, and you are {you}: ask your teacher for your own")

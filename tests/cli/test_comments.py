@@ -62,7 +62,7 @@ def test_a_draft_reaches_its_student_once(ada: Path, tmp_path: Path) -> None:
     assert comments_on("asked") == ["The answer is wrong."]
     refused = tcptutor("comments", other)
     assert refused.returncode == 1
-    assert "is for bob in the course" in refused.stderr
+    assert "is for 'bob' in the course" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
 
 

@@ -1,7 +1,8 @@
-"""Hand-ins and keys of courses: what those who grade are given."""
+"""Hand-ins and keys of courses, which those who grade are given, and the comments that they send back."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import lzma
 import tempfile
@@ -13,20 +14,24 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor.base import archive
+from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.course.outline import Course
+from tcptutor.course.page_record import TeacherComment
 from tcptutor.grading import views
+from tcptutor.grading.comments import read_comments, write_draft
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import read_key
 from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.survey import survey
+from tcptutor.journal import Journal
 from tcptutor.journal.chains import export_events
 from tcptutor.journal.events import START, RunEnded, StoredEvent, chain, decode, link
 from tcptutor.run import load
 from tests.fuzz.reader import Reader
-from tests.grading.evidence.student import KEY, RUNS, STUDENTS, course, handed_in
+from tests.grading.evidence.student import KEY, RUNS, STUDENTS, Student, course, handed_in
 
 
 @cache
@@ -48,6 +53,8 @@ def _hand_in(path: Path) -> None:
         text = format_grades([GradedFile(path.name, found)], kind)
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
+    path.write_text(write_draft(found, path.name), encoding="utf-8")
+    _comments(path)
     told = survey([GradedFile(path.name, found)], _course())
     assert is_printable(views.class_page(told), lines=True)
     assert is_printable(msgspec.json.encode(told).decode(), lines=True)
@@ -77,7 +84,7 @@ def _packed(run: bytes) -> bytes:
 @cache
 def _parts() -> _Parts:
     with tempfile.TemporaryDirectory() as folder:
-        path = handed_in("ada", Path(folder))
+        path = handed_in("ada", Path(folder), _does_all_and_reports)
         with open_hand_in(path) as hand_in:
             manifest, stored = hand_in.manifest, list(hand_in.events)
     # Without the digest of the run's file, what is changed in it is looked at.
@@ -92,6 +99,11 @@ def _parts() -> _Parts:
     lines = b"\n".join(each.data for each in stored)
     run = gzip.decompress((RUNS / "ada.tcprun").read_bytes())
     return _Parts(msgspec.json.encode(manifest), journal, lines, run)
+
+
+def _does_all_and_reports(one: Student) -> None:
+    one.does_all()
+    one.journal.report("small", "asked", "The question has no unit.")
 
 
 def _of_part(name: str) -> Reader:
@@ -130,8 +142,36 @@ def _key(path: Path) -> None:
     assert is_printable(read_key(path).code)
 
 
+_DRAFT = b"""course = "ABCD-EFGH-2345-WXQG"
+student = "ada"
+by = "Dr. Ngo"  # your name
+
+[[comment]]
+page = "small/asked"
+activity = "which"
+text = \"\"\"
+Look at the unit:
+it is not \\u00b5s.\"\"\"
+
+[[comment]]
+page = "small/ran"
+text = "Well done."
+"""
+
+
+def _comments(path: Path) -> None:
+    found = read_comments(path)
+    assert is_printable(msgspec.json.encode(found).decode(), lines=True)
+    with contextlib.closing(Journal.in_memory()) as journal:
+        for each in found.comment:
+            with contextlib.suppress(UsageError):
+                journal.comment("m", "p", TeacherComment(each.text, each.activity, found.by))
+        assert is_printable("".join(each.text for each in journal.page("m", "p").comments), lines=True)
+
+
 READERS = (
     Reader("hand-in", ".tcphandin", _hand_ins, _hand_in),
     *(_of_part(name) for name in _Parts._fields),
     Reader("course-key", ".key", _keys, _key),
+    Reader("comments", ".toml", lambda: [_DRAFT], _comments),
 )
