@@ -11,6 +11,7 @@ from tcptutor.authoring.paths import unexplained_terms
 from tcptutor.authoring.texts import texts_by_key
 from tcptutor.base.errors import ContentError
 from tcptutor.course.activity import is_sentence
+from tcptutor.course.experiments import Catalogue
 from tcptutor.course.glossary import NAME, Term, bold, glossary
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.outline import Course
@@ -55,7 +56,8 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
         for module in course.modules
         for step in module.steps
     }
-    yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, tuple(pages)))
+    names = Catalogue(root).names
+    yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, tuple(pages), names))
     yield from _explained(terms, pages, own)
     yield from _too_early(terms, pages)
     for page, key, reason in unexplained_terms(terms, course):
@@ -80,7 +82,9 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
             yield str(file.problem(f"{written!r} is spelled {right!r} in {NAME}", key))
 
 
-def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _entries(
+    terms: tuple[Term, ...], pages: tuple[str, ...], experiments: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
     """Yield key and reason of the glossary's own mistakes."""
     first: dict[str, Term] = {}
     for term in terms:
@@ -94,6 +98,8 @@ def _entries(terms: tuple[Term, ...], pages: tuple[str, ...]) -> Iterator[tuple[
             yield f"{key}.text", f"has {sentences} sentences: write one to {MOST_SENTENCES}"
         if term.page not in pages:
             yield f"{key}.page", f"no page {term.page!r}: write MODULE/PAGE"
+        if term.experiment and term.experiment not in experiments:
+            yield f"{key}.experiment", f"no experiment {term.experiment!r}: write MODULE/EXPERIMENT"
 
 
 def _explained(

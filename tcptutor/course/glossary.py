@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Definition in one to three sentences."""
     page: str
     """Page that explains the term, `module/page`."""
+    experiment: str = ""
+    """Experiment that shows it, `module/name`; empty for none."""
 
     @property
     def title(self) -> str:
@@ -78,6 +80,17 @@ def of_name(terms: tuple[Term, ...], name: str) -> Term | None:
     """Find the term with that name, ignoring case and a plural "s"."""
     wanted = {name.casefold(), name.casefold().removesuffix("s")}
     return next((term for term in terms if wanted & {form.casefold() for form in term.forms}), None)
+
+
+def terms_in(terms: Sequence[Term], text: str) -> list[Term]:
+    """Return the terms that a text uses, in the order of their first use."""
+    by_form = {form.casefold(): term for term in terms for form in term.forms}
+    if not by_form:
+        return []
+    longest_first = sorted(by_form, key=len, reverse=True)
+    form = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    words = " ".join(text.casefold().split())
+    return list(dict.fromkeys(by_form[found[0]] for found in form.finditer(words)))
 
 
 def bold(prose: str) -> Iterator[str]:

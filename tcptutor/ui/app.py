@@ -43,13 +43,14 @@ from tcptutor.ui.widgets.prose.figure import FigureView
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
+    from tcptutor.course.glossary import Term
     from tcptutor.course.step import Step
     from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
     from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.workbench import Workbench
 
-_STUDY_ACTIONS = ("open_map",)
+_STUDY_ACTIONS = ("open_map", "open_glossary")
 """Actions of keys that work at home and on pages, unless a field takes them."""
 _SAVE_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved."""
@@ -89,6 +90,14 @@ class TutorApp(Frame):
             id="app.pages",
             priority=True,
             tooltip="all pages of the module with their states: filter, open, skip, bookmark, reset",
+        ),
+        Binding(
+            "d",
+            "open_glossary",
+            "terms",
+            id="app.terms",
+            priority=True,
+            tooltip="define: the terms of this page, and all others",
         ),
         Binding(
             "e",
@@ -310,8 +319,8 @@ class TutorApp(Frame):
         for screen in self._mounted_screens():
             screen.keep_drafts()
 
-    def action_open_bench(self) -> None:
-        """Open the bench with the settings of the current run, or as the student left it."""
+    def action_open_bench(self, experiment: str = "") -> None:
+        """Open the bench with that experiment, the settings of the current run, or as the student left it."""
         if not isinstance(self.screen, TutorScreen):
             return
         if self.workbench is None:
@@ -321,11 +330,13 @@ class TutorApp(Frame):
             self.workbench = Workbench(Catalogue(self.course.root or places.lessons()))
         start = self.screen.bench_experiment
         try:
-            if start is not None:
+            if experiment:
+                self.workbench.use_experiment(experiment)
+            elif start is not None:
                 self.workbench.start_from(start)
-        except UsageError as error:
-            self.notify(str(error), severity="warning", timeout=10)
-        if self.screen.bench_waits_for_prediction:
+        except TutorError as error:
+            self.notify(str(error), severity="warning", timeout=10, markup=False)
+        if not experiment and self.screen.bench_waits_for_prediction:
             self.notify(
                 "Predict first: the bench would show the forecast for this page's settings.", timeout=8
             )
@@ -386,6 +397,28 @@ class TutorApp(Frame):
         if isinstance(self.screen, TutorScreen) and self.course.modules:
             here = self._open_page
             self.push_screen(MapScreen(here.module if here else self._module_here, here))
+
+    def action_open_glossary(self) -> None:
+        self.open_glossary()
+
+    def open_glossary(self, term: Term | None = None) -> None:
+        """Open the glossary at a term, or at the first term of the current page."""
+        from tcptutor.course.glossary import readable_glossary, terms_in  # noqa: PLC0415  # not for the first frame
+        from tcptutor.ui.screens.glossary import GlossaryScreen  # noqa: PLC0415
+
+        terms = readable_glossary(self.course.root)
+        here, of_page = self._open_page, []
+        if here is not None:
+            has_run = here.step.has_run(self.journal.page(here.module.id, here.step.id))
+            of_page = terms_in(terms, f"{here.step.prose} {here.step.after_run if has_run else ''}")
+        if terms:
+            self.push_screen(GlossaryScreen(terms, of_page, term))
+        else:
+            self.notify("This course has no glossary.")
+
+    def open_bench_with(self, experiment: str) -> None:
+        """Open the bench with an experiment of the course, by its full name."""
+        self.action_open_bench(experiment)
 
     @property
     def _open_page(self) -> ModulePage | None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tcptutor.course.activity import Question
-from tcptutor.course.glossary import Term, readable_glossary
+from tcptutor.course.glossary import readable_glossary
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.page_references import without_links
@@ -84,13 +84,11 @@ class FindIndex:
 
     def _terms(self) -> Iterator[PaletteEntry]:
         course = self._tutor.course
-        pages = {
-            f"{module.id}/{step.id}": (module, step) for module in course.modules for step in module.steps
-        }
+        pages = {f"{module.id}/{step.id}" for module in course.modules for step in module.steps}
         for term in readable_glossary(course.root):
             if term.page in pages:
                 also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
-                show = partial(_show_term, self._tutor, term, *pages[term.page])
+                show = partial(self._tutor.open_glossary, term)
                 yield PaletteEntry("terms", f"{term.title}{also}", "term", term.text, show)
 
     def _formulas(self) -> Iterator[PaletteEntry]:
@@ -125,17 +123,6 @@ def _show_summary(tutor: Tutor, module: Module) -> None:
     from tcptutor.ui.screens.module_end import module_end  # noqa: PLC0415  # seldom needed
 
     tutor.push_screen(module_end(tutor, module, "close"), lambda _: None)
-
-
-def _show_term(tutor: Tutor, term: Term, module: Module, step: Step) -> None:
-    from tcptutor.ui.screens.dialogs import TermScreen  # noqa: PLC0415  # only on Enter
-
-    def read_on(wanted: bool | None) -> None:
-        if wanted:
-            tutor.open_step(module, step)
-
-    number = module.steps.index(step) + 1
-    tutor.push_screen(TermScreen(term, f"{module.number} {module.title}, page {number}"), read_on)
 
 
 def _show_formula(tutor: Tutor, model: PublishedModel) -> None:

@@ -22,6 +22,24 @@ class ModulePage(NamedTuple):
     module: Module
     step: Step
 
+    @property
+    def title(self) -> str:
+        """Number and title: "1.9 More than the pipe holds"."""
+        number = 0 if self.step.id == PRETEST else self.module.step_ids.index(self.step.id) + 1
+        return f"{self.module.number}.{number} {self.step.title}" if number else self.step.title
+
+
+def page_of_experiment(course: Course, experiment: str, first: str = "") -> ModulePage | None:
+    """Return the page MODULE/PAGE `first` if it runs the experiment, or the first page that does; None without one."""
+    found = [
+        ModulePage(module, step)
+        for module in course.modules
+        for step in module.steps
+        if (run := step.experiment or step.sweep) and run.name == experiment
+    ]
+    own = (place for place in found if f"{place.module.id}/{place.step.id}" == first)
+    return next(own, next(iter(found), None))
+
 
 def find_page(course: Course, page: str) -> tuple[Module, Step] | None:
     """Return the page MODULE/PAGE; None if the course does not have it."""

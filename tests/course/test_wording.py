@@ -99,6 +99,12 @@ CASES = {
         "and waiting in Good-put",
         "glossary.toml: term 'round-trip time': 'Good-put' is spelled 'goodput'",
     ),
+    "an experiment that does not exist": (
+        GLOSSARY,
+        'experiment = "tcp-basics/link-rate"',
+        'experiment = "tcp-basics/link-rates"',
+        "glossary.toml: term 'bottleneck'.experiment: no experiment 'tcp-basics/link-rates': write MODULE/EXPERIMENT",
+    ),
     "an abbreviation before it is explained": (
         OPENING,
         "The network makes no promises.",

@@ -160,9 +160,9 @@ async def test_a_branch_offers_the_deeper_page_and_the_arrows_reach_every_page(
     journal.visit("first", "a")
     app = make_app("first", of=course())
     async with app.run_test(size=size) as pilot:
-        await until_text(pilot, "d      Deeper: why b, 1 min")
+        await until_text(pilot, "D      Deeper: why b, 1 min")
         await until_text(pilot, "Enter  Page c")
-        await pilot.press("d")
+        await pilot.press("D")
         await until_text(pilot, "Enter  back to the essentials: Page c")
         assert shown(app) == "b"
         for key, id in (("left", "a"), ("left", PRETEST), ("right", "a"), ("]", "b"), ("right", "c")):
@@ -219,4 +219,4 @@ def test_links_that_wrap_continue_below_their_words(journal: Journal) -> None:
     rows = [row.plain for row in lines.rows(40)]
     assert len(rows) > 2 and all(len(row) <= 40 for row in rows)
     first = rows[0].index("Deeper")
-    assert all(row[:first].strip() in ("", "d", "Enter") and row[first] != " " for row in rows)
+    assert all(row[:first].strip() in ("", "D", "Enter") and row[first] != " " for row in rows)

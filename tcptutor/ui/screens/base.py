@@ -29,6 +29,7 @@ from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 if TYPE_CHECKING:
+    from tcptutor.course.glossary import Term
     from tcptutor.course.step import Step
 
 _T = TypeVar("_T")
@@ -88,6 +89,12 @@ class Tutor(Protocol):
 
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """Show a page in place of the current page; the result waits until it is shown."""
+
+    def open_glossary(self, term: Term | None = None) -> None:
+        """Open the glossary at a term, or at the first term of the current page."""
+
+    def open_bench_with(self, experiment: str) -> None:
+        """Open the bench with an experiment of the course, by its full name."""
 
     @property
     def can_return(self) -> bool:

@@ -1,4 +1,4 @@
-"""Small dialogs: a confirmation, an equivalent command line, the explanation of a term, the list of keys."""
+"""Small dialogs: a confirmation, an equivalent command line, the list of keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tcptutor.course.glossary import Term
 from tcptutor.course.outline import Module
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.ui import bindings
@@ -21,7 +20,7 @@ from tcptutor.ui.page_map import MapPage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.chart import strips
-from tcptutor.ui.widgets.page.text import hanging, paragraphs
+from tcptutor.ui.widgets.page.text import hanging
 from tcptutor.ui.widgets.page.track import LEGEND, PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.prose.network import NetworkView
@@ -141,28 +140,6 @@ class CommandLineScreen(ModalScreen[None]):
         self.query_one("#command-said", Static).update(
             "Sent to your terminal's clipboard. If it did not arrive, select the line with the mouse."
         )
-
-
-class TermScreen(ModalScreen[bool]):
-    """The explanation of a term, over the current page. Dismissed with True to open the page about the term."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "dismiss(True)", "read on", id="term.read"),
-        Binding("escape,space", "dismiss(False)", "close", id="term.close"),
-    ]
-
-    def __init__(self, term: Term, page: str) -> None:
-        super().__init__()
-        self._term, self._page = term, page
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="confirm") as box:
-            box.border_title = self._term.title
-            yield Static(paragraphs(self._term.text), markup=False)
-            yield _key_bar(
-                FooterKey((("Esc", "escape"),), "back"),
-                FooterKey((("Enter", "enter"),), f"read on: {self._page}"),
-            )
 
 
 class NetworkScreen(ModalScreen[None]):

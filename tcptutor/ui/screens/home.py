@@ -54,6 +54,7 @@ class HomeScreen(SavingScreen):
     HAS_STUDY_KEYS = True
     FOOTER = (
         ("app.pages", "pages"),
+        ("app.terms", "terms"),
         ("home.path", "path"),
         ("app.bench", "bench"),
         ("app.history", "runs"),

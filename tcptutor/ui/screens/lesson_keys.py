@@ -183,6 +183,7 @@ FOOTER: Entries = (
     ("lesson.onward", "next"),
     ("app.what-if", "what if"),
     ("app.pages", "pages"),
+    ("app.terms", "terms"),
     ("lesson.home", "home"),
     ("app.keys", "keys"),
 )

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Key, Paste, Resize
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -25,6 +25,7 @@ from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.screens.dialogs import ResetChoice, ResetScreen
 from tcptutor.ui.widgets import page_rows as rows
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.widgets.page.entries import Entry
 
 _WITHOUT_FIELD = ("turn", "keep", "type", "skip", "bookmark", "reset")
 """Actions with keys that the focused field takes as text."""
@@ -78,6 +79,7 @@ class MapScreen(SavingScreen):
         """Pages of the module."""
         self._shown: list[MapPage] = []
         """Pages that pass the filters."""
+        self._words = Entry("words of a title", self._open_typed, self.action_back)
         self._at = 0
         """Index of the chosen page among the shown."""
         self._filter = 0
@@ -92,9 +94,8 @@ class MapScreen(SavingScreen):
             yield Static(id="map-modules", markup=False)
             yield Static(id="map-left", markup=False)
             yield Static(id="map-filters", markup=False)
-            words = Input(placeholder="words of a title", compact=True, id="map-words")
-            words.display = False
-            yield words
+            self._words.display = False
+            yield self._words
             listing = OptionList(id="map-pages", compact=True, markup=False)
             listing.can_focus = False
             yield listing
@@ -132,6 +133,13 @@ class MapScreen(SavingScreen):
 
     # Keys
 
+    async def take(self, event: Key | Paste) -> bool:
+        return await self._words.take(event) if self._is_typing else False
+
+    def _open_typed(self) -> None:
+        self._choose_page(self._chosen)
+        self.action_open()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         return not (self._is_typing and action in _WITHOUT_FIELD)
 
@@ -140,11 +148,11 @@ class MapScreen(SavingScreen):
             self._leave(ModulePage(self._module, page.step))
 
     def action_back(self) -> None:
-        words = self.query_one("#map-words", Input)
-        if words.display:
-            words.value, words.display = "", False
+        if self._is_typing:
+            self._choose_page(self._chosen)  # with all typed words
+            self._words.value, self._words.display = "", False
             self.set_focus(None)
-            self.schedule_keys()
+            self._choose_page(self._chosen)
         else:
             self._leave(self._here if self._is_changed else None)
 
@@ -173,9 +181,8 @@ class MapScreen(SavingScreen):
         self._choose_page(self._chosen)
 
     def action_type(self) -> None:
-        words = self.query_one("#map-words", Input)
-        words.display = True
-        self.set_focus(words)
+        self._words.display = True
+        self.set_focus(self._words)
         self.schedule_keys()
 
     @on(Input.Changed)
@@ -242,7 +249,7 @@ class MapScreen(SavingScreen):
 
     @property
     def _is_typing(self) -> bool:
-        return isinstance(self.focused, Input)
+        return self.focused is self._words
 
     def _read(self) -> None:
         self._all = map_pages(self.tutor.journal.record, self._module, self._due)
@@ -255,7 +262,7 @@ class MapScreen(SavingScreen):
 
     def _choose_page(self, wanted: MapPage | None) -> None:
         """Filter the pages, with the cursor on `wanted` or on the next page that is listed."""
-        words = self.query_one("#map-words", Input).value
+        words = self._words.value
         keeps = FILTERS[self._filter].keeps
         self._shown = [page for page in self._all if keeps(page) and page.is_about(words)]
         number = wanted.number if wanted else 0

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from tcptutor.course.outline import Module
 from tcptutor.ui.pages import Branch, ModulePage, offer
 
-ONWARD_KEY, DEEPER_KEY = "enter", "d"
+ONWARD_KEY, DEEPER_KEY = "enter", "D"
 
 
 class OnwardLines(Widget):
