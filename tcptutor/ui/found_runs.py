@@ -29,7 +29,8 @@ async def find_runs(screen: TutorScreen) -> list[IndexedEntry]:
         return []
     history = HistoryState(folder, tutor.course.root or places.lessons(), tutor.course)
     with contextlib.suppress(JournalError):  # other parts of the app report it
-        await asyncio.to_thread(history.read, tutor.journal.pages_of_runs())
+        for notice in await asyncio.to_thread(history.read, tutor.journal.pages_of_runs()):
+            screen.notify(notice, severity="warning", timeout=10)
     await asyncio.to_thread(_summarize_newest, history)
     return await asyncio.to_thread(run_entries, screen, history.all)
 

@@ -71,8 +71,12 @@ class HistoryState:
     def outdated(self) -> Iterator[ListedRun]:
         """Yield the runs whose summary is missing, or from an earlier version of the analysis; newest first."""
         for run in list(self._runs):
-            if not (run.problem or self._index.is_current(run.file)):
+            if not (run.problem or self.is_current(run)):
                 yield run
+
+    def is_current(self, run: ListedRun) -> bool:
+        """Return True if the index has the run by this version of the analysis."""
+        return self._index.is_current(run.file)
 
     def summarize(self, run: ListedRun) -> ListedRun:
         """Compute the summary of a run."""

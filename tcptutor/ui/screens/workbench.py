@@ -251,7 +251,7 @@ class WorkbenchScreen(ChartScreen):
         )
 
     def action_compare(self) -> None:
-        ComparisonList(self, self._workbench, self._benches, self.comparisons_changed).open()
+        ComparisonList(self, self._workbench, self.comparisons_changed).open()
 
     def action_start_from(self) -> None:
         StartList(self, self._workbench, self._benches, self.settings_changed).open()

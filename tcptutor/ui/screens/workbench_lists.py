@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -16,31 +16,30 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tcptutor.base import units
+from tcptutor.base import places
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course.experiments import short_name
+from tcptutor.history.listing import ListedRun
 from tcptutor.journal.saved import Benches, SavedBench
 from tcptutor.run import Run, load
 from tcptutor.ui import background
 from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.history_state import HistoryState
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar
-from tcptutor.ui.widgets.chart.comparison import comparison_run, setting_differences
+from tcptutor.ui.widgets.chart.comparison import comparison_run
+from tcptutor.ui.widgets.history.run_table import results, settings_of, title, when
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
-MAX_FILES = 60
-"""Maximum number of listed runs, latest first."""
-
+_NO_RUNS = "No saved runs yet: press r to make one."
 _SAVED, _EXPERIMENT = "saved:", "experiment:"
 
 
 class ComparisonList:
     """The student's runs, latest first; ticked runs are drawn for comparison. Calls `changed` after a choice."""
 
-    def __init__(
-        self, screen: TutorScreen, bench: Workbench, benches: Benches, changed: Callable[[], None]
-    ) -> None:
-        self._screen, self._bench, self._benches = screen, bench, benches
+    def __init__(self, screen: TutorScreen, bench: Workbench, changed: Callable[[], None]) -> None:
+        self._screen, self._bench = screen, bench
         self._changed = changed
         self._loading: set[str] = set()
         """Ids of runs being loaded."""
@@ -49,36 +48,36 @@ class ComparisonList:
         """Show the list and fill it as runs are loaded."""
         title = f"Runs to compare, up to {MAX_COMPARISONS}"
         listing = ChooseScreen(title, "loading your runs …", tick=lambda id: self._tick(id, listing))
-        self._screen.app.push_screen(listing)
-        self._screen.run_worker(self._fill(listing), group="lists")
+        shown = self._screen.app.push_screen(listing)
+        self._screen.run_worker(self._fill(listing, shown), group="lists")
 
-    async def _fill(self, listing: ChooseScreen) -> None:
-        folder, names = self._screen.tutor.journal.runs.folder, self._names()
-        files = sorted(folder.glob("*.tcprun"), reverse=True)[:MAX_FILES] if folder else []
-        found = 0
-        for file in files:
-            run = await asyncio.to_thread(_readable, file)
-            if run is None:
-                continue
-            if not listing.is_attached and found:
-                return
-            found += 1
-            listing.put([Choice(run.id, self._line(run, names), self._bench.is_compared(run.id))])
-        if not found:
-            listing.say("No saved runs yet: press r to make one.")
+    async def _fill(self, listing: ChooseScreen, shown: Awaitable[None]) -> None:
+        await shown
+        tutor = self._screen.tutor
+        folder = tutor.journal.runs.folder
+        if folder is None:
+            listing.say(_NO_RUNS)
+            return
+        history = HistoryState(folder, tutor.course.root or places.lessons(), tutor.course)
+        for notice in await asyncio.to_thread(history.read, {}):
+            self._screen.notify(notice, severity="warning", timeout=10)
+        runs = list(history.all)
+        known = list(takewhile(history.is_current, runs))
+        listing.put([self._choice(run) for run in known])
+        for run in runs[len(known) :]:
+            if not listing.is_attached:
+                break
+            found = await background.in_thread(history.summarize, run)
+            if not found.problem:  # else it is damaged: the list of runs reports it
+                listing.put([self._choice(found)])
+        if not runs:
+            listing.say(_NO_RUNS)
+        await asyncio.to_thread(history.save)
 
-    def _names(self) -> dict[str, str]:
-        try:
-            return {each.run: each.name for each in self._benches.all()}
-        except JournalError as error:
-            self._screen.notify(str(error), severity="warning", timeout=10, markup=False)
-            return {}
-
-    def _line(self, run: Run, names: dict[str, str]) -> str:
-        came = units.rate(sum(flow.throughput_bps for flow in run.flows)) if run.flows else "cut short"
-        name = names.get(run.id) or short_name(run.experiment.name)
-        differences = setting_differences(run.experiment, self._bench.experiment)
-        return f"{_when(run.started)}  {name}  {came:>12}  {differences}"
+    def _choice(self, run: ListedRun) -> Choice:
+        rate, _, _ = results(run)
+        line = f"{when(run)}  {title(run)}  {rate:>12}  {settings_of(run)}"
+        return Choice(run.id, line, self._bench.is_compared(run.id))
 
     def _tick(self, id: str, listing: ChooseScreen) -> str:
         if self._bench.is_compared(id):
@@ -156,13 +155,6 @@ class StartList:
 def _line(bench: SavedBench) -> str:
     given = [*(f"{name} {text}" for name, text in bench.settings.items()), f"seed {bench.seed}"]
     return f"{bench.name}: {short_name(bench.experiment)}, {', '.join(given)}"
-
-
-def _when(started: str) -> str:
-    try:
-        return f"{datetime.fromisoformat(started).astimezone():%d %b %H:%M}"
-    except ValueError:
-        return started[:16]
 
 
 def _readable(file: Path) -> Run | None:
