@@ -467,7 +467,9 @@ class TutorApp(Frame):
         return self._index
 
     async def _index_course(self) -> None:
-        """Index the course before it is searched."""
+        """Index the course before it is searched, unless its pages would have to be read for it."""
+        if not all(module.is_read for module in self.course.modules):
+            return
         with contextlib.suppress(JournalError):  # the box indexes it when it opens
             record = self.journal.record
             await asyncio.to_thread(lambda: self._find_index().update(record))

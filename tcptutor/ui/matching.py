@@ -37,7 +37,7 @@ _EXCERPT = 240
 _NAME = re.compile(r"[^,(]*[^,( ]|")
 """Title without abbreviation and synonyms."""
 _WORD = re.compile(r"\w+")
-_MARKS = re.compile(r"```.*?```|!?\[([^\]]*)\]\([^)]*\)|[*`#]", re.DOTALL)
+_MARKS = re.compile(r"```.*?```|!?\[([^\]]*)\]\([^)]*\)|[*`#|]|-{3,}", re.DOTALL)
 
 Span: TypeAlias = tuple[int, int]
 

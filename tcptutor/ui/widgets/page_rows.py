@@ -22,8 +22,6 @@ SIGNS: dict[MapState, tuple[str, str]] = {
 _KIND, _MINUTES, _STATE = 9, 6, 7
 """Columns of kind, minutes and state."""
 _BOOKMARK, _HERE, DEEPER = "★", "●", "↳"
-_SHOWN_LEFT = 8
-"""Number of remaining pages to name."""
 
 
 def module_line(modules: Sequence[tuple[int, str, bool]], width: int) -> Content:
@@ -52,10 +50,16 @@ def left_line(pages: Sequence[MapPage], width: int) -> Content:
     line = Content.assemble((f"{done} of {len(of_path)}", "bold"), " pages of your path done")
     if not left:
         return line + Content.styled(" · nothing left", "$success")
-    numbers = ", ".join(str(page.number) for page in left[:_SHOWN_LEFT])
-    more = " …" if len(left) > _SHOWN_LEFT else ""
     line += Content.assemble(" · ", (f"{duration.in_words(minutes_left(pages))} left", "bold"), ": page ")
-    return (line + Content.styled(f"{numbers}{more}", "bold $accent")).truncate(width, ellipsis=True)
+    numbers = [str(page.number) for page in left]
+    shown = len(numbers)
+    while shown > 1 and line.cell_length + len(_listed(numbers, shown)) > width:
+        shown -= 1
+    return line + Content.styled(_listed(numbers, shown), "bold $accent")
+
+
+def _listed(numbers: Sequence[str], shown: int) -> str:
+    return ", ".join(numbers[:shown]) + (" …" if shown < len(numbers) else "")
 
 
 def filter_line(pages: Sequence[MapPage], chosen: int) -> Content:
