@@ -12,6 +12,7 @@ import click
 from tcptutor import __version__
 from tcptutor.commands.exits import CommandGroup, end
 from tcptutor.commands.history_group import runs
+from tcptutor.commands.journal_group import journal
 from tcptutor.commands.options import (
     BACKEND,
     CLOCK,
@@ -264,6 +265,7 @@ def lint(**given: Any) -> None:
 
 
 main.add_command(runs)
+main.add_command(journal)
 
 
 @main.command()

@@ -24,6 +24,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.fold import fold_events
 from tcptutor.journal.goals import GoalFile, open_pages
+from tcptutor.journal.journal_file import JournalManifest, open_journal_file, write_journal_file
 from tcptutor.journal.saved import Benches, Drafts, SavedBench, Settings
 from tcptutor.sweep import figure
 from tcptutor.sweep.grid import cells, read_axes
@@ -72,11 +73,22 @@ def _fill(journal: Journal) -> None:
 
 def _journals() -> Sequence[bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "journal.db")
+        path, merged = Path(folder, "journal.db"), Path(folder, "merged.db")
         journal = Journal.open(path)
         _fill(journal)
         journal.close()
-        return [path.read_bytes()]
+        with closing(Journal.open(merged)) as journal:
+            _merge(journal)
+        return [path.read_bytes(), merged.read_bytes()]
+
+
+def _merge(journal: Journal) -> None:
+    """It has work of two machines."""
+    with closing(Journal.in_memory()) as other:
+        _fill(other)
+        _fill(journal)
+        journal.merge(list(other.events()))
+        journal.visit("m", "two")
 
 
 def _journal(path: Path) -> None:
@@ -94,15 +106,33 @@ def _journal(path: Path) -> None:
 
 
 def _records() -> Sequence[bytes]:
-    journal = Journal.in_memory()
-    _fill(journal)
-    record = b"".join(export_events(journal.events()))
-    journal.close()
-    return [record]
+    found = []
+    for fill in (_fill, _merge):
+        with closing(Journal.in_memory()) as journal:
+            fill(journal)
+            found.append(b"".join(export_events(journal.events())))
+    return found
 
 
 def _record(path: Path) -> None:
     fold_events(read_events(path.read_bytes().splitlines(keepends=True)))
+
+
+def _exported_journals() -> Sequence[bytes]:
+    with tempfile.TemporaryDirectory() as folder, closing(Journal.in_memory()) as journal:
+        _merge(journal)
+        path = Path(folder, "journal.tcpjournal")
+        manifest = JournalManifest(
+            tcptutor="1.0", made="2026-01-01T00:00:00+00:00", events=journal.event_count
+        )
+        write_journal_file(path, manifest, list(journal.events()), [])
+        return [path.read_bytes()]
+
+
+def _exported_journal(path: Path) -> None:
+    with open_journal_file(path) as found, closing(Journal.in_memory()) as journal:
+        journal.merge(found.events)
+        assert _tame(journal.record), "a text of an imported journal is not printable"
 
 
 def _drafts_file() -> Sequence[bytes]:
@@ -220,6 +250,7 @@ READERS: tuple[Reader, ...] = (
     Reader("sweep", ".tcpsweep", cache(_sweeps), _sweep),
     Reader("journal", ".db", cache(_journals), _journal),
     Reader("record", ".jsonl", cache(_records), _record),
+    Reader("exported journal", ".tcpjournal", cache(_exported_journals), _exported_journal),
     Reader("benches", ".json", cache(_benches_file), _benches),
     Reader("drafts", ".json", cache(_drafts_file), _drafts),
     Reader("settings", ".json", cache(_settings_file), _settings),

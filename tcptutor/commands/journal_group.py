@@ -1,0 +1,45 @@
+"""Declarations of `tcptutor journal` and its commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tcptutor.commands.exits import CommandGroup, end
+from tcptutor.commands.options import JSON, REPLACE
+
+
+@click.group("journal", cls=CommandGroup)
+def journal() -> None:
+    """Work on two machines: export your work on one, import it on the other."""
+
+
+@journal.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("journal.tcpjournal"),
+    show_default=True,
+    metavar="FILE",
+    help="The file to write.",
+)
+@REPLACE
+@JSON
+def export(**given: Any) -> None:
+    """Write all your work to a file: answers, predictions, notes and runs."""
+    from tcptutor.commands.journal import export_journal  # noqa: PLC0415
+
+    end(export_journal, **given)
+
+
+@journal.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@JSON
+def import_(**given: Any) -> None:
+    """Add the work in FILE that is not here yet. Nothing here is replaced, and importing twice changes nothing."""
+    from tcptutor.commands.journal import import_journal  # noqa: PLC0415
+
+    end(import_journal, **given)
