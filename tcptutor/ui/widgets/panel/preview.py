@@ -26,10 +26,10 @@ _DECADES = 3
 """Powers of ten on a logarithmic ruler."""
 _SHORT = 41
 """Columns of the ruler in a line."""
-_FEWEST_ROWS, _MOST_ROWS = 5, 14
-"""Lines of the chart's axes: fewest worth drawing, and most."""
-_CHART_LINES = 6
-"""Lines of the chart besides its rows: edge, description, time axis of two lines, and the gaps around it."""
+_FEWEST_ROWS = 5
+"""Lines of the chart's axes worth drawing."""
+_CHART_LINES = 5
+"""Lines of the chart besides its rows: edge, description, time axis of two lines, and a gap below."""
 _CHARTED: dict[ChartName, str] = {"cwnd": WINDOW, "throughput": "throughput", "rtt": "RTT"}
 _BELOW_CHART: dict[ChartName, str] = {
     "cwnd": "throughput, RTT, queue and losses",
@@ -61,21 +61,21 @@ def frames(
     """
     if width < axes.GUTTER + axes.MARGIN + 10:
         return []
-    if not experiment.total_streams:  # UDP has no window
-        charted = "throughput"
+    has_tcp = experiment.total_streams > 0
+    charted = charted if has_tcp else "throughput"
     scale = _Scale.of(experiment, guess) if guess is not None else None
     ruler = _ruler(scale, guess, width) if scale is not None and guess is not None else []
     asked = MEASURES[guess.measure].label if guess is not None else MEASURES["throughput"].label
-    compared = "how far you were off, " if guess is not None else ""
-    verdict = [
-        edge.named("verdict", width),
-        _muted(f"the {asked} of your run, {compared}and what limited it", width),
-    ]
+    compared = ", and how far you were off" if guess is not None else ""
+    verdict = [edge.named("verdict", width), _muted(f"the {asked}, what limited it{compared}", width), Line()]
     models = [edge.named("models", width), _muted(_MODELS, width), *ruler]
-    rows = min(height - len(verdict) - len(models) - _CHART_LINES, _MOST_ROWS)
-    about = _muted(f"over time, with {_BELOW_CHART[charted]} below", width)
+    below = _BELOW_CHART[charted] if has_tcp else "the queue"
+    if not has_tcp:  # models and verdicts are about TCP
+        verdict, models = [], ruler
+    rows = height - len(verdict) - len(models) - _CHART_LINES
+    about = _muted(f"over time, with {below} below", width)
     if rows < _FEWEST_ROWS:
-        compact = [*verdict, edge.named(_CHARTED[charted], width, keys), about, *models]
+        compact = [*verdict[:2], edge.named(_CHARTED[charted], width, keys), about, *models]
         return compact if len(compact) <= height else ruler[:height]
     if scale is not None and guess is not None and charted == guess.measure:
         scene = _scene(experiment, scale, guess)
@@ -86,7 +86,7 @@ def frames(
         ticks = axes.time_ticks(experiment.seconds, across)
         drawn = [Line.of((text, chart.AXIS)) for text in axes.frame(across, rows, ticks, (), True)]
         title = Line.of((_CHARTED[charted], STRONG))
-    return [*verdict, Line(), edge.edge(title, width, keys), about, *drawn, Line(), *models]
+    return [*verdict, edge.edge(title, width, keys), about, *drawn, Line(), *models]
 
 
 def _muted(text: str, width: int) -> Line:

@@ -28,10 +28,8 @@ from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, format_figure, scene_of
 
-_LEAST_FRAMES, _MOST_ROWS = 14, 14
-"""Lines from which the parts to come have frames, and lines of the curve's axes at most."""
-_FRAME_LINES = 7
-"""Lines of the frames besides those rows."""
+_COMPACT_FRAMES, _AXIS_LINES, _FEWEST_ROWS = 5, 2, 5
+"""Lines of the parts to come without axes, of the axis across, and of axes worth drawing."""
 
 
 class SweepPanel(LinePanel, can_focus=True):
@@ -98,26 +96,24 @@ class SweepPanel(LinePanel, can_focus=True):
         instruction = paragraph("", TEXT, self._message, width)
         if height >= len(drawing) + len(instruction) + 2:
             shown = [*drawing, Line(), Line(), *instruction]
-            has_frames = height >= max(edge.MIN_HEIGHT, len(shown) + _LEAST_FRAMES)
-            return (
-                [*shown, Line(), Line(), *self._frames(width, height - len(shown) - 2)]
-                if has_frames
-                else shown
-            )
+            room = height - len(shown) - 2
+            frames = self._frames(width, room) if room >= _COMPACT_FRAMES else []
+            return [*shown, *[Line(), Line()] * bool(frames), *frames]
         return [*paragraph("", TEXT, words.experiment_line(experiment), width), *instruction]
 
     def _frames(self, width: int, height: int) -> list[Line]:
         """Return the edges of curve and table, each with a line on what the runs will show there."""
-        activity, keys = self._activity, self.edge_keys() or EdgeKeys()
+        activity = self._activity
+        keys = (self.edge_keys() if self.shows_keys else None) or EdgeKeys()
         axis, across = activity.axis.replace("_", " "), axes.columns(width)
         curve = f"a point for each of {len(activity.values)} values of {axis}, next to the models"
-        rows = min(height - _FRAME_LINES, _MOST_ROWS)
-        empty = axes.frame(across, rows, (), (), True)
+        rows = height - _COMPACT_FRAMES - _AXIS_LINES
+        drawn = [Line.of((text, "axis")) for text in axes.frame(across, max(0, rows), (), (), True)[:-1]]
+        drawn.append(Line.of((axis.rjust(axes.GUTTER + across), MUTED)))
         return [
             edge.named(MEASURES[activity.measure].label, width, keys.chart),
             Line.of((curve[:width], MUTED)),
-            *(Line.of((text, "axis")) for text in empty[:-1]),
-            Line.of((axis.rjust(axes.GUTTER + across), MUTED)),
+            *(drawn if rows >= _FEWEST_ROWS else ()),
             Line(),
             edge.named("table", width),
             Line.of(("a row for each value, with what limited it"[:width], MUTED)),
