@@ -242,6 +242,16 @@ async def test_damage_costs_itself_and_a_line(make_app: Callable[..., TutorApp],
 
 
 @pytest.mark.usefixtures("folder")
+async def test_a_run_that_ends_meanwhile_appears(make_app: Callable[..., TutorApp]) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        app.bench.start("bench", "", lossy().experiment)
+        await until_text(pilot, "4 runs")
+        await app.bench.close()
+
+
+@pytest.mark.usefixtures("folder")
 async def test_it_opens_from_a_page_and_returns_there(make_app: Callable[..., TutorApp]) -> None:
     app = make_app("one-flow")
     async with app.run_test(size=(80, 24)) as pilot:

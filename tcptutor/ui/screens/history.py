@@ -13,21 +13,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 from textual.widgets.input import Selection
 
 from tcptutor.base.errors import JournalError, TutorError
-from tcptutor.base.units import or_dash
 from tcptutor.history.listing import ListedRun
 from tcptutor.run import Run, load
 from tcptutor.ui import background, bindings
 from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.history_state import HistoryState
+from tcptutor.ui.messages import RunFinished
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.history_views import ComparisonScreen, ExportScreen, OverlayScreen
 from tcptutor.ui.screens.stored import OpenedRunScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.history.run_table import RunTable, settings_of, title, when
+from tcptutor.ui.widgets.history.run_table import RunTable, about, title, when
 from tcptutor.ui.widgets.page.entries import Entry
 
 _SAVE_EVERY = 25
@@ -172,6 +173,11 @@ class HistoryScreen(TutorScreen):
         # A function: a coroutine would never be awaited if the screen is left before the worker starts.
         self.run_worker(work, group=group, exclusive=group != _DELETION)  # type: ignore[arg-type]
 
+    def bench_changed(self, message: Message) -> None:
+        super().bench_changed(message)
+        if isinstance(message, RunFinished):
+            self._read()
+
     # Drawing
 
     def _show(self) -> None:
@@ -204,7 +210,7 @@ class HistoryScreen(TutorScreen):
     def _chosen(self) -> None:
         self._history.cursor = self._table.cursor
         run = self._table.row
-        self.query_one("#run-about", Static).update(_about(run) if run else "")
+        self.query_one("#run-about", Static).update(about(run) if run else "")
 
     def _say(self, text: str, style: str = "") -> None:
         self.query_one("#run-said", Static).update(Content.styled(text, style))
@@ -385,18 +391,3 @@ class HistoryScreen(TutorScreen):
 
 def _label(run: ListedRun) -> str:
     return f"{when(run)}  {title(run)}"
-
-
-def _about(run: ListedRun) -> Content:
-    """Describe a run in two lines: where and when it was made, and its settings."""
-    if run.problem:
-        return Content.styled(run.problem, "$text-muted")
-    summary = run.summary
-    if summary is None:
-        return Content.styled(run.file.name, "$text-muted")
-    page = f"page {run.page.number or run.page.step}" if run.page else "on no page"
-    fidelity = "" if summary.fidelity == "valid" else f", fidelity {summary.fidelity}"
-    first = f"{summary.experiment}, {page}, seed {or_dash(summary.seed)}, {summary.backend}{fidelity}"
-    return Content.assemble(
-        first, "\n", (settings_of(run) or "settings as in the experiment's file", "$text-muted")
-    )

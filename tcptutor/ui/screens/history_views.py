@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -149,7 +150,7 @@ class OverlayScreen(TutorScreen):
         self._panel.turn()
 
 
-_KINDS = {"r": ("tcprun", "the run file"), "c": ("csv", "CSV, a row per instant"), "j": ("json", "JSON")}
+_KINDS = {"r": ("tcprun", "run file"), "c": ("csv", "CSV, a row per instant"), "j": ("json", "JSON")}
 
 
 class ExportScreen(ModalScreen[str]):
@@ -191,20 +192,24 @@ class ExportScreen(ModalScreen[str]):
 
 def _export(runs: Sequence[ListedRun], kind: str, folder: Path) -> list[Path]:
     """Write the runs and return the files. Raises TutorError."""
-    from tcptutor.exchange.export import ExportedFile, export_files  # noqa: PLC0415  # with the analysis
+    from tcptutor.exchange.export import export_files  # noqa: PLC0415  # with the analysis
 
-    planned: list[ExportedFile] = []
-    copies: list[tuple[Path, Path]] = []
+    writes: dict[Path, Callable[[], object]] = {}
     for each in runs:
         target = folder / f"{each.id}.{kind}"
         if kind == "tcprun":
-            copies.append((each.file, target))
+            writes[target] = partial(_copy, each.file, target)
         else:
-            planned += export_files(load(each.file), each.file, kind, target)
-    targets = [*(target for _, target in copies), *(file.path for file in planned)]
-    if existing := next((each for each in targets if each.exists()), None):
+            writes |= {
+                file.path: file.write for file in export_files(load(each.file), each.file, kind, target)
+            }
+    if existing := next((each for each in writes if each.exists()), None):
         raise TutorError(f"{existing.name} exists already: remove it, or start tcptutor in another folder")
-    for source, target in copies:
-        with files.atomic(target, "start tcptutor in another folder") as temporary:
-            shutil.copyfile(source, temporary)
-    return [*(target for _, target in copies), *(file.write() for file in planned)]
+    for write in writes.values():
+        write()
+    return list(writes)
+
+
+def _copy(source: Path, target: Path) -> None:
+    with files.atomic(target, "start tcptutor in another folder") as temporary:
+        shutil.copyfile(source, temporary)

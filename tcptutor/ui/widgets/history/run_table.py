@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -156,8 +158,12 @@ def _fit(text: str, width: int) -> str:
 
 
 def when(run: ListedRun) -> str:
-    """Return the local time of a run's start; its id if the time is unknown."""
-    return f"{run.started:%d %b %H:%M}" if run.started else run.id
+    """Return the local time of a run's start, of earlier years the day; its id if the time is unknown."""
+    started = run.started
+    if started is None:
+        return run.id
+    is_recent = started.year == datetime.now(started.tzinfo).year
+    return f"{started:%d %b %H:%M}" if is_recent else f"{started:%d %b %Y}"
 
 
 def title(run: ListedRun) -> str:
@@ -184,3 +190,18 @@ def results(run: ListedRun) -> tuple[str, str, str]:
     if run.summary.fidelity == "invalid":
         return rate, "invalid", "bad"
     return rate, CAUSE_NAMES[run.summary.limited_by] if run.summary.limited_by else "nothing measured", ""
+
+
+def about(run: ListedRun) -> Content:
+    """Describe a run in two lines: where and when it was made, and its settings."""
+    if run.problem:
+        return Content.styled(run.problem, "$text-muted")
+    summary = run.summary
+    if summary is None:
+        return Content.styled(run.file.name, "$text-muted")
+    page = f", page {run.page.number or run.page.step}" if run.page else ""
+    fidelity = "" if summary.fidelity == "valid" else f", fidelity {summary.fidelity}"
+    first = f"{summary.experiment}{page}, seed {units.or_dash(summary.seed)}, {summary.backend}{fidelity}"
+    return Content.assemble(
+        first, "\n", (settings_of(run) or "settings as in the experiment's file", "$text-muted")
+    )
