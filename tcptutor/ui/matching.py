@@ -65,6 +65,10 @@ class IndexedEntry(NamedTuple):
     title: str
     about: str
     text: str
+    folded: str
+    """Title in lower case, with its punctuation."""
+    name: str
+    """Title without abbreviation and synonyms, in lower case."""
 
 
 class Hit(NamedTuple):
@@ -89,7 +93,9 @@ def indexed(entry: PaletteEntry) -> IndexedEntry:
     """Return the entry with its words."""
     title, about = _words(entry.title), _words(entry.about)
     text = "" if entry.group in _BY_TITLE else f"{title}{about}{_words(_plain(entry.text))}"
-    return IndexedEntry(entry, title, about, text)
+    folded = entry.title.casefold()
+    name = _NAME.match(folded)
+    return IndexedEntry(entry, title, about, text, folded, name[0] if name else "")
 
 
 class _Found(NamedTuple):
@@ -109,13 +115,14 @@ def search(query: str, index: Sequence[IndexedEntry]) -> list[Hit]:
     if not words:
         offered = [each.entry for group in HEADS for each in index if _offers(each.entry, group)]
         return [Hit(entry.group, entry, about=entry.about) for entry in offered]
+    typed = " ".join(words)
     groups: dict[Group, list[_Found]] = {}
     for number, each in enumerate(index if wanted else ()):
         entry = each.entry
         if entry.group == "pages" and words == [entry.kind.rpartition(" ")[2]]:
             groups.setdefault("pages", []).append(_Found((0, 0), number))
         elif all(word in each.title for word in wanted):
-            rank = _rank(" ".join(words), entry.title.casefold()), each.title.find(wanted[0])
+            rank = _rank(typed, each), each.title.find(wanted[0])
             groups.setdefault(entry.group, []).append(_Found(rank, number))
         elif all(word in each.text for word in wanted):
             # Descriptions say more than a mention on a page.
@@ -175,10 +182,10 @@ _IN_WORDS = 4
 """Rank of a match outside the title."""
 
 
-def _rank(query: str, title: str) -> int:
+def _rank(query: str, entry: IndexedEntry) -> int:
     """Return 0 for the title itself, 1 for a whole word at its beginning, 2 for its beginning, 3 otherwise."""
-    if query == _NAME.match(title)[0]:  # type: ignore[index]  # it matches every text
+    if query == entry.name:
         return 0
-    if not title.startswith(query):
+    if not entry.folded.startswith(query):
         return 3
-    return 1 + title[len(query) : len(query) + 1].isalnum()
+    return 1 + entry.folded[len(query) : len(query) + 1].isalnum()

@@ -224,7 +224,7 @@ def packet_steps() -> None:
 
 def find_box() -> None:
     """Typing into the find box, over the whole course and a thousand runs."""
-    what = f"key in the find box to its results, {finding.RUNS} runs, 95 %"
+    what = f"key in the find box to its results, {finding.RUNS} runs, processor time, 95 %"
     _line(what, finding.late_key() * 1000, 50, " ms")
 
 

@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
-from textual.widgets import Input
 
 from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
@@ -163,7 +162,7 @@ class TutorScreen(Screen[None]):
     @property
     def takes_text(self) -> bool:
         """True while a field or a shell gets the letters."""
-        return isinstance(self.focused, Input)
+        return False
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
         """Handle a key or pasted text before any widget gets it; return True if handled."""
