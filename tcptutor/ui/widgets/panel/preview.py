@@ -66,8 +66,8 @@ def frames(
     scale = _Scale.of(experiment, guess) if guess is not None else None
     ruler = _ruler(scale, guess, width) if scale is not None and guess is not None else []
     asked = MEASURES[guess.measure].label if guess is not None else MEASURES["throughput"].label
-    compared = ", and how far you were off" if guess is not None else ""
-    verdict = [edge.named("verdict", width), _muted(f"the {asked}, what limited it{compared}", width), Line()]
+    more = ", what limited it, and how far you were off" if guess is not None else ", and what limited it"
+    verdict = [edge.named("verdict", width), _muted(f"the {asked}{more}", width), Line()]
     models = [edge.named("models", width), _muted(_MODELS, width), *ruler]
     below = _BELOW_CHART[charted] if has_tcp else "the queue"
     if not has_tcp:  # models and verdicts are about TCP
