@@ -33,6 +33,8 @@ class ChainedEvent(NamedTuple):
     hash: bytes
     is_own: bool
     """True in the journal's own chain, False for an event of another machine."""
+    heads: tuple[bytes, ...]
+    """An import: hashes of the events of other chains that it follows."""
     fits: bool
     """True if the event is unchanged and its predecessor exists."""
 
@@ -64,19 +66,19 @@ class JournalChains:
             if held is None:
                 return None
             before, data, serial = _hash(held.before), bytes(held.event), held.serial
+        heads = _heads(data)
         fits = (
             in_order
             and stored.hash == link(before, data)
             and stored.hash not in self._serials
             and self._serials.get(before) == serial - 1
-            and all(head in self._serials for head in heads(data))
+            and all(head in self._serials for head in heads)
         )
         self._serials[stored.hash] = serial
-        return ChainedEvent(serial, before, data, stored.hash, is_own, fits)
+        return ChainedEvent(serial, before, data, stored.hash, is_own, heads, fits)
 
 
-def heads(data: bytes) -> tuple[bytes, ...]:
-    """Return the hashes of the events of other chains that an event follows; empty unless it is an import."""
+def _heads(data: bytes) -> tuple[bytes, ...]:
     event = decode(data) if is_import(data) else None
     return tuple(map(_hash, event.heads)) if isinstance(event, Imported) else ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tcptutor.base.errors import UsageError
-from tcptutor.journal.chains import ChainedEvent, JournalChains, heads
+from tcptutor.journal.chains import ChainedEvent, JournalChains
 from tcptutor.journal.events import Imported, StoredEvent, chain, is_import
 from tcptutor.journal.fold import JournalFold, fold_events
 from tcptutor.journal.order import check_chains
@@ -66,4 +66,4 @@ def _news(rows: Sequence[StoredEvent], others: Sequence[StoredEvent]) -> list[Ch
 
 
 def _follows(event: ChainedEvent) -> tuple[bytes, ...]:
-    return event.before, *heads(event.data)
+    return event.before, *event.heads

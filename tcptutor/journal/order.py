@@ -13,19 +13,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+import msgspec
+
 from tcptutor.base.errors import JournalError
 from tcptutor.course.page_record import moment
-from tcptutor.journal.chains import ChainedEvent, JournalChains, heads
+from tcptutor.journal.chains import ChainedEvent, JournalChains
 from tcptutor.journal.events import (
     START,
     Imported,
     JournalEvent,
+    Noted,
     Responded,
     RunEnded,
     RunStarted,
     StoredEvent,
     Withdrawn,
     decode,
+    encode,
     is_carried,
     is_import,
 )
@@ -89,8 +93,8 @@ class StudentEvents(NamedTuple):
 def student_events(rows: Iterable[StoredEvent]) -> StudentEvents:
     """Order the events of a journal, given all its rows.
 
-    Events whose effect must not reach the other machine are left out: see _without_withdrawn and
-    _without_superseded_ends.
+    In a merged journal, an event has no effect on work that its machine did not have: see _without_withdrawn,
+    _without_superseded_ends and _with_joined_notes.
     """
     rows = list(rows)
     if not is_merged(rows):
@@ -99,7 +103,7 @@ def student_events(rows: Iterable[StoredEvent]) -> StudentEvents:
     placed = sorted(placer.place(rows), key=lambda each: each.key)
     placed = [each for each in placed if not isinstance(each.event, Imported)]
     first = placed[0].hash if placed else b""
-    placed = _without_superseded_ends(_without_withdrawn(placed))
+    placed = _with_joined_notes(_without_superseded_ends(_without_withdrawn(placed)))
     return StudentEvents(
         [StoredEvent(position, each.data, each.hash) for position, each in enumerate(placed, 1)],
         EventOrder([each.place for each in placed]),
@@ -157,7 +161,7 @@ class _Placer:
 
     def _node(self, found: ChainedEvent) -> _PlacedEvent | None:
         before = self._last.get(OWN) if found.is_own else self._before(found)
-        others = [self._nodes[hash] for hash in heads(found.data) if hash in self._nodes]
+        others = [self._nodes[hash] for hash in found.heads if hash in self._nodes]
         place = self._place(found, before, others)
         if place is None:
             return None
@@ -240,3 +244,26 @@ def _without_superseded_ends(placed: Sequence[_PlacedEvent]) -> list[_PlacedEven
         return not (order.knew(position, other) or order.knew(other, position))
 
     return [each for position, each in enumerate(placed, 1) if not is_superseded(position, each.event)]
+
+
+def _with_joined_notes(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
+    """Join the notes on a page that two machines wrote without each other's, one below the other."""
+    order = EventOrder([each.place for each in placed])
+    current: dict[tuple[str, str], dict[int, str]] = {}
+    """By page, the texts of the notes that no later note knew, by position."""
+    found = []
+    for position, each in enumerate(placed, 1):
+        data = each.data
+        if isinstance(each.event, Noted):
+            page = each.event.module, each.event.step
+            others = {
+                other: text
+                for other, text in current.get(page, {}).items()
+                if not order.knew(position, other)
+            }
+            current[page] = {**others, position: each.event.text}
+            text = "\n\n".join(dict.fromkeys(filter(None, current[page].values())))
+            if text != each.event.text:
+                data = encode(msgspec.structs.replace(each.event, text=text))
+        found.append(each._replace(data=data))
+    return found

@@ -16,6 +16,7 @@ from tcptutor.journal.events import (
     Commented,
     Hinted,
     JournalEvent,
+    Noted,
     PredictionMeasured,
     Reported,
     Reset,
@@ -50,6 +51,7 @@ EVENTS: st.SearchStrategy[list[JournalEvent]] = st.lists(
     | st.builds(Responded, TIMES, _module, _step, _activity, RESPONSES)
     | st.builds(Withdrawn, TIMES, _module, _step, _activity)
     | st.builds(Hinted, TIMES, _module, _step, _activity, st.integers(1, 3))
+    | st.builds(Noted, TIMES, _module, _step, TEXTS)
     | st.builds(Bookmarked, TIMES, _module, _step, st.booleans())
     | st.builds(Skipped, TIMES, _module, _step, st.booleans())
     | st.builds(Reported, TIMES, _module, _step, TEXTS)

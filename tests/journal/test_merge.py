@@ -16,6 +16,7 @@ from tcptutor.journal import Journal, store
 from tcptutor.journal.chains import JournalChains, export_events, read_events
 from tcptutor.journal.events import (
     JournalEvent,
+    Noted,
     PredictionMeasured,
     Reset,
     Responded,
@@ -205,6 +206,21 @@ def test_the_complete_end_of_a_run_counts_if_a_copy_of_the_journal_ended_it_as_w
     in_step(a, b)
     check_equal(a, b)
     assert a.fold.record.page("m", "s").whole_runs == 1
+
+
+def test_notes_on_a_page_from_both_machines_stay_until_they_are_written_anew() -> None:
+    def note(at: int, text: str) -> Noted:
+        return Noted(AT.format(at), "m", "s", text)
+
+    a = Machine().write(note(1, "draft"), note(3, "mine, in\ntwo lines"))
+    b = Machine().write(note(2, "yours"))
+    in_step(a, b)
+    check_equal(a, b)
+    assert a.fold.record.page("m", "s").note == "yours\n\nmine, in\ntwo lines"
+    b.write(note(4, "ours"))
+    in_step(a, b)
+    check_equal(a, b)
+    assert a.fold.record.page("m", "s").note == "ours"
 
 
 def test_a_reset_takes_the_earlier_work_of_both_machines_aside() -> None:
