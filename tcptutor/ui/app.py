@@ -287,6 +287,17 @@ class TutorApp(Frame):
             return self.switch_screen(lesson)
         return self.push_screen(lesson)
 
+    def open_activity(self, module: Module, step: Step, activity: str) -> None:
+        """Show a page at the box of an activity."""
+        from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
+
+        async def show() -> None:
+            await self.open_step(module, step)
+            if isinstance(self.screen, LessonScreen):
+                await self.screen.show_activity(activity)
+
+        self.run_worker(show())
+
     def action_open_page(self, page: str) -> None:
         """Follow a link to the page MODULE/PAGE."""
         target = pages.find_page(self.course, page)

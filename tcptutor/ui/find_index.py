@@ -80,7 +80,8 @@ class FindIndex:
             yield PaletteEntry("experiments", experiment.name.partition("/")[2], kind, about, go)
         for question in step.activities_of(Question) if page.visited else ():
             if not question.about_run or step.has_run(page):
-                yield _question(question, page, f"question {module.number}.{number}", go)
+                show = partial(self._tutor.open_activity, module, step, question.id)
+                yield _question(question, page, f"question {module.number}.{number}", show)
 
     def _terms(self) -> Iterator[PaletteEntry]:
         course = self._tutor.course

@@ -103,3 +103,25 @@ async def test_slash_finds_without_commands_and_goes(make_app: Any, journal: Jou
         assert "Now" not in text(app)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.step.id == "c")
+
+
+@pytest.mark.usefixtures("folding")
+async def test_a_question_opens_at_its_box_with_the_answer_and_explanation(
+    make_app: Any, journal: Journal
+) -> None:
+    whole = asking()
+    first = whole.modules[0]
+    long = "\n\n".join(f"Paragraph {number}." for number in range(40))
+    steps = tuple(
+        msgspec.structs.replace(step, prose=long) if step.id == "c" else step for step in first.steps
+    )
+    whole = msgspec.structs.replace(whole, modules=(msgspec.structs.replace(first, steps=steps),))
+    journal.visit("first", "c")
+    journal.respond("first", "c", "q", Response((0,), True))
+    journal.visit("first", "a")
+    app = make_app("first", of=whole)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
+        press_at_once(app, "slash", *keys("politeness"), "enter")
+        await until_text(pilot, "as politeness asks")
+        assert "Paragraph 1." not in text(app)

@@ -89,6 +89,9 @@ class Tutor(Protocol):
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """Show a page in place of the current page; the result waits until it is shown."""
 
+    def open_activity(self, module: Module, step: Step, activity: str) -> None:
+        """Show a page at the box of an activity."""
+
     def open_glossary(self, term: Term | None = None) -> None:
         """Open the glossary at a term, or at the first term of the current page."""
 

@@ -138,6 +138,14 @@ class LessonScreen(LessonPath):
         """True once everything on the page is mounted, not just title and text."""
         return self._complete.is_set()
 
+    async def show_activity(self, id: str) -> None:
+        """Scroll to the box of an activity, unfolded."""
+        await self._complete.wait()
+        for box in self._page.boxes:
+            if box.activity.id == id:
+                box.unfold()
+                self.call_after_refresh(self._page.scroll_to_question, box.activity)
+
     @property
     def is_seen(self) -> bool:
         """True once the title is visible."""
