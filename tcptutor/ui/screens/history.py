@@ -105,7 +105,14 @@ class HistoryScreen(TutorScreen):
         self._history = history
         self._table = RunTable()
         self._entry = Entry("", self._submit_entry, self._close_entry)
-        self._field = Horizontal(Static(classes="label", markup=False), self._entry, classes="entry")
+        # Held rather than queried: runs may be read while the screen is being left.
+        self._counts, self._heads = Static(id="run-count", markup=False), Static(id="run-heads", markup=False)
+        self._details, self._message = (
+            Static(id="run-about", markup=False),
+            Static(id="run-said", markup=False),
+        )
+        self._label = Static(classes="label", markup=False)
+        self._field = Horizontal(self._label, self._entry, classes="entry")
         self._field.display = False
         self._typed = ""
         """_FILTER or _NAME while a field is open."""
@@ -116,12 +123,12 @@ class HistoryScreen(TutorScreen):
     def compose(self) -> ComposeResult:
         yield TopBar()
         with Vertical(id="history"):
-            yield Static(id="run-count", markup=False)
-            yield Static(id="run-heads", markup=False)
+            yield self._counts
+            yield self._heads
             yield self._table
-            yield Static(id="run-about", markup=False)
+            yield self._details
             yield self._field
-            yield Static(id="run-said", markup=False)
+            yield self._message
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -186,10 +193,8 @@ class HistoryScreen(TutorScreen):
         history = self._history
         rows = history.rows()
         self._table.show(rows, history.ticked, history.cursor)
-        self.query_one("#run-heads", Static).update(
-            Content.styled(self._table.head(), "$text-muted") if rows else ""
-        )
-        self.query_one("#run-count", Static).update(self._count(len(rows)))
+        self._heads.update(Content.styled(self._table.head(), "$text-muted") if rows else "")
+        self._counts.update(self._count(len(rows)))
         self.refresh_bindings()
         self.schedule_keys()
 
@@ -210,10 +215,10 @@ class HistoryScreen(TutorScreen):
     def _chosen(self) -> None:
         self._history.cursor = self._table.cursor
         run = self._table.row
-        self.query_one("#run-about", Static).update(about(run) if run else "")
+        self._details.update(about(run) if run else "")
 
     def _say(self, text: str, style: str = "") -> None:
-        self.query_one("#run-said", Static).update(Content.styled(text, style))
+        self._message.update(Content.styled(text, style))
 
     # Typing
 
@@ -251,7 +256,7 @@ class HistoryScreen(TutorScreen):
     def _ask(self, what: str, label: str, text: str) -> None:
         self._typed = what
         self._field.display = True
-        self.query_one(".entry .label", Static).update(Content(label))
+        self._label.update(Content(label))
         self._entry.value = text
         self._entry.selection = Selection(0, len(text))
         self.set_focus(self._entry)

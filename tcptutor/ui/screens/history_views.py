@@ -46,11 +46,13 @@ class ComparisonScreen(TutorScreen):
         super().__init__()
         self._runs, self._labels = runs, labels
         self._found: RunComparison | None = None
+        # Held rather than queried: the runs may be compared while the screen is being left.
+        self._text = Static(id="comparison-text", markup=False)
+        self._view = VerticalScroll(self._text, id="comparison")
 
     def compose(self) -> ComposeResult:
         yield TopBar()
-        with VerticalScroll(id="comparison"):
-            yield Static(id="comparison-text", markup=False)
+        yield self._view
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -76,8 +78,8 @@ class ComparisonScreen(TutorScreen):
         ]
         parts = [Content("\n").join(heads)]
         if self._found is not None:
-            parts += _tables(self._found, self.query_one("#comparison").scrollable_content_region.width or 76)
-        self.query_one("#comparison-text", Static).update(Content("\n\n").join(parts))
+            parts += _tables(self._found, self._view.scrollable_content_region.width or 76)
+        self._text.update(Content("\n\n").join(parts))
 
 
 def _compared(one: Run, other: Run) -> RunComparison:
