@@ -133,7 +133,7 @@ class LessonBody(Container):
             case "view":
                 works = shows_something
             case "turn":
-                works = shows_something and self.layout_state.shows_chart
+                works = self.panel is not None and self.panel.has_views
             case "field":
                 works = bool(self.page.boxes) or self.layout_state.view == "chart"
             case "text":

@@ -88,6 +88,11 @@ class LinePanel(SlicedLines):
         """Return a function from columns and lines to the picture; it runs in a thread."""
         raise NotImplementedError
 
+    @property
+    def has_views(self) -> bool:
+        """True if there is something to show in other views."""
+        return False
+
     # Shared
 
     @property

@@ -138,6 +138,10 @@ class RunPanel(LinePanel):
         self._update_insight()
         self._notify_can_inspect()
 
+    @property
+    def has_views(self) -> bool:
+        return self._live is not None
+
     def cycle_view(self) -> None:
         """Show the next view: chart, table of models, flows."""
         if self._live is None:

@@ -75,6 +75,10 @@ class SweepPanel(LinePanel, can_focus=True):
         self._message = ""
         self.pace.draw_now()
 
+    @property
+    def has_views(self) -> bool:
+        return self._live is not None
+
     def cycle_view(self) -> None:
         """Switch between chart and table."""
         if self._live is None:
