@@ -390,6 +390,23 @@ def test_numbers_that_were_not_drawn_for_the_student_are_refused(
     )
 
 
+def test_numbers_of_one_s_own_are_refused_on_every_attempt(forger: Forger) -> None:
+    def choose(event: JournalEvent) -> Events:
+        if not isinstance(event, Responded) or event.activity != "how-much":
+            return [event]
+        draw = {"rate": "8 Mbit/s", "trip": "20 ms"}
+        return [
+            msgspec.structs.replace(event, response=Response(answer, answer == "20 kB", draw=draw))
+            for answer in ("1 kB", "20 kB")
+        ]
+
+    found = _grade(forger.file(events=[each for event in forger.events for each in choose(event)]))
+    assert _outcome(found, "how-much") == (
+        "refused",
+        "the question's numbers were not drawn for this student",
+    )
+
+
 def test_an_answer_of_another_student_is_to_other_numbers(tmp_path: Path) -> None:
     drawn = {}
     for name in ("ada", "bob"):

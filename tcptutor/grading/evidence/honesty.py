@@ -152,8 +152,10 @@ def draw_problem(
         return ""
     given_before = page.responses_to(activity.id)
     before = [each for each in given_before if page.order.knew(response.serial, each.serial)]
-    if before and not before[-1].response.correct and before[-1].response.draw == response.response.draw:
-        return ""  # the same numbers stay until the answer is right
+    # The same numbers stay until the answer is right: judge the response that first answered them.
+    earlier = next((each for each in before if each.response.draw == response.response.draw), None)
+    if earlier is not None:
+        return draw_problem(line, module, step, activity, page, earlier)
     possible = (
         activity.draw_numbers(
             personal.question_seed(enrolled.identity, module, step, activity.id, attempts, again)
@@ -251,7 +253,7 @@ def remarks(hand_in: HandIn, line: Timeline) -> Iterator[str]:
         more = ", ..." if len(enrolments) > _MOST_NAMED else ""
         yield f"the student was enrolled more than once: {', '.join(enrolments[:_MOST_NAMED])}{more}"
     if line.left_out:
-        yield f"{line.left_out} events of another machine were done in another enrolment, and do not count"
+        yield f"{line.left_out} events of another machine belong to another student or course, and do not count"
     if line.unknown_events:
         yield f"{line.unknown_events} of its events are of a newer tcptutor, or invalid"
     yield from (line[:_LONGEST_REMARK] for line in hand_in.manifest.missing[:_MOST_MISSING])
