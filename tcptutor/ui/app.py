@@ -407,7 +407,8 @@ class TutorApp(Frame):
 
         if isinstance(self.screen, TutorScreen) and self.course.modules:
             here = self._open_page
-            self.push_screen(MapScreen(here.module if here else self._module_here, here))
+            module = here.module if here else self.screen.chosen_module or self._module_here
+            self.push_screen(MapScreen(module, here))
 
     def action_open_glossary(self) -> None:
         self.open_glossary()

@@ -88,6 +88,14 @@ async def test_the_map_names_what_is_left_and_opens_it(
         await until(pilot, lambda: shown(app) in ("c", "f"))
 
 
+async def test_the_map_of_the_module_under_the_cursor(make_app: Any) -> None:
+    app = make_app(of=asking())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Essentials")
+        await pilot.press("up", "p")
+        await until_text(pilot, "0 of 1 pages of your path done")
+
+
 async def test_words_filter_and_escape_brings_all_back(make_app: Any, journal: Journal) -> None:
     journal.visit("first", "a")
     app = make_app("first", of=asking())

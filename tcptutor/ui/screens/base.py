@@ -163,6 +163,11 @@ class TutorScreen(Screen[None]):
         return None
 
     @property
+    def chosen_module(self) -> Module | None:
+        """The module under the cursor; None if there is none."""
+        return None
+
+    @property
     def takes_text(self) -> bool:
         """True while a field or a shell gets the letters."""
         return False

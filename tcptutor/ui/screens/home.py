@@ -54,12 +54,12 @@ class HomeScreen(SavingScreen):
     HAS_STUDY_KEYS = True
     FOOTER = (
         ("app.pages", "pages"),
+        ("app.search", "find"),
         ("app.terms", "terms"),
         ("home.path", "path"),
         ("app.bench", "bench"),
         ("app.history", "runs"),
         ("app.keys", "keys"),
-        ("app.commands", "find"),
         ("app.quit", "quit"),
     )
     OTHER_KEYS = (("↑ ↓", "choose a module"), ("Enter", "continue, or open the module where you left it"))
@@ -213,6 +213,10 @@ class HomeScreen(SavingScreen):
         if option is None or not self._in_list:
             return None
         return [each.id for each in self._modules].index(option.id or "")
+
+    @property
+    def chosen_module(self) -> Module | None:
+        return None if self._highlighted is None else self._modules[self._highlighted]
 
     # What there is to show
 
