@@ -10,7 +10,8 @@ from tcptutor.base import units
 from tcptutor.course.experiments import differing
 from tcptutor.run import Run
 
-SAME = "same"
+_SAME = "same"
+"""Change of a result that is equal in both runs."""
 _SHARED_S = 0.1
 """Seconds that two runs have in common, from which it is worth saying."""
 
@@ -43,11 +44,16 @@ def compare(one: Run, other: Run) -> RunComparison:
     results = [*rows(found.figures), limits(found)] if found.figures else []
     return RunComparison(
         settings=tuple(_differences(one, other)),
-        results=tuple(row for row in results if row[3] != SAME),
-        same=tuple(row[0] for row in results if row[3] == SAME),
+        results=tuple(row for row in results if not _is_same(row)),
+        same=tuple(row[0] for row in results if _is_same(row)),
         history=sentence(found, one, other) if (found.shared.until or 0.0) >= _SHARED_S else "",
         figures=found,
     )
+
+
+def _is_same(row: Row) -> bool:
+    """Return True if both values are equal, or as shown: 100 % twice is no difference to show."""
+    return row[3] == _SAME or row[1] == row[2]
 
 
 def _differences(one: Run, other: Run) -> list[SettingDifference]:

@@ -32,7 +32,7 @@ from tcptutor.ui.widgets.history.run_table import RunTable
 from tests.journal.made import fill, stored
 
 _RUNS, _EVENTS, _KINDS = 1_000, 10_000, 20
-_OPENINGS = 40
+_OPENINGS = 60
 _PATIENCE = 30.0
 """Seconds after which the app has failed."""
 _WORDS = ("random loss", "bottleneck", "streams 4", "window", "nothing like it")
