@@ -9,6 +9,7 @@ An event knows those that its machine had when it was written: `EventOrder.knew`
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -209,22 +210,27 @@ def _without_withdrawn(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
     A withdrawal removes the responses that it knew, and is void if it knew a run of its page.
     """
     order = EventOrder([each.place for each in placed])
-    begun: dict[tuple[str, str], list[int]] = {}
-    given: dict[tuple[str, str, str], list[int]] = {}
+    begun: defaultdict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    """First run of each page, by chain."""
+    given: defaultdict[tuple[str, str, str], dict[int, deque[int]]] = defaultdict(dict)
+    """Responses to each activity, by chain; those that an event knew are the first ones of a chain."""
     dropped: set[int] = set()
     for position, each in enumerate(placed, 1):
         match each.event:
             case RunStarted(module=module, step=step, changed_from=""):
-                begun.setdefault((module, step), []).append(position)
+                begun[module, step].setdefault(each.place.chain, position)
             case Responded(module=module, step=step, activity=activity):
-                given.setdefault((module, step, activity), []).append(position)
+                given[module, step, activity].setdefault(each.place.chain, deque()).append(position)
             case Withdrawn(module=module, step=step, activity=activity):
-                runs, responses = begun.get((module, step), []), given.get((module, step, activity), [])
-                known = [earlier for earlier in runs + responses if order.knew(position, earlier)]
-                if len(known) == len(runs + responses) or any(run in known for run in runs):
+                runs, responses = begun[module, step].values(), given[module, step, activity].values()
+                if any(order.knew(position, run) for run in runs):
                     continue
-                dropped.update(known, [position])
-                given[module, step, activity] = [each for each in responses if each not in dropped]
+                withdrawn = []
+                for of_chain in responses:
+                    while of_chain and order.knew(position, of_chain[0]):
+                        withdrawn.append(of_chain.popleft())
+                if runs or any(responses):
+                    dropped.update(withdrawn, [position])
     return [each for position, each in enumerate(placed, 1) if position not in dropped]
 
 
@@ -249,21 +255,19 @@ def _without_superseded_ends(placed: Sequence[_PlacedEvent]) -> list[_PlacedEven
 def _with_joined_notes(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
     """Join the notes on a page that two machines wrote without each other's, one below the other."""
     order = EventOrder([each.place for each in placed])
-    current: dict[tuple[str, str], dict[int, str]] = {}
-    """By page, the texts of the notes that no later note knew, by position."""
-    found = []
+    current: defaultdict[tuple[str, str], dict[int, Noted]] = defaultdict(dict)
+    """By page and position, the notes that no later note knew."""
     for position, each in enumerate(placed, 1):
-        data = each.data
-        if isinstance(each.event, Noted):
-            page = each.event.module, each.event.step
-            others = {
-                other: text
-                for other, text in current.get(page, {}).items()
-                if not order.knew(position, other)
-            }
-            current[page] = {**others, position: each.event.text}
-            text = "\n\n".join(dict.fromkeys(filter(None, current[page].values())))
-            if text != each.event.text:
-                data = encode(msgspec.structs.replace(each.event, text=text))
-        found.append(each._replace(data=data))
+        if isinstance(note := each.event, Noted):
+            notes = current[note.module, note.step]
+            for earlier in [earlier for earlier in notes if order.knew(position, earlier)]:
+                del notes[earlier]
+            notes[position] = note
+    found = list(placed)
+    for notes in current.values():
+        if len(notes) > 1:
+            last = max(notes)
+            text = "\n\n".join(dict.fromkeys(note.text for note in notes.values() if note.text))
+            data = encode(msgspec.structs.replace(notes[last], text=text))
+            found[last - 1] = found[last - 1]._replace(data=data)
     return found

@@ -6,7 +6,7 @@ machine had then: work earns what it would have earned on its own machine.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -185,7 +185,7 @@ class BackwardStep(NamedTuple):
 
 @dataclass
 class Timeline:
-    """All actions of a student."""
+    """All actions of a student. Read it only when all events are added."""
 
     pages: dict[tuple[str, str], PageTimeline] = field(default_factory=dict)
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
@@ -210,9 +210,19 @@ class Timeline:
 
     def enrolled_at(self, serial: int) -> Enrolment | None:
         """Return the enrolment in effect at an event."""
-        at = bisect_right(self.enrolments, serial, key=lambda each: each[0])
-        earlier = (self.enrolments[index] for index in range(at - 1, -1, -1))
-        return next((found for event, found in earlier if self._holds(serial, event)), None)
+        latest: tuple[int, Enrolment | None] = (0, None)
+        for enrolments in self._enrolments_by_chain.values():
+            # A machine has the first events of a chain, up to one.
+            known = bisect_left(enrolments, True, key=lambda each: not self._holds(serial, each[0]))
+            latest = max([latest, *enrolments[known - 1 : known]], key=lambda each: each[0])
+        return latest[1]
+
+    @cached_property
+    def _enrolments_by_chain(self) -> dict[int, list[tuple[int, Enrolment]]]:
+        found: dict[int, list[tuple[int, Enrolment]]] = {}
+        for each in self.enrolments:
+            found.setdefault(self.order.chain(each[0]), []).append(each)
+        return found
 
     def identity_at(self, serial: int) -> str:
         """Return the key from which the student's numbers and orders were drawn at an event."""
