@@ -56,7 +56,7 @@ class MapFilter(NamedTuple):
 
 FILTERS = (
     MapFilter("all", lambda _: True),
-    MapFilter("path", lambda page: page.is_on_path),
+    MapFilter("path", lambda page: page.number > 0 and page.is_on_path),
     MapFilter("left", lambda page: page.is_left),
     MapFilter("wrong", lambda page: page.state == "wrong"),
     MapFilter("due", lambda page: page.state == "due"),
