@@ -132,6 +132,8 @@ def test_an_order_and_a_value_that_was_read_off(
     async def ready(pilot: Any) -> None:
         await until_text(pilot, "ready")
         await until_text(pilot, "why: random loss" if size[0] >= WIDE else "measured 22.1 Mbit/s")
+        # The page scrolls from where the text after the run has left it.
+        await settled(pilot)
         # Down to the order, which is the first thing that can be done here.
         await pilot.press("tab")
         await until_text(pilot, "✗ Not yet.")
