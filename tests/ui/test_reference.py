@@ -6,9 +6,12 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.course import Course
+from tcptutor.course import Course, load
 from tcptutor.journal import Journal
+from tcptutor.theory import notation
+from tcptutor.theory.catalogue import MODELS
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.screens.reference import example
 
 from .made import MODULE, STEP, one_page
 from .screen import keys, text, until_text
@@ -39,3 +42,18 @@ async def test_a_finished_page_shows_its_idea_and_calculates(journal: Journal, l
         await until_text(pilot, "= 100 Mbit/s")
         await pilot.press("ctrl+u", *keys("window=1MB"))
         await until_text(pilot, "window_limited needs rtt")
+
+
+def calculated(course: Course, page: str) -> str:
+    step = next(step for module in course.modules for step in module.steps if step.id == page)
+    model = MODELS[step.formula]
+    words = example(model, step.network).split()
+    found = model.compute(notation.values(model.name, model.parameters, notation.pairs(words)))
+    return notation.result(found, model.unit)
+
+
+def test_the_calculator_starts_with_the_network_of_the_page() -> None:
+    course = load()
+    assert calculated(course, "four-lossy-flows") == "35.89 Mbit/s"
+    assert calculated(course, "larger-segments") == "55.45 Mbit/s"
+    assert calculated(course, "what-a-neighbour-keeps") == "9.564 Mbit/s"

@@ -111,7 +111,7 @@ def _formula(model: PublishedModel) -> Content:
 
 def example(model: PublishedModel, network: Experiment | None) -> str:
     """Return the model's required arguments, with the values of the page's experiment where it has them."""
-    given = settings(network) if network is not None else {}
+    given = _arguments(network) if network is not None else {}
     words = []
     for each in model.parameters:
         if not each.required:
@@ -119,3 +119,13 @@ def example(model: PublishedModel, network: Experiment | None) -> str:
         value = given.get(_PARAMETERS.get(each.name, each.name), each.quantity.example)
         words.append(f"{each.name}={value.replace(' ', '')}")
     return " ".join(words)
+
+
+def _arguments(network: Experiment) -> dict[str, str]:
+    """Return the values of `network`, with its flows as models take them: MSS:RTT:LOSS of each."""
+    given = settings(network) | {"mss": str(network.segment)}
+    flow = [given.get(name, "") for name in ("mss", "delay", "loss")]
+    streams = int(given.pop("streams", "1"))
+    if all(flow):
+        given["streams"] = ",".join([":".join(flow)] * streams)
+    return given
