@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -97,7 +98,7 @@ def open_run(name: str) -> tuple[Run, Path]:
     try:
         return exchange.open_run(name, warn)
     except UsageError as error:
-        reason = _instead_of_run(name) if name and not Path(name).exists() else ""
+        reason = _instead_of_run(name) if name and not os.path.lexists(name) else ""
         raise UsageError(reason or str(error)) from None
 
 

@@ -23,6 +23,8 @@ from tcptutor.commands.report import report_lines
 from tcptutor.commands.runs import _lines, _stored_run
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange import curves, export, import_runs
+from tcptutor.history.listing import ListedRun
+from tcptutor.history.summary import summarize
 from tcptutor.run import TABLES, Finished, Run, load, save
 from tcptutor.run.files import text_lines
 from tcptutor.runs import packets, parts
@@ -94,7 +96,7 @@ def use(run: Run, file: Path) -> None:
     result = analysis.report(run)
     lines = [] if result.is_empty else report_lines(run, result, file, True)
     with contextlib.suppress(TutorError):
-        kept = _stored_run(run, file, None, None, _catalogue())
+        kept = _stored_run(ListedRun(file, None), summarize(run, _catalogue()))
         lines += [*_lines([kept]), str(msgspec.json.encode(kept))]
     for line in lines:
         assert is_printable(unstyle(str(line))), f"a line has control characters: {str(line)!r}"
