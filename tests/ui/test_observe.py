@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from tcptutor.course.activities.observe import Observation, Observe
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.claim import RunCondition
+from tcptutor.ui.app import TutorApp
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import page_states, text, until, until_text
@@ -65,6 +69,21 @@ async def test_the_explanation_waits_for_the_first_answer_right_or_wrong(opened,
         await until_text(pilot, "✓ Right. Each one cut the window.")
         await until_text(pilot, "The explanation.")
         assert page_states(pilot.app) == ["[done]"]
+
+
+async def test_tab_leads_from_the_chart_to_the_whole_question(make_app: Callable[..., TutorApp]) -> None:
+    course = one_page(Predict(prompt="What throughput?", unit="rate"), lossy(), SEEN)
+    module = course.modules[0]
+    step = replace(module.steps[0], prose="\n\n".join(["Read this."] * 12))
+    app = make_app(MODULE, of=replace(course, modules=(replace(module, steps=(step,)),)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Read this.")
+        await pilot.press("tab", "9", "enter", "r")
+        await until_text(pilot, "first say what your run showed")
+        await pilot.press("tab")
+        for words in ("What did your run show?", "Nothing was lost", "Loss after loss"):
+            await until_text(pilot, words)
+        await app.bench.close()
 
 
 async def test_a_key_skips_it_and_it_can_be_answered_later(opened, journal) -> None:

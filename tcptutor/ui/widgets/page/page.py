@@ -148,9 +148,10 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     @on(ActivityBox.ScrollRequested)
     def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
-        """Show the complete box."""
+        """Show the complete box, unless the student answers in another one."""
         event.stop()
-        event.scroll(self)
+        if event.box.is_active or not self._is_busy:
+            event.scroll(self)
 
     @property
     def has_others(self) -> bool:
