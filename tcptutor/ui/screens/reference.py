@@ -64,7 +64,7 @@ class ReferenceScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         if self._model is not None:
-            self.query_one(Input).focus()
+            self.query_one(Input).focus(scroll_visible=False)
 
     def action_scroll(self, by: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
