@@ -317,6 +317,9 @@ FULL_ONLY = {
     "tests/terminal/test_pane.py::test_a_flow_by_hand_is_drawn_and_survives_the_terminal": FullOnly(
         "starts the app and a guest; a shell in it and a terminal that closes are in a plain run"
     ),
+    "tests/terminal/test_session.py::test_a_session_of_review_learning_and_looking_back": FullOnly(
+        "half a minute of one student's keys; tests/ui opens each of the screens in a plain run"
+    ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
         "four moments of one end, each with a start of the app and of a guest; a terminal closes in a plain run"
     ),
