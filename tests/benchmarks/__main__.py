@@ -20,7 +20,7 @@ from tcptutor.backends.guest.snapshots import CLOCKS, Snapshots
 from tcptutor.base import places
 from tcptutor.course import load
 from tcptutor.journal import Journal
-from tests.benchmarks import courses, finding, moving, pages, run_list, stepping, turning
+from tests.benchmarks import courses, finding, finished, moving, pages, run_list, stepping, turning
 from tests.benchmarks.blocking import longest_blocks
 from tests.benchmarks.knobs import turns
 from tests.benchmarks.pty_app import PtyApp
@@ -46,28 +46,32 @@ def _time(*command: str, check: bool = True) -> float:
     return time.monotonic() - began
 
 
-def _first_frame() -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        app = PtyApp(Path(folder))
-        try:
-            return app.wait_for("How TCP gets") - app.started
-        finally:
-            app.close()
+def _first_frame(data: Path) -> float:
+    app = PtyApp(data)
+    try:
+        return app.wait_for("How TCP gets") - app.started
+    finally:
+        app.close()
 
 
 def start_up() -> None:
     """Help and first frame against the import of Textual, taken in turns."""
     # As for who installed it: compiled once, and not anew each time.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    helps, frames, imports = [], [], []
-    for _ in range(_ROUNDS):
-        imports.append(_time(sys.executable, "-c", "import textual.app"))
-        helps.append(_time(TCPTUTOR, "--help"))
-        frames.append(_first_frame())
+    helps, frames, long, imports = [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        finished.fill_journal(Path(folder) / "long" / "tcptutor")
+        for number in range(_ROUNDS):
+            imports.append(_time(sys.executable, "-c", "import textual.app"))
+            helps.append(_time(TCPTUTOR, "--help"))
+            frames.append(_first_frame(Path(folder) / f"{number}"))
+            long.append(_first_frame(Path(folder) / "long"))
     base = statistics.median(imports)
     print(f"      python -c 'import textual.app': {base:.3f} s, median of {_ROUNDS}")
     _line("tcptutor --help / import textual.app", statistics.median(helps) / base, 0.65)
     _line("first frame of the app / import textual.app", statistics.median(frames) / base, 1.4)
+    what = f"the same with {finished.RUNS} runs and {finished.EVENTS} events"
+    _line(what, statistics.median(long) / base, 1.4)
 
 
 def _to_first_frame(course: str) -> float:
@@ -241,6 +245,14 @@ def runs_listed() -> None:
             _line(f"{what}, processor time, {size[0]} x {size[1]}, 95 %", late * 1000, 50, " ms")
 
 
+def notebook() -> None:
+    """The notebook of a student who finished the course."""
+    found = finished.measure()
+    print(f"      a finished course: {found.runs} runs, {found.charts} charts in its notebook")
+    _line("notebook of a finished course, processor time", found.processor_s, 5, " s")
+    _line("its size", found.size / 1e6, 10, " MB")
+
+
 def disk_and_memory() -> None:
     """Disk and memory of the guest."""
     guest = Snapshots()
@@ -278,6 +290,8 @@ def main() -> int:
     packet_steps()
     find_box()
     runs_listed()
+
+    notebook()
     disk_and_memory()
     if "--build" in sys.argv:
         build()
