@@ -39,13 +39,13 @@ def _grade(course: Course, folder: Path, answer: Answer) -> Grade:
 
 
 def _open(course: Course) -> dict[tuple[str, str, str], Question]:
-    """The questions that need no run, by their place."""
+    """The questions that need no run, and no repair of a network, by their place."""
     return {
         (module.id, step.id, question.id): question
         for module in course.modules
         for step in module.steps
         for question in step.activities_of(Question)
-        if not question.about_run and not question.against_run
+        if not question.about_run and not question.against_run and not (step.shell and step.shell.fault)
     }
 
 

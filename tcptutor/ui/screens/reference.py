@@ -25,7 +25,7 @@ from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import inline
 
 _SIGNS = {True: ("✓ ", "$success"), False: ("✗ ", "$error"), None: ("· ", "$text-muted")}
-_PARAMETERS = {"rtt": "delay"}
+_PARAMETERS = {"rtt": "delay", "buffer": "queue"}
 """Parameter of an experiment by the argument of a model, where the names differ."""
 
 
@@ -123,7 +123,7 @@ def example(model: PublishedModel, network: Experiment | None) -> str:
 
 def _arguments(network: Experiment) -> dict[str, str]:
     """Return the values of `network`, with its flows as models take them: MSS:RTT:LOSS of each."""
-    given = settings(network) | {"mss": str(network.segment)}
+    given = settings(network) | {"mss": str(network.segment), "queue": str(network.path.queue)}
     flow = [given.get(name, "") for name in ("mss", "delay", "loss")]
     streams = int(given.pop("streams", "1"))
     if all(flow):
