@@ -509,7 +509,7 @@ class TutorApp(Frame):
             )
             return
         self.notify(
-            f"Your notebook, with {pages} page{'' if pages == 1 else 's'}: {target}"
+            f"Your notebook, with {pages} page{'' if pages == 1 else 's'}: ~/{target.name}"
             if pages
             else "There is no work to write down yet.",
             timeout=15,

@@ -89,7 +89,7 @@ def _compared(one: Run, other: Run) -> RunComparison:
 
 
 def _tables(found: RunComparison, width: int) -> list[Content]:
-    head = ("Settings that differ", "A", "B")
+    head = ("What differs", "A", "B")
     rows = [head, *((each.name, each.one, each.other) for each in found.settings)]
     names = max(len(row[0]) for row in rows)
     column = max(10, min(max(len(cell) for row in rows for cell in row[1:]), (width - names - 2 * _GAP) // 2))

@@ -97,7 +97,7 @@ class ModuleEndScreen(ModalScreen[bool]):
         except TutorError as error:
             self.notify(str(error), severity="warning", markup=False)
         else:
-            self.notify(f"Your certificate: {target}", timeout=15, markup=False)
+            self.notify(f"Your certificate: ~/{target.name}", timeout=15, markup=False)
 
     @property
     def _is_tall(self) -> bool:

@@ -59,7 +59,11 @@ class ReferenceScreen(ModalScreen[None]):
                     yield Static(id="reference-result", markup=False)
                 yield Static(Content("\n").join(self._work()), id="reference-work", markup=False)
             bar = KeyBar()
-            bar.show_keys((FooterKey((("Esc", "escape"),), "close", is_next=True),))
+            keys = (
+                FooterKey((("Esc", "escape"),), "close", is_next=True),
+                FooterKey((("↑", "up"), ("↓", "down")), "scroll"),
+            )
+            bar.show_keys(keys)
             yield bar
 
     def on_mount(self) -> None:
