@@ -98,7 +98,8 @@ def _listed_runs(index: RunIndex) -> Iterator[ListedRun]:
     files = index.read()
     if index.notice:
         warn(index.notice)
-    pages, names = pages_of(places_of_runs(), course.load()) if files else {}, names_of_runs()
+    begun, names = places_of_runs(), names_of_runs()
+    pages = pages_of(begun, course.load()) if files else {}
     for file in files:
         yield ListedRun(file, index.known(file), pages.get(file.stem), names.get(file.stem, ""))
 

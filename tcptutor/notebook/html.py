@@ -23,21 +23,23 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --dim: #59636e; --line: #d5dae0; --ground: #fff; --good: #116329;
-  --bad: #a40e26; --box: #f4f6f8; --hue0: #0072b2; --hue1: #009e73; --hue2: #b8860b; --hue3: #aa4499; --hue4: #56b4e9;
-  --hue5: #d55e00; --hue6: #555; }
+  --bad: #a40e26; --box: #f4f6f8; --hue-a: #0072b2; --hue-b: #009e73; --hue-c: #b8860b; --hue-d: #aa4499;
+  --hue-e: #56b4e9;
+  --hue-f: #d55e00; --hue-g: #555; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --dim: #9aa4ae; --line: #3a424a; --ground: #14181c;
-  --good: #56d364; --bad: #ff7b72; --box: #1d2329; --hue0: #56b4e9; --hue1: #2ac79a; --hue2: #e6b422; --hue3: #d58bc6;
-  --hue4: #9cd3f5; --hue5: #ff8c42; --hue6: #bbb; } }
+  --good: #56d364; --bad: #ff7b72; --box: #1d2329; --hue-a: #56b4e9; --hue-b: #2ac79a; --hue-c: #e6b422;
+  --hue-d: #d58bc6;
+  --hue-e: #9cd3f5; --hue-f: #ff8c42; --hue-g: #bbb; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 50rem;
   margin: 2rem auto; padding: 0 1rem; }
 h1 { margin-bottom: 0; } h2 { border-bottom: 1px solid var(--line); margin-top: 3rem; } h3 { margin-top: 2.2rem; }
 .idea { font-size: 1.1em; font-weight: 600; }
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); }
-blockquote { background: var(--box); border-left: 4px solid var(--hue0); margin: 1rem 0; padding: .2rem 1rem; }
+blockquote { background: var(--box); border-left: 4px solid var(--hue-a); margin: 1rem 0; padding: .2rem 1rem; }
 table { border-collapse: collapse; font-size: .9em; } td, th { padding: .2rem .7rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); }
 code, pre { font-family: ui-monospace, monospace; font-size: .92em; } pre { overflow-x: auto; }
-nav a { margin-right: 1rem; } a { color: var(--hue0); }
+nav a { margin-right: 1rem; } a { color: var(--hue-a); }
 svg { max-width: 100%; height: auto; font-size: 12px; } svg text { fill: var(--dim); }
 svg .head { fill: var(--ink); font-weight: 600; } svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
 .grid { stroke: var(--line); stroke-width: .7; } .axis { stroke: var(--dim); fill: none; }
@@ -45,9 +47,14 @@ svg .head { fill: var(--ink); font-weight: 600; } svg .end { text-anchor: end; }
 .line { fill: none; stroke-width: 1.6; stroke-linejoin: round; } .dashed { stroke-dasharray: 5 4; }
 .line.ink { stroke: var(--ink); } .dot.ink { fill: var(--ink); } .line.gray { stroke: var(--dim); }
 .dot.gray { fill: var(--dim); }
-""" + "".join(
-    f".line.hue{n} {{ stroke: var(--hue{n}); }} .dot.hue{n} {{ fill: var(--hue{n}); }}\n" for n in range(7)
-)
+.line.hue0 { stroke: var(--hue-a); } .dot.hue0 { fill: var(--hue-a); }
+.line.hue1 { stroke: var(--hue-b); } .dot.hue1 { fill: var(--hue-b); }
+.line.hue2 { stroke: var(--hue-c); } .dot.hue2 { fill: var(--hue-c); }
+.line.hue3 { stroke: var(--hue-d); } .dot.hue3 { fill: var(--hue-d); }
+.line.hue4 { stroke: var(--hue-e); } .dot.hue4 { fill: var(--hue-e); }
+.line.hue5 { stroke: var(--hue-f); } .dot.hue5 { fill: var(--hue-f); }
+.line.hue6 { stroke: var(--hue-g); } .dot.hue6 { fill: var(--hue-g); }
+"""
 """Style sheet of the notebook."""
 
 

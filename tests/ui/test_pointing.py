@@ -42,9 +42,9 @@ async def test_the_first_hint_is_offered_before_it_is_asked_for(make_app, journa
 async def test_a_key_of_the_footer_is_pressed_by_a_click(make_app) -> None:
     async with make_app("one-flow").run_test(size=(120, 44)) as pilot:
         await until_text(pilot, "What cwnd is")
-        await click(pilot, "→ page")
-        await until_text(pilot, "One lossy flow")
-        await click(pilot, "← →")
+        await click(pilot, "p pages")
+        await until_text(pilot, "Enter open")
+        await click(pilot, "Enter open")
         await until_text(pilot, "What cwnd is")
         await click(pilot, "keys")
         await until_text(pilot, "the next page")
@@ -141,10 +141,10 @@ async def test_a_term_is_told_over_the_page_and_leads_to_the_one_that_explains_i
             await pilot.press("ctrl+p", *keys("congestion"))
             await until_text(pilot, "cwnd (congestion window)")
             await pilot.press("enter")
-            await until_text(pilot, "read on: 1 One flow, page 1")
+            await until_text(pilot, "explained on 1.1 What cwnd is")
             assert "A sender may have cwnd segments in the network." in text(pilot.app)
             await pilot.press(key)
-            await until(pilot, lambda: "read on:" not in text(pilot.app))
+            await until(pilot, lambda: "explained on" not in text(pilot.app))
             await until_text(pilot, there)
 
 

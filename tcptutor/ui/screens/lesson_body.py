@@ -101,7 +101,8 @@ class LessonBody(Container):
         """The visible panel of a run or a sweep; None if the page has none, or hides it."""
         if not self.layout_state.shows_chart:
             return None
-        return self.terminal.chart if self.terminal_open else self.side.widget if self.side else None
+        widget = self.terminal.chart if self.terminal_open else self.side.widget if self.side else None
+        return widget if isinstance(widget, LinePanel) else None
 
     @property
     def bench_experiment(self) -> Experiment | None:
