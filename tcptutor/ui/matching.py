@@ -105,6 +105,11 @@ class _Found(NamedTuple):
     """Index of the entry."""
 
 
+def moved(at: int, by: int, count: int) -> int:
+    """Return the index `by` entries from `at` in a list of `count`: single steps wrap, longer ones end at its ends."""
+    return (at + by) % count if abs(by) == 1 else min(max(at + by, 0), count - 1)
+
+
 def search(query: str, index: Sequence[IndexedEntry]) -> list[Hit]:
     """Return the hits, group after group: the group with the best match first, text and descriptions last.
 

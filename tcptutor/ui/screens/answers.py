@@ -37,14 +37,10 @@ class AnswersScreen(ModalScreen[None]):
             box.border_title = f"Your answers: {self._title}"
             with VerticalScroll():
                 yield Static(Content("\n\n").join(self._entries()), markup=False)
-            bar = KeyBar()
-            bar.show_keys(
-                (
-                    FooterKey((("Esc", "escape"),), "close", is_next=True),
-                    FooterKey((("↑", "up"), ("↓", "down")), "scroll"),
-                )
+            yield KeyBar(
+                FooterKey((("Esc", "escape"),), "close", is_next=True),
+                FooterKey((("↑", "up"), ("↓", "down")), "scroll"),
             )
-            yield bar
 
     def _entries(self) -> Iterator[Content]:
         for each in self._answers:

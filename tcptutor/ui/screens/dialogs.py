@@ -29,12 +29,6 @@ _FOLLOW_INTERVAL_S = 0.5
 """Seconds between two looks at the state of an open session."""
 
 
-def _key_bar(*entries: FooterKey) -> KeyBar:
-    bar = KeyBar()
-    bar.show_keys(entries)
-    return bar
-
-
 class ConfirmScreen(ModalScreen[bool]):
     """A question before an action that cannot be undone. Enter means no, since it is often pressed unread."""
 
@@ -51,7 +45,7 @@ class ConfirmScreen(ModalScreen[bool]):
         with Vertical(id="confirm") as box:
             box.border_title = self._question
             yield Static(self._reason, markup=False)
-            yield _key_bar(
+            yield KeyBar(
                 FooterKey((("y", "y"),), self._yes),
                 FooterKey((("Esc", "escape"), ("Enter", "enter")), "go back"),
             )
@@ -89,7 +83,7 @@ class ResetScreen(ModalScreen[ResetChoice]):
                 "do something new on the page.",
                 markup=False,
             )
-            yield _key_bar(*keys, FooterKey((("Esc", "escape"),), "go back"))
+            yield KeyBar(*keys, FooterKey((("Esc", "escape"),), "go back"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         return parameters != ("restore",) or self._page.can_restore
@@ -133,7 +127,7 @@ class CommandLineScreen(ModalScreen[None]):
             with VerticalScroll():
                 yield Static(Content(self._line), id="command-line", markup=False)
             yield Static(self._remark, id="command-said", markup=False)
-            yield _key_bar(FooterKey((("Enter", "enter"),), "copy"), FooterKey((("Esc", "escape"),), "back"))
+            yield KeyBar(FooterKey((("Enter", "enter"),), "copy"), FooterKey((("Esc", "escape"),), "back"))
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._line)

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.matching import Hit, IndexedEntry, PaletteEntry, search
+from tcptutor.ui.matching import Hit, IndexedEntry, PaletteEntry, moved, search
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.hit_list import HitList, marked
 
@@ -55,15 +55,11 @@ class FindScreen(ModalScreen[PaletteEntry | None]):
             yield Input(placeholder=self._placeholder, compact=True)
             yield self._list
             yield Static(id="find-about", markup=False)
-            bar = KeyBar()
-            bar.show_keys(
-                (
-                    FooterKey((("Enter", "enter"),), "go", is_next=True),
-                    FooterKey((("↑", "up"), ("↓", "down")), "choose"),
-                    FooterKey((("Esc", "escape"),), "close"),
-                )
+            yield KeyBar(
+                FooterKey((("Enter", "enter"),), "go", is_next=True),
+                FooterKey((("↑", "up"), ("↓", "down")), "choose"),
+                FooterKey((("Esc", "escape"),), "close"),
             )
-            yield bar
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
@@ -96,9 +92,7 @@ class FindScreen(ModalScreen[PaletteEntry | None]):
 
     def action_move(self, by: int) -> None:
         if self._hits:
-            last = len(self._hits) - 1
-            wraps = abs(by) == 1
-            self._at = (self._at + by) % (last + 1) if wraps else min(max(self._at + by, 0), last)
+            self._at = moved(self._at, by, len(self._hits))
             self._choose()
 
     def _search(self, query: str, chosen: PaletteEntry | None = None) -> None:

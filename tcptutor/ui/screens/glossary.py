@@ -12,29 +12,27 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Key, Paste, Resize
-from textual.widgets import Input, OptionList, Static
+from textual.events import Resize
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.course.glossary import Term
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.pages import ModulePage, find_page, page_of_experiment
-from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.screens.filtered_list import FilteredListScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.text import hanging, paragraphs
 
 _WITHOUT_FIELD = ("experiment", "scope", "type")
 """Actions whose keys the field takes while it has the focus."""
 
 
-class GlossaryScreen(TutorScreen):
+class GlossaryScreen(FilteredListScreen[Term]):
     """Terms in a list, the chosen one next to it."""
 
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        priority("enter", "read", "read", "glossary.read", "the page that explains the term"),
+        priority("enter", "open_chosen", "read", "glossary.read", "the page that explains the term"),
         priority("r", "experiment", "see it", "glossary.experiment", "an experiment that shows it"),
         priority("up", "move(-1)", "term", "glossary.up", "the term above"),
         priority("down", "move(1)", "term", "glossary.down", "the term below"),
@@ -68,21 +66,16 @@ class GlossaryScreen(TutorScreen):
             of_page: Terms of the current page, in the order of its text.
             chosen: Term to show; by default the first of the page.
         """
-        super().__init__()
+        super().__init__("words of a term", "read")
         self._all = sorted(terms, key=lambda term: term.word.casefold())
         self._of_page = of_page
         self._is_all = not of_page or (chosen is not None and chosen not in of_page)
-        self._shown: list[Term] = []
-        self._words = Entry("words of a term", self._open_typed, self.action_back)
-        self._at = 0
-        """Index of the chosen term among the shown."""
         self._first = chosen
 
     def compose(self) -> ComposeResult:
         yield TopBar()
         with Vertical(id="glossary"):
             yield Static(id="glossary-scope", markup=False)
-            self._words.display = False
             yield self._words
             with Horizontal():
                 listing = OptionList(id="glossary-terms", compact=True, markup=False)
@@ -103,21 +96,10 @@ class GlossaryScreen(TutorScreen):
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._is_typing:
-            return (
-                FooterKey((("Enter", "enter"),), "read", is_next=True),
-                FooterKey((("↑", "up"), ("↓", "down")), "choose"),
-                FooterKey((("Esc", "escape"),), "clear"),
-            )
+            return self._typing_keys
         return bindings.footer_entries(self, self.FOOTER, "glossary.read")
 
     # Keys
-
-    async def take(self, event: Key | Paste) -> bool:
-        return await self._words.take(event) if self._is_typing else False
-
-    def _open_typed(self) -> None:
-        self._filter(self._chosen)
-        self.action_read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if self._is_typing and action in _WITHOUT_FIELD:
@@ -126,7 +108,7 @@ class GlossaryScreen(TutorScreen):
             return bool(self._chosen and self._chosen.experiment) and not self._is_shown_where_explained
         return action != "scope" or bool(self._of_page)
 
-    def action_read(self) -> None:
+    def action_open_chosen(self) -> None:
         if (term := self._chosen) is not None:
             self.dismiss()
             self.app.call_later(self.tutor.action_open_page, term.page)
@@ -141,33 +123,11 @@ class GlossaryScreen(TutorScreen):
         else:
             self.app.call_later(self.tutor.open_bench_with, term.experiment)
 
-    def action_move(self, by: int) -> None:
-        if self._shown:
-            last = len(self._shown) - 1
-            wraps = abs(by) == 1
-            self._at = (self._at + by) % (last + 1) if wraps else min(max(self._at + by, 0), last)
-            self._choose()
+    def _close(self) -> None:
+        self.dismiss()
 
     def action_scope(self) -> None:
         self._is_all = not self._is_all
-        self._filter(self._chosen)
-
-    def action_type(self) -> None:
-        self._words.display = True
-        self.set_focus(self._words)
-        self.schedule_keys()
-
-    def action_back(self) -> None:
-        if self._is_typing:
-            self._filter(self._chosen)  # with all typed words
-            self._words.value, self._words.display = "", False
-            self.set_focus(None)
-            self._filter(self._chosen)
-        else:
-            self.dismiss()
-
-    @on(Input.Changed)
-    def _typed(self) -> None:
         self._filter(self._chosen)
 
     @on(OptionList.OptionSelected)
@@ -176,14 +136,6 @@ class GlossaryScreen(TutorScreen):
         self._choose()
 
     # The list and the entry
-
-    @property
-    def _chosen(self) -> Term | None:
-        return self._shown[self._at] if self._at < len(self._shown) else None
-
-    @property
-    def _is_typing(self) -> bool:
-        return self.focused is self._words
 
     def _filter(self, wanted: Term | None) -> None:
         """List the terms with the typed words: those that have them in their names before others."""

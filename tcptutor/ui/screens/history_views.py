@@ -177,10 +177,8 @@ class ExportScreen(ModalScreen[str]):
                 f"Export {'this run' if number == 1 else f'{number} runs'} into the current folder"
             )
             yield Static(f"{self._folder}\nExisting files stay.", id="export-said", markup=False)
-            keys = KeyBar()
             entries = [FooterKey(((key, key),), about) for key, (_, about) in _KINDS.items()]
-            keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "back")))
-            yield keys
+            yield KeyBar(*entries, FooterKey((("Esc", "escape"),), "back"))
 
     async def action_export(self, kind: str) -> None:
         try:

@@ -43,7 +43,6 @@ from tcptutor.ui.screens.lesson_keys import (
     without,
 )
 from tcptutor.ui.screens.note import NoteScreen
-from tcptutor.ui.screens.reference import ReferenceScreen
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
@@ -320,6 +319,7 @@ class LessonActions(ChartScreen, SavingScreen):
     def action_reference(self) -> None:
         """Show the finished page as a reference."""
         from tcptutor.notebook.content import NotebookSource, notebook_page  # noqa: PLC0415  # loads the analysis
+        from tcptutor.ui.screens.reference import ReferenceScreen  # noqa: PLC0415
 
         source = NotebookSource.of(self.tutor.course, self.tutor.journal, (self.module.id, self.step.id))
         page = notebook_page(self.module, 1 + self.module.step_ids.index(self.step.id), source)

@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Key, Paste, Resize
-from textual.widgets import Input, OptionList, Static
+from textual.events import Resize
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.base.errors import JournalError
@@ -23,14 +23,14 @@ from tcptutor.ui.page_map import FILTERS, MapPage, map_pages
 from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.screens.dialogs import ResetChoice, ResetScreen
+from tcptutor.ui.screens.filtered_list import FilteredListScreen
 from tcptutor.ui.widgets import page_rows as rows
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
-from tcptutor.ui.widgets.page.entries import Entry
 
 _WITHOUT_FIELD = ("turn", "keep", "type", "skip", "bookmark", "reset")
 """Actions with keys that the focused field takes as text."""
 _BINDINGS: list[BindingType] = [
-    priority("enter", "open", "open", "map.open", "open the page"),
+    priority("enter", "open_chosen", "open", "map.open", "open the page"),
     Binding("up", "move(-1)", show=False, priority=True, id="map.up"),
     Binding("down", "move(1)", show=False, priority=True, id="map.down"),
     Binding("pageup", "move(-10)", show=False, priority=True, id="map.far-up"),
@@ -50,10 +50,9 @@ _BINDINGS: list[BindingType] = [
 ]
 
 
-class MapScreen(SavingScreen):
+class MapScreen(FilteredListScreen[MapPage], SavingScreen):
     """Pages of a module. `here` is the page that the map covers."""
 
-    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = _BINDINGS
     FOOTER = (
         ("map.open", "open"),
@@ -73,16 +72,12 @@ class MapScreen(SavingScreen):
     )
 
     def __init__(self, module: Module, here: ModulePage | None) -> None:
-        super().__init__()
+        super().__init__("words of a title", "open")
         self._module, self._here = module, here
         self._all: list[MapPage] = []
         """Pages of the module."""
-        self._shown: list[MapPage] = []
-        """Pages that pass the filters."""
-        self._words = Entry("words of a title", self._open_typed, self.action_back)
-        self._at = 0
-        """Index of the chosen page among the shown."""
-        self._filter = 0
+        self._kept = 0
+        """Index of the filter in FILTERS."""
         self._is_changed = False
         """True if a page was skipped or reset: the page below shows it when it is opened again."""
         self._due: frozenset[tuple[str, str]] = frozenset()
@@ -94,7 +89,6 @@ class MapScreen(SavingScreen):
             yield Static(id="map-modules", markup=False)
             yield Static(id="map-left", markup=False)
             yield Static(id="map-filters", markup=False)
-            self._words.display = False
             yield self._words
             listing = OptionList(id="map-pages", compact=True, markup=False)
             listing.can_focus = False
@@ -106,7 +100,7 @@ class MapScreen(SavingScreen):
         super().on_mount()
         self._written = self.tutor.journal.event_count
         self._read()
-        self._choose_page(self._first_page())
+        self._filter(self._first_page())
         self.run_worker(self._find_due())
 
     async def _find_due(self) -> None:
@@ -116,7 +110,7 @@ class MapScreen(SavingScreen):
         self._due = frozenset((card.id.module, card.id.step) for card in found.due)
         if self._due:
             self._read()
-            self._choose_page(self._chosen)
+            self._filter(self._chosen)
 
     def on_resize(self, event: Resize) -> None:
         super().on_resize(event)
@@ -124,37 +118,20 @@ class MapScreen(SavingScreen):
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._is_typing:
-            return (
-                FooterKey((("Enter", "enter"),), "open", is_next=True),
-                FooterKey((("↑", "up"), ("↓", "down")), "choose"),
-                FooterKey((("Esc", "escape"),), "clear"),
-            )
+            return self._typing_keys
         return bindings.footer_entries(self, self.FOOTER, "map.open")
 
     # Keys
 
-    async def take(self, event: Key | Paste) -> bool:
-        return await self._words.take(event) if self._is_typing else False
-
-    def _open_typed(self) -> None:
-        self._choose_page(self._chosen)
-        self.action_open()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         return not (self._is_typing and action in _WITHOUT_FIELD)
 
-    def action_open(self) -> None:
+    def action_open_chosen(self) -> None:
         if (page := self._chosen) is not None:
             self._leave(ModulePage(self._module, page.step))
 
-    def action_back(self) -> None:
-        if self._is_typing:
-            self._choose_page(self._chosen)  # with all typed words
-            self._words.value, self._words.display = "", False
-            self.set_focus(None)
-            self._choose_page(self._chosen)
-        else:
-            self._leave(self._here if self._is_changed else None)
+    def _close(self) -> None:
+        self._leave(self._here if self._is_changed else None)
 
     def _leave(self, target: ModulePage | None) -> None:
         """Close the map, and open the given page, if any."""
@@ -162,37 +139,21 @@ class MapScreen(SavingScreen):
         if target is not None:
             self.app.call_later(self.tutor.open_step, *target)
 
-    def action_move(self, by: int) -> None:
-        if self._shown:
-            last = len(self._shown) - 1
-            wraps = abs(by) == 1
-            self._at = (self._at + by) % (last + 1) if wraps else min(max(self._at + by, 0), last)
-            self._choose()
-
     def action_turn(self, by: int) -> None:
         modules = self.tutor.course.modules
         at = [each.id for each in modules].index(self._module.id)
         self._module = modules[(at + by) % len(modules)]
         self._read()
-        self._choose_page(self._first_page())
+        self._filter(self._first_page())
 
     def action_keep(self, number: int) -> None:
-        self._filter = 0 if number == self._filter else number
-        self._choose_page(self._chosen)
-
-    def action_type(self) -> None:
-        self._words.display = True
-        self.set_focus(self._words)
-        self.schedule_keys()
-
-    @on(Input.Changed)
-    def _typed(self) -> None:
-        self._choose_page(self._chosen)
+        self._kept = 0 if number == self._kept else number
+        self._filter(self._chosen)
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         self._at = int(event.option_id or 0)
-        self.action_open()
+        self.action_open_chosen()
 
     def action_skip(self) -> None:
         page = self._chosen
@@ -235,21 +196,13 @@ class MapScreen(SavingScreen):
             self.notify(str(error), severity="error", markup=False)
         chosen = self._chosen
         self._read()
-        self._choose_page(chosen)
+        self._filter(chosen)
         self.show_saved()
 
     def _key(self, page: MapPage) -> tuple[str, str]:
         return self._module.id, page.step.id
 
     # The list
-
-    @property
-    def _chosen(self) -> MapPage | None:
-        return self._shown[self._at] if self._at < len(self._shown) else None
-
-    @property
-    def _is_typing(self) -> bool:
-        return self.focused is self._words
 
     def _read(self) -> None:
         self._all = map_pages(self.tutor.journal.record, self._module, self._due)
@@ -260,10 +213,10 @@ class MapScreen(SavingScreen):
         step = self._here.step if self._here and is_here else pages.resume(self.tutor.journal, self._module)
         return next((page for page in self._all if step and page.step.id == step.id), None)
 
-    def _choose_page(self, wanted: MapPage | None) -> None:
+    def _filter(self, wanted: MapPage | None) -> None:
         """Filter the pages, with the cursor on `wanted` or on the next page that is listed."""
         words = self._words.value
-        keeps = FILTERS[self._filter].keeps
+        keeps = FILTERS[self._kept].keeps
         self._shown = [page for page in self._all if keeps(page) and page.is_about(words)]
         number = wanted.number if wanted else 0
         self._at = next((at for at, page in enumerate(self._shown) if page.number >= number), 0)
@@ -277,7 +230,7 @@ class MapScreen(SavingScreen):
         self.query_one(TopBar).show_place("pages")
         self.query_one("#map-modules", Static).update(rows.module_line(modules, width))
         self.query_one("#map-left", Static).update(rows.left_line(self._all, width))
-        self.query_one("#map-filters", Static).update(rows.filter_line(self._all, self._filter))
+        self.query_one("#map-filters", Static).update(rows.filter_line(self._all, self._kept))
         here = self._here.step.id if self._here and self._here.module.id == self._module.id else ""
         listing = self.query_one("#map-pages", OptionList)
         listing.clear_options()

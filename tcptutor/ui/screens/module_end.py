@@ -17,7 +17,6 @@ from textual.widgets import Static
 from tcptutor.base import ratios
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Module
-from tcptutor.notebook.certificate import certify, write_certificate
 from tcptutor.notebook.module_summary import ModuleSummary, Trend, summarize
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TALL, Tutor
@@ -71,15 +70,11 @@ class ModuleEndScreen(ModalScreen[bool]):
             with VerticalScroll(can_focus=False):
                 yield Static(id="module-facts", markup=False)
                 yield Static(id="module-errors", markup=False)
-            bar = KeyBar()
-            bar.show_keys(
-                (
-                    FooterKey((("Enter", "enter"),), self._onward, is_next=True),
-                    FooterKey((("c", "c"),), "certificate"),
-                    FooterKey((("Esc", "escape"),), "stay here"),
-                )
+            yield KeyBar(
+                FooterKey((("Enter", "enter"),), self._onward, is_next=True),
+                FooterKey((("c", "c"),), "certificate"),
+                FooterKey((("Esc", "escape"),), "stay here"),
             )
-            yield bar
 
     def on_mount(self) -> None:
         if self._bars < len(self._summary.predictions):
@@ -91,6 +86,8 @@ class ModuleEndScreen(ModalScreen[bool]):
 
     def action_certificate(self) -> None:
         """Write the module's certificate into the student's home."""
+        from tcptutor.notebook.certificate import certify, write_certificate  # noqa: PLC0415  # loads the analysis
+
         target = Path.home() / f"tcptutor-certificate-{self._module.id}.html"
         try:
             write_certificate(certify(self._tutor.course, self._module, self._tutor.journal, ""), target)

@@ -43,9 +43,7 @@ class NoteScreen(ModalScreen[None]):
             box.border_title = f"Your note on {self._title}"
             yield self._field
             yield self._state
-            bar = KeyBar()
-            bar.show_keys((FooterKey((("Esc", "escape"),), "save and close", is_next=True),))
-            yield bar
+            yield KeyBar(FooterKey((("Esc", "escape"),), "save and close", is_next=True))
 
     def on_mount(self) -> None:
         self._field.move_cursor(self._field.document.end)

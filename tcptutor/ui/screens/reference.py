@@ -58,13 +58,10 @@ class ReferenceScreen(ModalScreen[None]):
                     )
                     yield Static(id="reference-result", markup=False)
                 yield Static(Content("\n").join(self._work()), id="reference-work", markup=False)
-            bar = KeyBar()
-            keys = (
+            yield KeyBar(
                 FooterKey((("Esc", "escape"),), "close", is_next=True),
                 FooterKey((("↑", "up"), ("↓", "down")), "scroll"),
             )
-            bar.show_keys(keys)
-            yield bar
 
     def on_mount(self) -> None:
         if self._model is not None:

@@ -38,14 +38,10 @@ class ReportScreen(ModalScreen[str]):
             box.border_title = f"What is wrong on {self._page}?"
             yield Input(max_length=LONGEST_REPORT, compact=True)
             yield self._state
-            bar = KeyBar()
-            bar.show_keys(
-                (
-                    FooterKey((("Enter", "enter"),), "report", is_next=True),
-                    FooterKey((("Esc", "escape"),), "close"),
-                )
+            yield KeyBar(
+                FooterKey((("Enter", "enter"),), "report", is_next=True),
+                FooterKey((("Esc", "escape"),), "close"),
             )
-            yield bar
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

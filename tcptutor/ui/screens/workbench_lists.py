@@ -208,7 +208,6 @@ class ChooseScreen(ModalScreen[str]):
             box.border_title = self._title
             yield OptionList(compact=True, markup=False)
             yield Static(self._empty, id="choose-said", markup=False)
-            keys = KeyBar()
             enter = "tick" if self._tick else "choose"
             entries = [
                 FooterKey((("↑", "up"), ("↓", "down")), "move"),
@@ -216,8 +215,7 @@ class ChooseScreen(ModalScreen[str]):
             ]
             if self._remove:
                 entries.append(FooterKey((("x", "x"),), "delete saved"))
-            keys.show_keys((*entries, FooterKey((("Esc", "escape"),), "close")))
-            yield keys
+            yield KeyBar(*entries, FooterKey((("Esc", "escape"),), "close"))
 
     def put(self, choices: Sequence[Choice]) -> None:
         """Append choices that are not in the list yet."""

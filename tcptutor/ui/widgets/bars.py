@@ -67,9 +67,9 @@ class KeyBar(Widget):
     Textual's own footer has a widget for each key; a single line costs a tenth of the bytes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *keys: FooterKey) -> None:
         super().__init__()
-        self._keys: tuple[FooterKey, ...] = ()
+        self._keys = keys
         self._right = self._more = ""
 
     def show_keys(self, keys: tuple[FooterKey, ...]) -> None:
