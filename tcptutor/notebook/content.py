@@ -22,8 +22,8 @@ from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.step import Step
 from tcptutor.exchange.run_chart import run_chart
-from tcptutor.journal import Journal, Progress
-from tcptutor.journal.fold import JournalRecord
+from tcptutor.journal import Journal
+from tcptutor.journal.fold import JournalRecord, progress
 from tcptutor.run import Run, files
 from tcptutor.spec import settings
 
@@ -129,8 +129,6 @@ class NotebookSource(NamedTuple):
     record: JournalRecord
     identity: str
     """Key from which the student's numbers are drawn."""
-    progress: dict[str, Progress]
-    """By module."""
     run_files: dict[tuple[str, str], tuple[str, ...]]
     """Files of a page's runs by module and page, the latest first."""
 
@@ -146,7 +144,7 @@ class NotebookSource(NamedTuple):
             if record.page(module.id, step.id).whole_runs and only in (None, (module.id, step.id))
         ]
         files_of = {page: tuple(journal.run_files(*page)) for page in with_runs}
-        return cls(record, journal.identity if record.enrolment else "", journal.progress(course), files_of)
+        return cls(record, journal.identity if record.enrolment else "", files_of)
 
 
 def collect_notebook(course: Course, source: NotebookSource, at: str) -> Notebook:
@@ -158,11 +156,12 @@ def collect_notebook(course: Course, source: NotebookSource, at: str) -> Noteboo
         at: The present time, ISO 8601.
     """
     record = source.record
+    done = progress(record, course)
     modules = tuple(
         NotebookModule(
             f"{module.number} {module.title}",
-            source.progress[module.id].done,
-            source.progress[module.id].total,
+            done[module.id].done,
+            done[module.id].total,
             tuple(_pages(module, source)),
         )
         for module in course.modules
