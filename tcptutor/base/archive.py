@@ -47,6 +47,12 @@ def end() -> bytes:
     return bytes(2 * tarfile.BLOCKSIZE)
 
 
+def content(source: BufferedIOBase | IO[bytes], member: ArchiveMember) -> bytes:
+    """Return the content of a file of an archive. Raises OSError."""
+    source.seek(member.start)
+    return source.read(member.size)
+
+
 def members(source: BufferedIOBase | IO[bytes], most: int) -> Iterator[ArchiveMember]:
     """Yield the files of an archive in order, with `source` positioned at the content of each.
 

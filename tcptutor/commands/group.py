@@ -26,6 +26,7 @@ from tcptutor.commands.options import (
     SEEDS,
     X,
     Y,
+    output_option,
     set_option,
 )
 
@@ -350,15 +351,7 @@ def plot(**given: Any) -> None:
 
 
 @main.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("notebook.html"),
-    show_default=True,
-    metavar="FILE",
-    help="The file to write: HTML with pictures (.html), or Markdown (.md).",
-)
+@output_option("notebook.html", "The file to write: HTML with pictures (.html), or Markdown (.md).")
 @REPLACE
 @JSON
 def notebook(**given: Any) -> None:
@@ -370,15 +363,7 @@ def notebook(**given: Any) -> None:
 
 @main.command()
 @click.argument("module", metavar="MODULE")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("certificate.html"),
-    show_default=True,
-    metavar="FILE",
-    help="The HTML file to write.",
-)
+@output_option("certificate.html", "The HTML file to write.")
 @click.option("--name", default="", help="Your name; an enrolled student's is known.")
 @REPLACE
 @JSON

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tcptutor.commands.exits import CommandGroup, end
-from tcptutor.commands.options import JSON, REPLACE
+from tcptutor.commands.options import JSON, REPLACE, output_option
 
 
 @click.group("journal", cls=CommandGroup)
@@ -17,15 +17,7 @@ def journal() -> None:
 
 
 @journal.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("journal.tcpjournal"),
-    show_default=True,
-    metavar="FILE",
-    help="The file to write.",
-)
+@output_option("journal.tcpjournal", "The file to write.")
 @REPLACE
 @JSON
 def export(**given: Any) -> None:

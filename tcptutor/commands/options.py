@@ -34,6 +34,21 @@ REPLACE = click.option(
     is_flag=True,
     help="Overwrite existing files.",
 )
+
+
+def output_option(default: str, description: str) -> Callable[[_Command], _Command]:
+    """Return the option -o for the file that a command writes."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default=Path(default),
+        show_default=True,
+        metavar="FILE",
+        help=description,
+    )
+
+
 SEED = click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of the random loss.")
 
 

@@ -68,7 +68,7 @@ class JournalFile(NamedTuple):
 
     def read_run(self, name: str) -> bytes:
         """Return the bytes of a run file."""
-        return _read_member(self.source, self.runs[name])
+        return archive.content(self.source, self.runs[name])
 
 
 def run_files(rows: Iterable[StoredEvent]) -> dict[str, str]:
@@ -143,10 +143,10 @@ def _read(path: Path, source: BufferedReader) -> JournalFile:
         raise TutorError(
             f"{path} is not an exported journal, or damaged ({message}): {_EXPORT_AGAIN}"
         ) from error
-    with files.open_bounded(path, _MANIFEST_KIND, content=_read_member(source, manifest)) as text:
+    with files.open_bounded(path, _MANIFEST_KIND, content=archive.content(source, manifest)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         msgspec.json.decode(text, type=JournalManifest)
-    with files.open_bounded(path, _EVENTS_KIND, content=_read_member(source, events)) as text:
+    with files.open_bounded(path, _EVENTS_KIND, content=archive.content(source, events)) as text:
         lines = bytes(text).splitlines(keepends=True)
     try:
         rows = list(read_events(line[:_LONGEST_LINE] for line in lines))
@@ -170,11 +170,6 @@ def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[s
             raise NotAnArchive("too many runs")
         runs[name] = member
     return manifest, events, runs
-
-
-def _read_member(source: BufferedReader, member: ArchiveMember) -> bytes:
-    source.seek(member.start)
-    return source.read(member.size)
 
 
 class DamagedRun(ValueError):

@@ -96,7 +96,8 @@ class Study:
         self.curve: MeasuredCurve | None = None
         """Result of this page's sweep, once every point has been measured."""
         self.reading = False
-        self.record: PageRecord = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
+        stored = self._try_journal(lambda: self._journal.page(*self._key)) or PageRecord()
+        self.record: PageRecord = msgspec.structs.replace(stored, visited=True)
         self._enrolled = self._try_journal(lambda: self._journal.record.enrolment)
         self._try_journal(lambda: self._journal.visit(*self._key))
         self._draws: dict[str, dict[str, str]] = {}
@@ -119,8 +120,8 @@ class Study:
 
     @property
     def is_done(self) -> bool:
-        """True if the page, which was opened, has every activity done."""
-        return self.step.is_done(msgspec.structs.replace(self.record, visited=True))
+        """True if every activity of the page is done."""
+        return self.step.is_done(self.record)
 
     @property
     def note(self) -> str:

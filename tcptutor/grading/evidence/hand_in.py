@@ -105,7 +105,7 @@ class HandIn:
         if member is None:
             raise TutorError(f"the run {id} is not in {self.path}")
         try:
-            text = _unpack(_read_member(self._source, member))
+            text = _unpack(archive.content(self._source, member))
         except (lzma.LZMAError, EOFError) as error:
             raise TutorError(f"{member.name} in {self.path} is damaged, or not packed by tcptutor") from error
         self._unpacked += len(text)
@@ -161,12 +161,12 @@ def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     except NotAnArchive as error:
         message = printable.escaped(str(error))
         raise TutorError(f"{path} is not a hand-in, or damaged ({message}): {_WRITE_AGAIN}") from error
-    with files.open_bounded(path, _MANIFEST_KIND, content=_read_member(source, first)) as text:
+    with files.open_bounded(path, _MANIFEST_KIND, content=archive.content(source, first)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
         manifest = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
     events: list[StoredEvent] = []
     broken = ""
-    with files.open_bounded(path, _JOURNAL_KIND, content=_read_member(source, second)) as text:
+    with files.open_bounded(path, _JOURNAL_KIND, content=archive.content(source, second)) as text:
         lines = bytes(text).splitlines(keepends=True)
     try:
         for event in read_events(line[:_LONGEST_LINE] for line in lines):
@@ -189,11 +189,6 @@ def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMemb
             raise NotAnArchive("a file that is none of ours, or twice")
         runs[named[1]] = member
     return manifest, journal, runs
-
-
-def _read_member(source: BufferedReader | BytesIO, member: ArchiveMember) -> bytes:
-    source.seek(member.start)
-    return source.read(member.size)
 
 
 def write_hand_in(
