@@ -213,7 +213,9 @@ class ReviewScreen(SavingScreen):
         else:
             yield Content("No review is due.")
         if not due and self._reviews.cards:
-            practice = f"p practices {'more' if asked else 'now'}: not recorded, and no review moves."
+            practice = (
+                f"p practices {'more' if asked else 'now'}. Practice isn't recorded and changes no review."
+            )
             yield Content.styled(practice, "$text-muted")
 
     @property
