@@ -16,7 +16,7 @@ from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness, TeacherComment
 from tcptutor.course.paths import CoursePath
-from tcptutor.journal import fold, merging, store
+from tcptutor.journal import fold, merging, page_runs, store
 from tcptutor.journal.events import (
     Bookmarked,
     Commented,
@@ -337,74 +337,51 @@ class Journal:
             unfinished = {id: run for id, run in unfinished.items() if id in begun_here}
         for id, begun in unfinished.items():
             # `tcptutor run` may have recovered the file before us, and another app's run may still be going on.
-            if not self.runs.is_running(self._file(begun.file)):
-                file = self._file(begun.file)
+            file = Path(self._file(begun.file))
+            if not self.runs.is_running(file):
                 run = first_readable([str(file)])
                 self._append(_end_event(run, file) if run else RunEnded(_now(), id, False, ENDED, ""))
 
     def run_files(self, module: str, step: str) -> Iterator[str]:
         """Yield the files of the page's runs, the latest first; older runs need a search, and files may be missing."""
         record, page = self.record, (module, step)
-        runs = [
+        recent = [
             run for run in record.runs.values() if (run.module, run.step) == page and not run.changed_from
         ]
-        files = [run.file for run in reversed(runs) if run.file]
-        yield from (str(self._file(file)) for file in files)
-        left = record.page(*page).runs
-        if len(runs) == left:
-            return
-        ended: dict[str, str] = {}
-        for data in self._run_events():
-            match decode(data):
-                case RunEnded() as end:
-                    ended[end.run] = end.file
-                case RunStarted() as begun if _page(begun) == page and not begun.changed_from:
-                    if left == 0:  # the others are from before a reset
-                        return
-                    left -= 1
-                    file = ended.get(begun.run, "")
-                    if file and file not in files:
-                        yield str(self._file(file))
+        files = [run.file for run in reversed(recent) if run.file]
+        yield from map(self._file, files)
+        number = record.page(*page).runs
+        if len(recent) < number:
+            older = page_runs.files(self._run_events(), page, number)
+            yield from (self._file(file) for file in older if file not in files)
 
     def what_ifs(self, module: str, step: str) -> Iterator[tuple[str, str]]:
         """Yield the files of each of the page's what-ifs and of its base run, the latest first.
 
         Either file may be missing on the disk.
         """
-        events = [decode(data) for data in self._run_events()]
-        files = {event.run: event.file for event in events if isinstance(event, RunEnded) and event.file}
-        begun = [
-            event for event in events if isinstance(event, RunStarted) and _page(event) == (module, step)
-        ]
-        own = [event.run for event in begun if not event.changed_from]
-        since_reset = set(own[: self.page(module, step).runs])
-        for event in reversed(begun):
-            if event.changed_from in since_reset:
-                since_reset.add(event.run)
-        for event in begun:
-            run, base = event.run, event.changed_from
-            if run in since_reset and run in files and base in files:
-                yield str(self._file(files[run])), str(self._file(files[base]))
+        number = self.page(module, step).runs
+        for file, base in page_runs.what_ifs(self._run_events(), (module, step), number):
+            yield self._file(file), self._file(base)
 
     def pages_of_runs(self) -> dict[str, tuple[str, str]]:
         """Return module and step of every run begun on a page, by the run's id."""
-        begun = (event for event in map(decode, self._run_events()) if isinstance(event, RunStarted))
-        return {event.run: _page(event) for event in begun}
+        return page_runs.pages(self._run_events())
 
-    def _run_events(self) -> list[bytes]:
-        """Return the data of all events about runs on all machines, the latest first."""
+    def _run_events(self) -> Iterator[RunStarted | RunEnded]:
+        """Decode all events about runs on all machines, the latest first."""
         self._catch_up()
         if not self._fold.is_merged:
             with store.errors(self._path):
-                return store.run_events(self._connection)
+                return page_runs.decoded(store.run_events(self._connection))
         if self._merged_runs[0] != self._fold.serial:
             ordered = student_events(self.events()).events
             runs = [stored.data for stored in reversed(ordered) if stored.data.startswith(store.RUN_EVENT)]
             self._merged_runs = self._fold.serial, runs
-        return self._merged_runs[1]
+        return page_runs.decoded(self._merged_runs[1])
 
-    def _file(self, name: str) -> Path:
-        return (self.runs.folder or Path()) / name
+    def _file(self, name: str) -> str:
+        return str((self.runs.folder or Path()) / name)
 
     # Merging
 
@@ -488,10 +465,6 @@ def opened_journal(warn: Callable[[str], None]) -> Iterator[Journal]:
         yield journal
     finally:
         journal.close()
-
-
-def _page(event: RunStarted) -> tuple[str, str]:
-    return event.module, event.step
 
 
 def _end_event(run: Run, file: Path | None) -> RunEnded:
