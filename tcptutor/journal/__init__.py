@@ -2,7 +2,8 @@
 
 page on screen, response, hint, run     Journal    the owner: visit, respond, hint, begin_run, finish_run
   -> an event with the time             events     JSON, each with a hash over the hash before it
-  -> a row of the table `events`        store      on the disk before the call returns
+  -> appended, or waiting to be         event_log  on the disk before the call returns
+  -> a row of the table `events`        store      SQLite, with damaged files set aside
   -> folded into a record               fold       position, runs, and a PageRecord of each page: pure
   -> page, position, progress           Journal    the app's queries, answered from the record
   -> an exported record                 chains     the same events as JSON lines, checked and folded alike

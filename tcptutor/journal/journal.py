@@ -1,28 +1,27 @@
-"""The journal: owner of the database connection and of the run files next to it."""
+"""The journal: everything the student does as an event, and what follows from the events."""
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
-from tcptutor.base import places
 from tcptutor.base.errors import JournalError
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness, TeacherComment
 from tcptutor.course.paths import CoursePath
 from tcptutor.journal import fold, merging, page_runs, store
+from tcptutor.journal.event_log import EventLog
 from tcptutor.journal.events import (
     Bookmarked,
     Commented,
     Enrolled,
     Hinted,
-    JournalEvent,
     Noted,
     PageGoalsReached,
     PathChosen,
@@ -38,121 +37,34 @@ from tcptutor.journal.events import (
     StoredEvent,
     Visited,
     Withdrawn,
-    chain,
     decode,
 )
 from tcptutor.journal.fold import (
     Calibration,
-    JournalFold,
     JournalRecord,
     Progress,
     SurenessCount,
-    fold_events,
 )
-from tcptutor.journal.order import is_merged, student_events
+from tcptutor.journal.order import student_events
 from tcptutor.journal.texts import check_comment, check_note, check_report
-from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.run import Run
 from tcptutor.run.files import text_digest
 from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import RunStore, first_readable
+from tcptutor.runs.store import first_readable
 
 
-class Journal:
-    """Records a student's actions. When a call returns, the event is on the disk; otherwise it raises JournalError.
+class Journal(EventLog):
+    """Record of a student's actions, and the queries about it."""
 
-    An event that raised it waits: the journal retries before the next event, in `save_waiting`, and in `close`.
-    """
-
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, folder: Path | None, notice: str = ""
-    ) -> None:
-        self._connection = connection
-        self._path = path
-        self.runs = RunStore(folder)
-        self._fold = JournalFold()
-        self._merged_runs: tuple[int, list[bytes]] = (0, [])
-        """Merged journal: number of rows, and their events about runs, the latest first."""
-        self._waiting = WaitingSaves()
-        self._deferred: DeferredFile | None = None
-        self.notice = notice
-        """Message for the start: a damaged journal was set aside, or events are not stored."""
+    _merged_runs: tuple[int, Sequence[bytes]] = (0, ())
+    """Merged journal: number of rows, and their events about runs, the latest first."""
 
     @classmethod
-    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Journal:
-        """Open the journal at `path`, by default the user's own, with the run files in `runs/` next to it.
-
-        Args:
-            path: The database file. A damaged file is set aside, which `notice` reports.
-            patience: Seconds to wait for other writers.
-
-        Raises:
-            JournalError: The journal cannot be opened.
-        """
-        path = path or places.state() / "journal.db"
-        connection, notice = store.open_store(path, patience)
-        journal = cls(connection, path, path.parent / "runs", notice)
-        journal._catch_up()
-        if broken := journal._fold.broken:
-            journal.notice = notice or (
-                f"event {broken} of the journal is not as it was written, or one before it is missing: "
-                "what can be read is used"
-            )
+    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Self:
+        journal = super().open(path, patience=patience)
         with contextlib.suppress(JournalError):  # the next start tries again
             journal._recover_runs()
         return journal
-
-    @classmethod
-    def in_memory(cls, notice: str = "") -> Journal:
-        """Create a journal that disappears with the program, for when no file can be written."""
-        return cls(store.open_memory(), Path(":memory:"), None, notice)
-
-    @classmethod
-    def in_memory_until(cls, path: Path, problem: str, *, patience: float = store.PATIENCE) -> Journal:
-        """Create a journal in memory that moves to `path` when possible; run files go to the disk at once.
-
-        Args:
-            path: The database file.
-            problem: Reason why it cannot be opened now.
-            patience: Seconds to wait for other writers.
-        """
-        journal = cls(store.open_memory(), Path(":memory:"), path.parent / "runs", problem)
-        journal._deferred = DeferredFile(path, patience, problem)
-        return journal
-
-    @property
-    def is_persistent(self) -> bool:
-        """Return whether recorded events outlive the program."""
-        return self.runs.folder is not None and self._deferred is None
-
-    @property
-    def event_count(self) -> int:
-        """Return the number of events so far."""
-        return self._fold.serial
-
-    @property
-    def unsaved(self) -> str:
-        """Return why an event is not on the disk yet; empty when all are."""
-        return self._deferred.problem if self._deferred else self._waiting.problem
-
-    def save_waiting(self, *, at_once: bool = False) -> bool:
-        """Retry the waiting saves, and return whether everything is saved now. Never raises.
-
-        Args:
-            at_once: Retry even when the last attempt was recent and slow.
-        """
-        return self._move_to_file() and self._waiting.retry(at_once=at_once)
-
-    def save_later(self, save: Callable[[], object], problem: str) -> None:
-        """Call `save` once saving works again; until then it raises JournalError for `problem`."""
-        self._waiting.add(save, problem)
-
-    def close(self) -> None:
-        """Try to save the waiting events, and close the connection. Never raises."""
-        self.save_waiting(at_once=True)
-        if self._deferred and not self._fold.serial:
-            self._deferred = None  # no event could be lost
-        self._connection.close()
 
     # Recording
 
@@ -272,11 +184,6 @@ class Journal:
     def sureness_counts(self) -> dict[Sureness, SurenessCount]:
         """Return how many first responses were right, by how sure the student was."""
         return fold.sureness_counts(self.record)
-
-    def events(self) -> Iterator[StoredEvent]:
-        """Return all rows so far, from the first on; `order.student_events` finds the order of a merged journal."""
-        with store.errors(self._path):
-            return iter(list(store.events_after(self._connection, 0)))
 
     def responses(self, module: str, step: str) -> Iterator[tuple[str, Response]]:
         """Yield all responses on a page with their activities, in the order given."""
@@ -402,57 +309,6 @@ class Journal:
             store.add_events(self._connection, added)
         self._catch_up()
         return max(0, len(added) - 1)
-
-    # Events and their fold
-
-    def _catch_up(self) -> None:
-        with store.errors(self._path):
-            rows = list(store.events_after(self._connection, self._fold.serial))
-            if self._fold.serial and is_merged(rows):
-                rows, self._fold = list(store.events_after(self._connection, 0)), JournalFold()
-            self._fold = fold_events(rows, self._fold if self._fold.serial else None)
-
-    def _move_to_file(self) -> bool:
-        """Move from memory to the file if it can be opened now, and return whether we are in it. Never raises."""
-        if self._deferred is None:
-            return True
-        events = [decode(stored.data) for stored in self.events()]
-        try:
-            target = Journal.open(self._deferred.path, patience=self._deferred.patience)
-            try:
-                target._record([event for event in events if event is not None])
-            except JournalError:
-                target.close()
-                raise
-        except JournalError as error:
-            self._deferred = self._deferred._replace(problem=str(error))
-            return False
-        self._connection.close()
-        self._connection, self._path, self._deferred = target._connection, target._path, None
-        self._fold, self.notice = target._fold, target.notice
-        return True
-
-    def _append(self, event: JournalEvent) -> None:
-        """Record the event after the waiting events, or queue it and raise JournalError."""
-        if not self._waiting.retry():
-            self._waiting.add(lambda: self._write(event), self._waiting.problem)
-            raise JournalError(self._waiting.problem)
-        try:
-            self._write(event)
-        except JournalError as error:
-            self._waiting.add(lambda: self._write(event), str(error))
-            raise
-
-    def _write(self, event: JournalEvent) -> None:
-        self._record([event])
-
-    def _record(self, events: Sequence[JournalEvent]) -> None:
-        with store.errors(self._path):
-            with store.transaction(self._connection):
-                self._catch_up()
-                added = list(chain(events, self._fold.serial, self._fold.hash))
-                store.add_events(self._connection, added)
-            self._fold = fold_events(added, self._fold)
 
 
 @contextlib.contextmanager
