@@ -90,7 +90,6 @@ def submit(**given: Any) -> None:
             "csv",
             "moodle",
             "canvas",
-            "nbgrader",
             "lti",
             "junit",
             "gradescope",

@@ -1,7 +1,7 @@
 """Grades in the formats that courses' own systems read.
 
 json          every field, for programs
-csv, moodle, canvas, nbgrader
+csv, moodle, canvas
               a row per student, see gradebooks
 gradescope    results.json (https://gradescope-autograders.readthedocs.io, "Autograder Specifications")
 classroom50   result.json (https://github.com/foundation50/classroom50/wiki/Advanced-Autograding, "The `result.json`
@@ -139,7 +139,10 @@ def _classroom50(grade: Grade) -> str:
 
 
 def _lti(graded: Sequence[GradedFile]) -> str:
-    """Return the scores; a score with remarks for the teacher is not final."""
+    """Return the scores; a score with invalid evidence waits for the teacher.
+
+    The student reads the comment: remarks are for the teacher, and may name other students.
+    """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return _to_json(
         [
@@ -147,10 +150,10 @@ def _lti(graded: Sequence[GradedFile]) -> str:
                 "userId": grade.student,
                 "scoreGiven": round(grade.total, _DIGITS),
                 "scoreMaximum": round(grade.of, _DIGITS),
-                "comment": _summary(grade),
+                "comment": "\n".join(_result(grade)),
                 "timestamp": now,
                 "activityProgress": "Completed",
-                "gradingProgress": "PendingManual" if grade.refused or grade.remarks else "FullyGraded",
+                "gradingProgress": "PendingManual" if _is_doubtful(grade) else "FullyGraded",
             }
             for grade in (each.grade for each in graded if not each.superseded_by)
             if grade is not None
@@ -249,9 +252,18 @@ def _failure_reason(grade: Grade, mark: ActivityMark) -> str:
     return grade.refused or _outcome_text(mark)
 
 
+def _is_doubtful(grade: Grade) -> bool:
+    return bool(grade.refused) or any(mark.outcome == "refused" for mark in grade.marks)
+
+
 def _summary(grade: Grade) -> str:
-    lines = [f"{format_number(grade.total)} of {format_number(grade.of)} marks"]
-    return "\n".join([*lines, *filter(None, [grade.refused]), *grade.remarks])
+    return "\n".join([*_result(grade), *grade.remarks])
+
+
+def _result(grade: Grade) -> list[str]:
+    """Return the marks, and why the hand-in does not count."""
+    marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
+    return [marks, grade.refused] if grade.refused else [marks]
 
 
 def _to_json(document: object) -> str:

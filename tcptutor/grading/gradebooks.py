@@ -4,7 +4,6 @@ csv        all marks, and a column per module
 moodle     Moodle's import (https://docs.moodle.org/en/Grade_import): an identifier, a grade, its feedback
 canvas     Canvas' import (`lib/gradebook_importer.rb` of instructure/canvas-lms): its columns for students, then
            the assignment, and a row of points possible
-nbgrader   the columns that `nbgrader export` writes (`nbgrader/plugins/export.py` of jupyter/nbgrader)
 
 Moodle and Canvas have one maximum for all students, while inconclusive marks lower a student's: they get percent.
 """
@@ -14,8 +13,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
 
 from tcptutor.grading.grade import Grade, GradedFile
 
@@ -79,29 +76,6 @@ def canvas(graded: Sequence[GradedFile]) -> str:
     return _to_csv([[*columns, _title(grades)], possible, *rows])
 
 
-def nbgrader(graded: Sequence[GradedFile]) -> str:
-    """Return nbgrader's table; late penalties are part of the score, so their column is 0."""
-    head = "assignment duedate timestamp student_id last_name first_name email"
-    marks = "raw_score late_submission_penalty score max_score"
-    rows = [
-        [
-            grade.title,
-            "",
-            _time(grade.made),
-            grade.student,
-            "",
-            "",
-            grade.student if "@" in grade.student else "",
-            format_number(grade.total),
-            "0.0",
-            format_number(grade.total),
-            format_number(grade.of),
-        ]
-        for grade in _counted(graded)
-    ]
-    return _to_csv([[*head.split(), *marks.split()], *rows])
-
-
 def _counted(graded: Sequence[GradedFile]) -> Iterator[Grade]:
     return (
         each.grade
@@ -119,16 +93,10 @@ def _remarks(grade: Grade) -> str:
 
 
 def _feedback(grade: Grade) -> str:
+    """Return what the student reads: remarks are for the teacher, and may name other students."""
     return "; ".join(
-        filter(None, [f"{format_number(grade.total)} of {format_number(grade.of)} marks", _remarks(grade)])
+        filter(None, [f"{format_number(grade.total)} of {format_number(grade.of)} marks", grade.refused])
     )
-
-
-def _time(text: str) -> str:
-    """Return the time as nbgrader writes it: UTC without a zone; empty for an invalid time."""
-    with suppress(ValueError, OverflowError):
-        return str(datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None))
-    return ""
 
 
 def _to_csv(rows: Iterable[Sequence[str]]) -> str:
@@ -145,6 +113,5 @@ GRADEBOOKS: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {
     "csv": table,
     "moodle": moodle,
     "canvas": canvas,
-    "nbgrader": nbgrader,
 }
 """By the names of their formats."""
