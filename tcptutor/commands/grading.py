@@ -70,7 +70,7 @@ def submit(**given: Any) -> None:
 
     Lists missing work first. Grading the file needs neither a lab nor root.
     """
-    from tcptutor.commands.graded_course import submit as write  # noqa: PLC0415
+    from tcptutor.commands.submit import submit as write  # noqa: PLC0415
 
     end(write, **given)
 

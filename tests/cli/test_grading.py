@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.commands.graded_course import submit
+from tcptutor.commands.submit import submit
 from tcptutor.grading.evidence.keys import write_key
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
