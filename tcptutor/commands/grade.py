@@ -147,7 +147,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
     if result.refused:
         yield f"  {toned(result.refused, 'bad')}"
     for remark in result.remarks:
-        yield f"  {toned(remark, 'doubt')}"
+        yield f"  {toned(remark.text, 'doubt' if remark.level == 'decide' else 'faint')}"
     rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
     yield from table(rows, right=(False, True, False, True))
     shown = [mark for mark in result.marks if everything or mark.outcome in ("refused", "inconclusive")]

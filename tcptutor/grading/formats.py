@@ -26,6 +26,7 @@ import msgspec
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.gradebooks import GRADEBOOKS, format_number, modules
+from tcptutor.grading.remarks import shown_to_student, to_decide
 
 __all__ = ["FORMATS", "format_grades", "modules"]
 
@@ -75,7 +76,8 @@ def _json(graded: Sequence[GradedFile]) -> str:
 
 
 def _gradescope(grade: Grade) -> str:
-    tests = [
+    """Return results.json; staff alone see the test that lists remarks to decide on."""
+    tests: list[dict[str, object]] = [
         {
             "name": _test_name(mark),
             "number": f"{number}",
@@ -90,6 +92,10 @@ def _gradescope(grade: Grade) -> str:
         }
         for number, mark in enumerate(grade.marks, 1)
     ]
+    if waiting := to_decide(grade.remarks):
+        tests.append(
+            {"name": "for the teacher to decide", "output": "\n".join(waiting), "visibility": "hidden"}
+        )
     return _to_json(
         {
             "score": round(grade.total, _DIGITS),
@@ -98,7 +104,11 @@ def _gradescope(grade: Grade) -> str:
             "visibility": "visible",
             "stdout_visibility": "hidden",
             "tests": tests,
-            "extra_data": {"student": grade.student, "course": grade.course, "remarks": grade.remarks},
+            "extra_data": {
+                "student": grade.student,
+                "course": grade.course,
+                "remarks": [remark.text for remark in grade.remarks],
+            },
         }
     )
 
@@ -139,10 +149,7 @@ def _classroom50(grade: Grade) -> str:
 
 
 def _lti(graded: Sequence[GradedFile]) -> str:
-    """Return the scores; a score with invalid evidence waits for the teacher.
-
-    The student reads the comment: remarks are for the teacher, and may name other students.
-    """
+    """Return the scores; a score with invalid evidence, or with remarks to decide on, waits for the teacher."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return _to_json(
         [
@@ -150,7 +157,7 @@ def _lti(graded: Sequence[GradedFile]) -> str:
                 "userId": grade.student,
                 "scoreGiven": round(grade.total, _DIGITS),
                 "scoreMaximum": round(grade.of, _DIGITS),
-                "comment": "\n".join(_result(grade)),
+                "comment": _summary(grade),
                 "timestamp": now,
                 "activityProgress": "Completed",
                 "gradingProgress": "PendingManual" if _is_doubtful(grade) else "FullyGraded",
@@ -178,7 +185,7 @@ def _prairielearn(grade: Grade) -> str:
             "gradable": not grade.refused,
             "score": round(grade.share, _DIGITS),
             "message": _summary(grade),
-            "output": "\n".join(grade.remarks),
+            "output": "\n".join(shown_to_student(grade.remarks)),
             "format_errors": [grade.refused] if grade.refused else [],
             "tests": tests,
         }
@@ -253,17 +260,14 @@ def _failure_reason(grade: Grade, mark: ActivityMark) -> str:
 
 
 def _is_doubtful(grade: Grade) -> bool:
-    return bool(grade.refused) or any(mark.outcome == "refused" for mark in grade.marks)
+    refused = bool(grade.refused) or any(mark.outcome == "refused" for mark in grade.marks)
+    return refused or bool(to_decide(grade.remarks))
 
 
 def _summary(grade: Grade) -> str:
-    return "\n".join([*_result(grade), *grade.remarks])
-
-
-def _result(grade: Grade) -> list[str]:
-    """Return the marks, and why the hand-in does not count."""
+    """Return what the student reads."""
     marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
-    return [marks, grade.refused] if grade.refused else [marks]
+    return "\n".join([marks, *filter(None, [grade.refused]), *shown_to_student(grade.remarks)])
 
 
 def _to_json(document: object) -> str:

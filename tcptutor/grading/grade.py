@@ -16,6 +16,7 @@ from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given, Sureness, moment
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
+from tcptutor.grading.remarks import Remark
 
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
 """Result of an activity.
@@ -93,8 +94,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     made: str
     marks: tuple[ActivityMark, ...]
-    remarks: tuple[str, ...] = ()
-    """Remarks for the grader, a sentence each."""
+    remarks: tuple[Remark, ...] = ()
     refused: str = ""
     """Why the hand-in does not count; empty when it does."""
     reports: tuple[ReportedLine, ...] = ()

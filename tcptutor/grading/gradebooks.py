@@ -15,6 +15,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tcptutor.grading.grade import Grade, GradedFile
+from tcptutor.grading.remarks import shown_to_student
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -89,14 +90,13 @@ def _title(grades: Sequence[Grade]) -> str:
 
 
 def _remarks(grade: Grade) -> str:
-    return "; ".join(filter(None, [grade.refused, *grade.remarks]))
+    return "; ".join(filter(None, [grade.refused, *map(str, grade.remarks)]))
 
 
 def _feedback(grade: Grade) -> str:
-    """Return what the student reads: remarks are for the teacher, and may name other students."""
-    return "; ".join(
-        filter(None, [f"{format_number(grade.total)} of {format_number(grade.of)} marks", grade.refused])
-    )
+    """Return what the student is shown."""
+    marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
+    return "; ".join(filter(None, [marks, grade.refused, *shown_to_student(grade.remarks)]))
 
 
 def _to_csv(rows: Iterable[Sequence[str]]) -> str:

@@ -33,6 +33,7 @@ from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.honesty import settings_problem
 from tcptutor.grading.evidence.keys import CourseKey
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
+from tcptutor.grading.remarks import Remark, decide, note
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, check
 
@@ -317,7 +318,7 @@ def _refused(mark: ActivityMark, wrong: Mapping[str, str]) -> ActivityMark:
     )
 
 
-def _remarks(found: Sequence[Repetition]) -> list[str]:
+def _remarks(found: Sequence[Repetition]) -> list[Remark]:
     if not found:
         return []
     counted = [
@@ -332,6 +333,10 @@ def _remarks(found: Sequence[Repetition]) -> list[str]:
     ]
     runs = "run was" if len(found) == 1 else "runs were"
     failed = [
-        f"{each.run} could not be made again: {each.reason}" for each in found if each.verdict == "failed"
+        decide(f"{each.run} could not be made again: {each.reason}")
+        for each in found
+        if each.verdict == "failed"
     ]
-    return [f"{len(found)} {runs} made again: {', '.join(counted)}", *failed]
+    summary = f"{len(found)} {runs} made again: {', '.join(counted)}"
+    differs = any(each.verdict == "different" for each in found)
+    return [decide(summary, shown=True) if differs else note(summary, shown=True), *failed]

@@ -22,6 +22,7 @@ from tcptutor.course.page_references import without_links
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.remarks import Remark
 from tcptutor.grading.similar import SimilarPair, similar_pairs
 
 _MIN_STUDENTS = 8
@@ -55,7 +56,7 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     """Why the hand-in does not count; empty when it does."""
     doubts: int = 0
     """Number of marks with invalid evidence."""
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def name(self) -> str:
@@ -229,9 +230,9 @@ def _number_name(number: int) -> str:
     return f"student {number}"
 
 
-def _without_names(remarks: Sequence[str]) -> tuple[str, ...]:
+def _without_names(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
     # Text after a colon comes from the hand-in, and may contain a name.
-    return tuple(remark.partition(": ")[0] for remark in remarks)
+    return tuple(replace(remark, text=remark.text.partition(": ")[0], for_student="") for remark in remarks)
 
 
 def _student(number: int, file: str, grade: Grade) -> StudentRow:

@@ -13,6 +13,7 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError
 from tcptutor.course.page_record import moment
+from tcptutor.grading.remarks import to_decide
 from tcptutor.grading.similar import SimilarPair
 from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, ReportRow, StudentRow, Survey
 
@@ -111,7 +112,7 @@ def _students(found: Survey) -> TableView:
         ("student", "marks", "of", "", "", "done", "to look at"),
         (False, True, True, True, False, True, False),
         tuple(map(_student, found.students)),
-        tuple((*([row.refused] if row.refused else []), *row.remarks) for row in found.students),
+        tuple((*([row.refused] if row.refused else []), *map(str, row.remarks)) for row in found.students),
         tuple(notes) or ("no hand-in was graded",),
     )
 
@@ -119,8 +120,8 @@ def _students(found: Survey) -> TableView:
 def _student(row: StudentRow) -> tuple[str, ...]:
     share = row.total / row.of if row.of else 0.0
     doubts = [f"{row.doubts} refused"] if row.doubts else []
-    if row.remarks:
-        doubts.append(f"{len(row.remarks)} remark{'s' if len(row.remarks) > 1 else ''}")
+    if waiting := to_decide(row.remarks):
+        doubts.append(f"{len(waiting)} to decide")
     return (
         row.name,
         f"{row.total:.4g}",

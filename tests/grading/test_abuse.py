@@ -351,13 +351,13 @@ def test_an_event_that_was_edited_ends_what_counts(forger: Forger) -> None:
     )
     found = _grade(forger.file(stored=forger.stored))
     assert found.total == 0
-    assert f"event {place + 1} is not as it was written" in found.remarks[0]
+    assert f"event {place + 1} is not as it was written" in found.remarks[0].text
 
 
 def test_an_event_that_was_taken_out_ends_what_counts(forger: Forger) -> None:
     del forger.stored[3]
     found = _grade(forger.file(stored=forger.stored))
-    assert "is not as it was written, or one before it is missing" in found.remarks[0]
+    assert "is not as it was written, or one before it is missing" in found.remarks[0].text
     assert found.total < 19
 
 
@@ -452,7 +452,7 @@ def test_a_clock_that_was_set_back_is_told(forger: Forger) -> None:
         else event
         for event in forger.events
     ]
-    assert "the clock was put back by" in _grade(forger.file(events=events)).remarks[0]
+    assert "the clock was put back by" in _grade(forger.file(events=events)).remarks[0].text
 
 
 def test_another_students_file_is_that_students(forger: Forger) -> None:
@@ -468,7 +468,9 @@ def test_who_enrols_again_as_another_student_is_told(tmp_path: Path) -> None:
 
     found = _grade(handed_in("ada", tmp_path, do))
     assert found.student == "bob"
-    assert found.remarks == (f"the student was enrolled more than once: ada ({KEY.code}), bob ({KEY.code})",)
+    assert (*map(str, found.remarks),) == (
+        f"the student was enrolled more than once: ada ({KEY.code}), bob ({KEY.code})",
+    )
 
 
 @pytest.mark.parametrize(("wrong", "own"), [("ada", "bob"), ("bob", "ada")])
@@ -496,7 +498,7 @@ def test_events_of_no_kind_change_nothing_and_are_told(forger: Forger) -> None:
     forger.stored.append(StoredEvent(last.serial + 1, data, link(last.hash, data)))
     found = _grade(forger.file(stored=forger.stored))
     assert found.total == 19
-    assert found.remarks == ("1 of its events are of a newer tcptutor, or invalid",)
+    assert (*map(str, found.remarks),) == ("1 of its events are of a newer tcptutor, or invalid",)
 
 
 def test_runs_until_a_seed_is_kind_are_within_the_students_own(forger: Forger) -> None:
@@ -530,7 +532,7 @@ def test_a_journal_of_very_many_events_takes_nobodys_time(tmp_path: Path) -> Non
     found = _grade(path)
     assert deadline.left
     assert found.total == 0
-    assert max(map(len, found.remarks)) < 1000
+    assert max(len(remark.text) for remark in found.remarks) < 1000
 
 
 # What only a repetition of the run finds

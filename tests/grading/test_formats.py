@@ -24,6 +24,7 @@ from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.remarks import decide, note
 from tests.grading import contracts
 from tests.grading.evidence.student import KEY, Student, course, handed_in
 
@@ -43,7 +44,12 @@ MARKS = (
     _mark("e", "missing", 0, 1, "n"),
 )
 GRADE = Grade(
-    student="ada", course=KEY.code, title="T", made="", marks=MARKS, remarks=("the clock went back",)
+    student="ada",
+    course=KEY.code,
+    title="T",
+    made="",
+    marks=MARKS,
+    remarks=(decide("the clock went back", shown=True),),
 )
 GRADED = GradedFile("ada.tcphandin", GRADE)
 
@@ -63,10 +69,14 @@ def test_gradescope() -> None:
     contracts.gradescope(told)
     assert told["score"] == 3
     assert told["output"].splitlines() == ["3 of 7 marks", "the clock went back"]
-    assert [(test["score"], test["max_score"], test["status"]) for test in told["tests"]] == [
+    *tests, waiting = told["tests"]
+    assert waiting == {
+        "name": "for the teacher to decide", "output": "the clock went back", "visibility": "hidden",
+    }  # fmt: skip
+    assert [(test["score"], test["max_score"], test["status"]) for test in tests] == [
         (2, 2, "passed"), (1, 2, "failed"), (0, 2, "failed"), (0, 0, "failed"), (0, 1, "failed"),
     ]  # fmt: skip
-    assert sum(test["score"] for test in told["tests"]) == told["score"]
+    assert sum(test["score"] for test in tests) == told["score"]
 
 
 def test_prairielearn() -> None:
@@ -105,16 +115,34 @@ def test_classroom50(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lti() -> None:
     """The keys and values of a score of Assignment and Grade Services 2.0; one with invalid evidence waits."""
     holds = tuple(mark for mark in GRADE.marks if mark.outcome != "refused")
-    noted = msgspec.structs.replace(GRADE, marks=holds, remarks=("enrolled more than once: ada, bob",))
-    told = json.loads(format_grades([GRADED, GradedFile("b", noted), GradedFile("c", None, "no")], "lti"))
-    assert [score.pop("gradingProgress") for score in told] == ["PendingManual", "FullyGraded"]
+    noted = msgspec.structs.replace(GRADE, marks=holds, remarks=(note("enrolled as bob before"),))
+    waits = msgspec.structs.replace(noted, remarks=(decide("equal to bob's"),))
+    graded = [GRADED, *(GradedFile("b", each) for each in (noted, waits)), GradedFile("c", None, "no")]
+    told = json.loads(format_grades(graded, "lti"))
+    assert [score.pop("gradingProgress") for score in told] == [
+        "PendingManual",
+        "FullyGraded",
+        "PendingManual",
+    ]
     of = sum(mark.of for mark in holds if mark.outcome != "inconclusive")
-    for score, most in zip(told, (7, of), strict=True):
+    for score, most in zip(told, (7, of, of), strict=True):
         assert datetime.fromisoformat(score.pop("timestamp")).tzinfo is not None
-        assert score.pop("comment") == f"3 of {most:g} marks"
+        assert score.pop("comment").splitlines()[0] == f"3 of {most:g} marks"
         assert score == {
             "userId": "ada", "scoreGiven": 3, "scoreMaximum": most, "activityProgress": "Completed",
         }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["gradescope", "lti", "moodle", "prairielearn", "classroom50"])
+def test_a_student_reads_no_remark_that_names_another(kind: str) -> None:
+    remarks = (note("copied from bob"), decide("equal to bob's", for_student="equal to another hand-in"))
+    text = format_grades([GradedFile("ada", msgspec.structs.replace(GRADE, remarks=remarks))], kind)
+    if kind == "gradescope":
+        told = json.loads(text)
+        told["tests"] = [test for test in told["tests"] if test["visibility"] == "visible"]
+        text = json.dumps({**told, "extra_data": {}})
+    assert "bob" not in text
+    assert ("equal to another hand-in" in text) == (kind != "classroom50")
 
 
 def test_junit() -> None:
@@ -206,7 +234,7 @@ def test_moodle() -> None:
     rows = _rows("moodle")
     assert rows == [
         ["ID number", "T", "Feedback: T"],
-        ["ada", "42.86", "3 of 7 marks"],
+        ["ada", "42.86", "3 of 7 marks; the clock went back"],
         ["bob@example.edu", "42.86", "3 of 7 marks"],
     ]
     by_mail = _rows("moodle", CLASS[1:])
@@ -241,7 +269,9 @@ def test_a_gradebook_of_nobody_has_its_columns(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "moodle", "canvas"])
 def test_no_cell_of_a_gradebook_is_a_formula(kind: str) -> None:
-    named = msgspec.structs.replace(PLAIN, student="=1+1", title="@SUM(A1)", remarks=("-1",))
+    named = msgspec.structs.replace(
+        PLAIN, student="=1+1", title="@SUM(A1)", remarks=(note("-1", shown=True),)
+    )
     cells = [cell for row in _rows(kind, [GradedFile("+x", named)]) for cell in row]
     assert "'=1+1" in cells
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)

@@ -144,7 +144,7 @@ def test_work_of_another_student_never_counts(two: tuple[Student, Student], tmp_
         shutil.copytree(bob.folder / "runs", one.folder / "runs", dirs_exist_ok=True)
     found = graded(one)
     assert (found.student, outcomes(found)) == ("ada", before)
-    assert any(f"{len(others)} events of another machine" in remark for remark in found.remarks)
+    assert any(f"{len(others)} events of another machine" in remark.text for remark in found.remarks)
 
 
 def test_a_carried_event_that_was_changed_ends_the_reading(two: tuple[Student, Student]) -> None:
