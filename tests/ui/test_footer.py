@@ -9,6 +9,7 @@ from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.screens.base import WIDE
 from tcptutor.ui.screens.dialogs import HelpScreen
+from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import Offers
 
@@ -171,3 +172,26 @@ async def test_before_a_run_the_panel_names_what_will_come(make_app, size: tuple
 
 def first_key(app) -> str:
     return text(app).splitlines()[-1].strip().split("  ")[0]
+
+
+async def test_a_notice_hides_no_key_and_escape_removes_it(journal, lab) -> None:
+    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until_text(pilot, "Is it red?")
+        below = text(app).splitlines()[-3:]
+        app.notify("One line of a notice\nand another one")
+        await until_text(pilot, "and another one")
+        assert text(app).splitlines()[-3:] == below
+        await pilot.press("escape")
+        await until(pilot, lambda: "One line of a notice" not in text(app))
+        assert isinstance(app.screen, LessonScreen)
+
+
+async def test_escape_with_nothing_open_says_which_key_leaves_and_shows_no_notice(journal, lab) -> None:
+    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until_text(pilot, "Is it red?")
+        await pilot.press("escape")
+        await until(pilot, lambda: text(app).splitlines()[-1].endswith("m: home"))
+        assert not app._notifications
+        await until(pilot, lambda: "m: home" not in text(app))

@@ -299,8 +299,12 @@ class SavingScreen(TutorScreen):
 
     def say_saved(self) -> None:
         """Show "saved" for a moment."""
-        self._show_right(SAVED if self.tutor.is_saved else NOT_SAVED)
-        self.set_timer(_SAVED_FOR, lambda: self._clear_right(SAVED))
+        self.say_briefly(SAVED, _SAVED_FOR)
+
+    def say_briefly(self, text: str, seconds: float) -> None:
+        """Show a text at the right end of the footer for a while, unless something is not saved."""
+        self._show_right(text if self.tutor.is_saved else NOT_SAVED)
+        self.set_timer(seconds, lambda: self._clear_right(text))
 
     def _clear_right(self, shown: str) -> None:
         for bar in self.query(KeyBar):

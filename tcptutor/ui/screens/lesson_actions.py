@@ -53,6 +53,8 @@ from tcptutor.ui.widgets.panel.panel import RunPanel
 
 _EXPLAINED_ON = 3
 """Pages with runs on which the signs of the models are explained."""
+_POINTED_OUT_FOR = 2.0
+"""Seconds for which the footer says which key leaves the page."""
 
 
 class LessonActions(ChartScreen, SavingScreen):
@@ -367,7 +369,8 @@ class LessonActions(ChartScreen, SavingScreen):
             self._body.focus_page()
         else:
             # Esc left a field already: one Esc too many does not leave the page.
-            self.notify("Press m for the list of modules.", timeout=3)
+            self.app.clear_notifications()
+            self.say_briefly("m: home", _POINTED_OUT_FOR)
 
     # Along the path
 
