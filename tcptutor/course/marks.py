@@ -12,6 +12,7 @@ hint = 0.8                           # factor per hint
 deadline = "2027-01-31T23:59+01:00"  # empty for none
 grace_hours = 1                      # after the deadline, before work is late
 late = 0.5                           # factor for late work
+before_enrolling = 0                 # factor for runs, work by hand and drawn numbers before enrolling
 path = "everything"                  # or "essential": only essential pages count
 """
 
@@ -50,6 +51,8 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     deadline: str = ""
     grace_hours: float = 0.0
     late: float = 0.0
+    before_enrolling: float = 0.0
+    """Factor for personal work before enrolling or under another id, where grading uses the course's key."""
     path: CoursePath = "everything"
     """Pages that count for marks."""
 
@@ -62,7 +65,7 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         for key in _NAMES.values():
             if not 0 <= getattr(self, key) <= _MOST:
                 return key, f"{getattr(self, key):g} is out of bounds: 0 to {_MOST}"
-        for key in ("retry", "hint", "late"):
+        for key in ("retry", "hint", "late", "before_enrolling"):
             if not 0 <= getattr(self, key) <= 1:
                 return key, f"{getattr(self, key):g} is out of bounds: a factor, 0 to 1"
         if self.deadline and moment(self.deadline) is None:

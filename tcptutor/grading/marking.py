@@ -23,10 +23,11 @@ from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
-from tcptutor.grading.evidence import honesty
+from tcptutor.grading.evidence import honesty, plausibility
 from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
+from tcptutor.grading.evidence.ownership import Ownership
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers
 from tcptutor.journal.texts import LONGEST_REPORT
@@ -47,13 +48,14 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
     if code and (enrolment is None or enrolment.course != code):
         where = f"in the course {enrolment.course}" if enrolment else "in no course"
         refused = f"the student is enrolled {where}, not in {code}"
-    checks = RunChecks(hand_in)
+    checks, ownership = RunChecks(hand_in), Ownership(line)
+    foreign_share = course.marks.before_enrolling if code else 1.0
     marks = [
         mark
         for module in course.modules
         for step in module.steps
         if step.is_on(course.marks.path)
-        for mark in _PageMarker(module, step, line, checks, course.marks).marks()
+        for mark in _PageMarker(module, step, line, checks, course.marks, ownership, foreign_share).marks()
     ]
     # Before enrolling, all students have the same seeds, and the lab then makes equal runs.
     own = {run.id for page in line.pages.values() for run in page.runs if line.enrolled_at(run.begun)}
@@ -63,7 +65,7 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         title=course.title,
         made=hand_in.manifest.made,
         marks=tuple(marks),
-        remarks=tuple(honesty.remarks(hand_in, line)),
+        remarks=tuple(plausibility.remarks(hand_in, line, ownership)),
         refused=refused,
         reports=tuple(_reports(course, line)),
         samples={id: digest for id, digest in checks.samples.items() if id in own},
@@ -102,12 +104,33 @@ def _best(found: Sequence[_Finding]) -> _Finding:
 
 class _PageMarker:
     def __init__(
-        self, module: Module, step: Step, line: Timeline, checks: RunChecks, scheme: MarkScheme
+        self,
+        module: Module,
+        step: Step,
+        line: Timeline,
+        checks: RunChecks,
+        scheme: MarkScheme,
+        ownership: Ownership,
+        foreign_share: float,
     ) -> None:
+        """Mark a page.
+
+        Args:
+            module: The module of the page.
+            step: The page outside graded courses.
+            line: All actions of the student.
+            checks: Checks the runs.
+            scheme: The course's marks.
+            ownership: Tells what was made under the enrolment that counts.
+            foreign_share: Factor for all other personal work.
+        """
         enrolment = line.enrolment
         self._shared, self._step = step, step.for_student(module.id, enrolment.identity if enrolment else "")
         self._module, self._line, self._checks, self._scheme = module, line, checks, scheme
         self._page: PageTimeline = line.page(module.id, step.id)
+        self._ownership, self._foreign_share = ownership, foreign_share
+        self._begun = {run.id: run.begun for run in self._page.runs}
+        """Serial of each run's start."""
         self._curves: dict[tuple[str, ...], MeasuredCurve | None] = {}
         """Results of the sweep, by the ids of its runs."""
 
@@ -161,7 +184,15 @@ class _PageMarker:
         """Score a right response after the `wrong` responses (event serials) and after hints."""
         hints = self._page.hints_before(activity.id, given.serial)
         taken = max((hint.level for hint in hints), default=0)
-        return self._score(found, moment(given.at), tuple(wrong), taken, tuple(hint.serial for hint in hints))
+        is_personal = bool(given.response.draw) or isinstance(activity, ShellActivity)
+        return self._score(
+            found,
+            moment(given.at),
+            tuple(wrong),
+            taken,
+            tuple(hint.serial for hint in hints),
+            personal=(given.serial,) if is_personal else (),
+        )
 
     def _score(
         self,
@@ -171,10 +202,22 @@ class _PageMarker:
         hints: int = 0,
         shown: tuple[int, ...] = (),
         share: float = 1.0,
+        personal: tuple[int, ...] = (),
     ) -> _Finding:
-        """Apply the scheme's deductions, and add their reasons and events."""
+        """Apply the scheme's deductions, and add their reasons and events.
+
+        Args:
+            found: What was done, with the runs it is based on.
+            at: When it was done.
+            wrong: Events of wrong attempts.
+            hints: Number of hints.
+            shown: Events of the hints.
+            share: Share of the marks before all deductions.
+            personal: Events that are personal to the student, apart from the runs.
+        """
         scheme = self._scheme
-        share *= scheme.remaining_share(len(wrong), hints, at)
+        own = self._own_share([*(self._begun[id] for id in found.runs if id in self._begun), *personal])
+        share *= own * scheme.remaining_share(len(wrong), hints, at)
         if share >= 1:
             return found._replace(outcome="full", share=1.0)
         reasons = [found.reason] if found.reason else []
@@ -187,12 +230,19 @@ class _PageMarker:
             events += shown
         if scheme.late < 1 and scheme.is_late(at):
             reasons.append("late")
+        if own < 1:
+            reasons.append("made before enrolling")
         return found._replace(
             outcome="part" if share > 0 else "none",
             share=share,
             reason=", ".join(reasons),
             events=tuple(sorted(set(events))),
         )
+
+    def _own_share(self, events: Sequence[int]) -> float:
+        """Return the mean factor of personal events: 1 under the enrolment that counts."""
+        shares = [1.0 if self._ownership.is_own(serial) else self._foreign_share for serial in events]
+        return sum(shares) / len(shares) if shares else 1.0
 
     def _distrust(self, timed: TimedRun, events: tuple[int, ...]) -> _Finding | None:
         """Return the finding for a run that is not trusted; None for a trusted run."""
@@ -242,7 +292,8 @@ class _PageMarker:
         right: list[tuple[int, _Finding]] = []
         last = _MISSING
         for given in self._page.responses_to(question.id):
-            if any(knew(given.serial, serial) for serial, _ in right):
+            # After enrolling, a question may be answered again with the student's own numbers.
+            if any(knew(given.serial, serial) and self._ownership.is_own(serial) for serial, _ in right):
                 continue
             last, correct = self._mark_answer(question, given)
             if correct:
@@ -383,19 +434,18 @@ class _PageMarker:
 
     def _mark_challenge(self, challenge: ChallengeActivity) -> _Finding:
         given = [each for each in self._page.responses_to(challenge.id) if each.response.correct]
-        last = (
-            _Finding("none", reason="it is not reached")
-            if self._page.responses_to(challenge.id)
-            else _MISSING
-        )
+        if not given:
+            done = self._page.responses_to(challenge.id)
+            return _Finding("none", reason="it is not reached") if done else _MISSING
+        found: list[_Finding] = []
         for response in sorted(given, key=lambda each: each.response.value or 0.0):
-            last = self._judge_challenge(challenge, response)
-            if last.outcome != "refused":
+            found.insert(0, self._judge_challenge(challenge, response))
+            if found[0].outcome != "refused" and self._ownership.is_own(response.serial):
                 break
         if self._page.order.is_merged:
             firsts = self._page.firsts(given)
-            return _best([last, *(self._judge_challenge(challenge, response) for response in firsts)])
-        return last
+            found += [self._judge_challenge(challenge, response) for response in firsts]
+        return _best(found)
 
     def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> _Finding:
         timed, events = self._page.run_before(given.serial), (given.serial,)
@@ -429,7 +479,9 @@ class _PageMarker:
 
     def _mark_session(self, activity: Activity) -> _Finding:
         given = self._page.responses_to(activity.id)
-        reached = self._page.firsts(each for each in given if each.response.correct)
+        right = [each for each in given if each.response.correct]
+        # The last one may be the first after enrolling.
+        reached = [*self._page.firsts(right), *right[-1:]]
         if not reached or not isinstance(activity, ShellActivity):
             return _Finding("none", reason="not all goals were reached") if given else _MISSING
         return _best([self._mark_reached(activity, each) for each in reached])

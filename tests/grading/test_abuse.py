@@ -461,18 +461,6 @@ def test_another_students_file_is_that_students(forger: Forger) -> None:
     assert _grade(forger.file()).student == "ada"
 
 
-def test_who_enrols_again_as_another_student_is_told(tmp_path: Path) -> None:
-    def do(one: Student) -> None:
-        one.does_all()
-        one.journal.enrol("bob", KEY.code)
-
-    found = _grade(handed_in("ada", tmp_path, do))
-    assert found.student == "bob"
-    assert (*map(str, found.remarks),) == (
-        f"the student was enrolled more than once: ada ({KEY.code}), bob ({KEY.code})",
-    )
-
-
 @pytest.mark.parametrize(("wrong", "own"), [("ada", "bob"), ("bob", "ada")])
 def test_runs_after_a_corrected_enrolment_are_graded(tmp_path: Path, wrong: str, own: str) -> None:
     def do(one: Student) -> None:

@@ -175,21 +175,6 @@ def test_marks_are_the_same_whenever_they_are_worked_out(tmp_path: Path) -> None
     assert _grade(file) == _grade(file)
 
 
-def test_what_was_done_before_enrolling_counts(tmp_path: Path) -> None:
-    """With the seeds and the settings that everybody has."""
-
-    def do(one: Student) -> None:
-        one.does_all()
-        one.journal.enrol("ada", KEY.code)
-
-    found = _grade(handed_in("ada", tmp_path, do, enrolled=False))
-    assert (found.total, found.student) == (19, "ada")
-    # Others may have equal runs from that time.
-    assert found.samples == {}
-    assert _mark(found, "sweep").outcome == "full"
-    assert _mark(found, "challenge").outcome == "full"
-
-
 def test_the_numbers_that_a_student_saw_are_reconstructed(tmp_path: Path) -> None:
     orders = []
 

@@ -163,7 +163,8 @@ def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun
 
 
 def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
-    for reached in page.firsts(each for each in page.responses_to(shell.id) if each.response.correct):
+    right = [each for each in page.responses_to(shell.id) if each.response.correct]
+    for reached in (*page.firsts(right), *right[-1:]):
         session = page.session_before(shell.id, reached.serial)
         if session is not None:
             yield from session.runs[-MOST_BY_HAND:]
@@ -191,12 +192,12 @@ def _sweep_runs(
 def _challenge_runs(
     challenge: ChallengeActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
-    """Yield the runs of the best right response and of the latest response, and their unchanged start runs."""
+    """Yield the runs of the best, the last right and the latest response, and their unchanged start runs."""
     given = page.responses_to(challenge.id)
     right = [each for each in given if each.response.correct]
     best = min(right, key=lambda each: each.response.value or 0.0, default=None)
     firsts = page.firsts(right) if page.order.is_merged else ()
-    for response in (best, *firsts, *given[-1:]):
+    for response in (best, *firsts, *right[-1:], *given[-1:]):
         if response is None:
             continue
         yield page.run_before(response.serial)

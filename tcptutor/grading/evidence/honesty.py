@@ -22,18 +22,12 @@ from tcptutor.grading.evidence.collect import MOST_BY_HAND
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.physics import impossibilities
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, TimedSession, Timeline
-from tcptutor.grading.remarks import Remark, decide, note
 from tcptutor.run import Run, Sample
 from tcptutor.spec import Experiment
 
 LAB_BACKENDS = frozenset({"host", "guest"})
 """Backends of a student's own runs; all others are recordings and imports."""
-_CLOCK_STEP = 120.0
-"""Seconds by which a clock may step back without a remark: computers correct it by themselves."""
 _WINDOWS = 3
-_MOST_MISSING, _LONGEST_REMARK = 50, 200
-_MOST_NAMED = 5
-"""Items of a kind that a remark names."""
 _WALL_SLACK = timedelta(seconds=2)
 
 
@@ -236,28 +230,3 @@ def _check_settings(record: SessionRecord) -> None:
                 spec.check_plausible(state.experiment)
             case SessionRunStarted(experiment=experiment):
                 spec.check_plausible(experiment)
-
-
-def remarks(hand_in: HandIn, line: Timeline) -> Iterator[Remark]:
-    """Yield the remarks on a hand-in."""
-    if hand_in.broken:
-        yield decide(f"the journal is broken: {hand_in.broken}", shown=True)
-    if hand_in.manifest.events != len(hand_in.events):
-        yield decide(f"it claims {hand_in.manifest.events} events, but has {len(hand_in.events)}", shown=True)
-    steps = [step for step in line.backward if step.seconds > _CLOCK_STEP]
-    for serial, seconds in steps[:_MOST_NAMED]:
-        yield decide(f"the clock was put back by {seconds:.0f} s before event {serial}")
-    if len(steps) > _MOST_NAMED:
-        yield decide(f"and {len(steps) - _MOST_NAMED} more times")
-    enrolments = list(dict.fromkeys(f"{each.student} ({each.course})" for _, each in line.enrolments))
-    if len(enrolments) > 1:
-        more = ", ..." if len(enrolments) > _MOST_NAMED else ""
-        names = f"{', '.join(enrolments[:_MOST_NAMED])}{more}"
-        yield note(f"the student was enrolled more than once: {names}")
-    if line.left_out:
-        yield decide(
-            f"{line.left_out} events of another machine belong to another student or course, and do not count"
-        )
-    if line.unknown_events:
-        yield note(f"{line.unknown_events} of its events are of a newer tcptutor, or invalid", shown=True)
-    yield from (note(line[:_LONGEST_REMARK], shown=True) for line in hand_in.manifest.missing[:_MOST_MISSING])

@@ -85,6 +85,8 @@ class Student:
     def runs(self, run: Run | None = None, number: int = 2) -> Run:
         """A run of a page is made and kept; by default the student's own of the second one."""
         made = run or load(RUNS / f"{self.name}.tcprun")
+        while (self.folder / "runs" / f"{made.id}.tcprun").exists():
+            made.id += "-again"
         place = self.module.id, self.module.steps[number - 1].id
         self.journal.begin_run(made, *place)
         file = self.journal.runs.file(made.id)
@@ -143,7 +145,7 @@ class Student:
     def hands_in(self, target: Path | None = None) -> Path:
         """What `tcptutor submit` writes."""
         path = target or self.folder / "hand-in.tcphandin"
-        collected = collect(self.journal, self.course)
+        collected = collect(self.journal, course())
         write_hand_in(path, collected.manifest, collected.events, collected.runs)
         return path
 

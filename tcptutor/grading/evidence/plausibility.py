@@ -1,0 +1,63 @@
+"""Remarks on a hand-in as a whole: damage, enrolments, and times at which nobody works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tcptutor.grading.evidence.hand_in import HandIn
+from tcptutor.grading.evidence.ownership import LITTLE_WORK, Ownership
+from tcptutor.grading.evidence.timeline import Timeline
+from tcptutor.grading.remarks import Remark, decide, note
+
+_CLOCK_STEP = 120.0
+"""Seconds by which a clock may step back without a remark: computers correct it by themselves."""
+_MOST_MISSING, _LONGEST_REMARK = 50, 200
+_MOST_NAMED = 5
+"""Items of a kind that a remark names."""
+
+
+def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership) -> Iterator[Remark]:
+    """Yield the remarks on a hand-in."""
+    if hand_in.broken:
+        yield decide(f"the journal is broken: {hand_in.broken}", shown=True)
+    if hand_in.manifest.events != len(hand_in.events):
+        yield decide(f"it claims {hand_in.manifest.events} events, but has {len(hand_in.events)}", shown=True)
+    steps = [step for step in line.backward if step.seconds > _CLOCK_STEP]
+    for serial, seconds in steps[:_MOST_NAMED]:
+        yield decide(f"the clock was put back by {seconds:.0f} s before event {serial}")
+    if len(steps) > _MOST_NAMED:
+        yield decide(f"and {len(steps) - _MOST_NAMED} more times")
+    yield from _enrolments(line, ownership)
+    if line.left_out:
+        yield decide(
+            f"{line.left_out} events of another machine belong to another student or course, and do not count"
+        )
+    if line.unknown_events:
+        yield note(f"{line.unknown_events} of its events are of a newer tcptutor, or invalid", shown=True)
+    yield from (note(line[:_LONGEST_REMARK], shown=True) for line in hand_in.manifest.missing[:_MOST_MISSING])
+
+
+def _enrolments(line: Timeline, ownership: Ownership) -> Iterator[Remark]:
+    enrolment = line.enrolment
+    if enrolment is None:
+        return
+    before = ownership.before_enrolling
+    if before.total:
+        remark = decide if before.total > LITTLE_WORK else note
+        yield remark(f"{before} made before enrolling", shown=True)
+    corrected = [f"{each.student} ({each.course})" for each in ownership.corrected]
+    if corrected:
+        yield note(f"the enrolment was corrected: it was {_first_few(corrected)}")
+    taken_over = ownership.taken_over
+    for other in list(taken_over)[:_MOST_NAMED]:
+        course = f" in the course {other.course}" if other.course != enrolment.course else ""
+        yield decide(
+            f"work was taken over from another id: {taken_over[other]} made as {other.student}{course}"
+        )
+    if len(taken_over) > _MOST_NAMED:
+        yield decide(f"and from {len(taken_over) - _MOST_NAMED} more ids")
+
+
+def _first_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
