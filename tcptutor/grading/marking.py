@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -97,9 +97,22 @@ class _Finding(NamedTuple):
 _MISSING = _Finding("missing", reason="nothing was done")
 
 
-def _best(found: Sequence[_Finding]) -> _Finding:
-    """Return the best finding on the work of several machines; _MISSING for none."""
-    return max(found, key=lambda each: (each.share, each.outcome == "inconclusive"), default=_MISSING)
+_NOT_TRUSTED = ("refused", "inconclusive")
+
+
+def _best(found: Iterable[_Finding], without: _Finding = _MISSING) -> _Finding:
+    """Return the best finding, of equal ones the last; `without` any, that. Nothing follows one with full marks."""
+    best: _Finding | None = None
+    for each in found:
+        if best is None or _rank(each) >= _rank(best):
+            best = each
+        if best.outcome == "full":
+            break
+    return without if best is None else best
+
+
+def _rank(found: _Finding) -> tuple[float, bool]:
+    return found.share, found.outcome == "inconclusive"
 
 
 class _PageMarker:
@@ -365,7 +378,7 @@ class _PageMarker:
 
     def _mark_prediction(self, activity: Activity) -> _Finding:
         firsts = self._page.firsts(self._page.responses_to(activity.id))
-        return _best([self._mark_first(activity, first) for first in firsts])
+        return _best(self._mark_first(activity, first) for first in firsts)
 
     def _mark_first(self, activity: Activity, first: TimedResponse) -> _Finding:
         events = (first.serial,)
@@ -390,8 +403,8 @@ class _PageMarker:
     # Runs
 
     def _mark_run(self) -> _Finding:
-        found = [self._mark_complete_run(timed) for timed in self._page.last_runs]
-        return _best(found) if found else _Finding("missing", reason="no run of it went to its end")
+        without = _Finding("missing", reason="no run of it went to its end")
+        return _best(map(self._mark_complete_run, self._page.tried_runs), without)
 
     def _mark_complete_run(self, timed: TimedRun) -> _Finding:
         events, runs = (timed.begun, timed.ended), (timed.id,)
@@ -400,52 +413,43 @@ class _PageMarker:
         return self._score(_Finding("full", events=events, runs=runs), moment(timed.ended_at))
 
     def _mark_sweep(self, sweep: SweepActivity) -> _Finding:
-        cells = len(sweep.cells())
-        missing = set(range(cells))
-        runs: list[str] = []
-        distrusted: _Finding | None = None
-        latest: TimedRun | None = None
-        for timed in self._page.complete_runs[: -MOST_SWEPT - 1 : -1]:
-            if not missing:
-                break
+        number = len(sweep.cells())
+        best: dict[int | None, _Finding] = {}
+        for timed in self._page.complete_runs[-MOST_SWEPT:]:
             expected = (self._step_at(timed).sweep or sweep).cells()
-            seeds = {expected[at][1].seed for at in missing}
-            if timed.seed not in seeds or not self._checks.has_file(timed):
+            wanted = [at for at in range(number) if at not in best or best[at].outcome != "full"]
+            if not self._checks.has_file(timed) or timed.seed not in {expected[at][1].seed for at in wanted}:
                 continue
             run = self._checks.check(timed).run
-            cell = next(
-                (at for at in missing if run and same_settings(expected[at][1], run.experiment)), None
-            )
-            problem = self._distrust(timed, (timed.begun, timed.ended))
-            if problem is not None:
-                distrusted = distrusted or problem
-            elif cell is not None:
-                missing.remove(cell)
-                runs.append(timed.id)
-                latest = latest or timed
-        if latest is None:
-            return distrusted or _Finding("missing", reason="none of its runs went to its end")
-        share = (cells - len(missing)) / cells
-        if distrusted is not None and distrusted.outcome == "inconclusive" and missing:
-            return distrusted
-        reason = f"{len(missing)} of its {cells} runs are missing" if missing else ""
-        found = _Finding("full", reason=reason, runs=tuple(runs))
-        return self._score(found, moment(latest.ended_at), share=share)
+            cell = next((at for at in wanted if run and same_settings(expected[at][1], run.experiment)), None)
+            found = self._mark_complete_run(timed)
+            if cell is not None or found.outcome in _NOT_TRUSTED:
+                best[cell] = _best([best.get(cell, found), found])
+        unplaced = best.pop(None, None)
+        good = [found for found in best.values() if found.outcome not in _NOT_TRUSTED]
+        doubted = [found for found in best.values() if found.outcome in _NOT_TRUSTED]
+        if not good:
+            without = _Finding("missing", reason="none of its runs went to its end")
+            return _best(doubted, unplaced or without)
+        share = sum(found.share for found in good) / number
+        reasons = [found.reason for found in good if found.reason]
+        if doubted:
+            reasons.append(f"{_some(len(doubted), number)} not trusted: {doubted[0].reason}")
+        if missing := number - len(best):
+            why = f": {unplaced.reason}" if unplaced else ""
+            reasons.append(f"{_some(missing, number)} missing{why}")
+        return _Finding(
+            "full" if share >= 1 else "part" if share > 0 else "none",
+            share=share,
+            reason=", ".join(dict.fromkeys(reasons)),
+            runs=tuple(id for found in good for id in found.runs),
+        )
 
     def _mark_challenge(self, challenge: ChallengeActivity) -> _Finding:
-        given = [each for each in self._page.responses_to(challenge.id) if each.response.correct]
-        if not given:
-            done = self._page.responses_to(challenge.id)
-            return _Finding("none", reason="it is not reached") if done else _MISSING
-        found: list[_Finding] = []
-        for response in sorted(given, key=lambda each: each.response.value or 0.0):
-            found.insert(0, self._judge_challenge(challenge, response))
-            if found[0].outcome != "refused" and self._ownership.is_own(response.serial):
-                break
-        if self._page.order.is_merged:
-            firsts = self._page.firsts(given)
-            found += [self._judge_challenge(challenge, response) for response in firsts]
-        return _best(found)
+        given = self._page.responses_to(challenge.id)
+        right = self._page.right_responses(challenge.id)
+        without = _Finding("none", reason="it is not reached") if given else _MISSING
+        return _best((self._judge_challenge(challenge, response) for response in right), without)
 
     def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> _Finding:
         timed, events = self._page.run_before(given.serial), (given.serial,)
@@ -479,12 +483,10 @@ class _PageMarker:
 
     def _mark_session(self, activity: Activity) -> _Finding:
         given = self._page.responses_to(activity.id)
-        right = [each for each in given if each.response.correct]
-        # The last one may be the first after enrolling.
-        reached = [*self._page.firsts(right), *right[-1:]]
+        reached = self._page.right_responses(activity.id)
         if not reached or not isinstance(activity, ShellActivity):
             return _Finding("none", reason="not all goals were reached") if given else _MISSING
-        return _best([self._mark_reached(activity, each) for each in reached])
+        return _best(self._mark_reached(activity, each) for each in reached)
 
     def _mark_reached(self, activity: ShellActivity, reached: TimedResponse) -> _Finding:
         session = self._page.session_before(activity.id, reached.serial)
@@ -499,3 +501,7 @@ class _PageMarker:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
             return _Finding("inconclusive", reason=reason, events=events, runs=runs)
         return self._score_response(activity, reached, _Finding("full", events=events, runs=runs))
+
+
+def _some(number: int, of: int) -> str:
+    return f"{number} of its {of} runs {'is' if number == 1 else 'are'}"

@@ -300,7 +300,10 @@ def _no_delay(run: Run) -> None:
 
 def test_a_run_of_another_value_is_missing_in_a_sweep(forger: Forger) -> None:
     found = _replaced(forger, 0, lambda run: _window(run, 12_000))
-    assert _outcome(found, "sweep") == ("part", "1 of its 2 runs are missing")
+    assert _outcome(found, "sweep") == (
+        "part",
+        "1 of its 2 runs is missing: the run has other settings than the page's",
+    )
     assert next(mark.marks for mark in found.marks if mark.activity == "sweep") == 1
 
 

@@ -126,7 +126,7 @@ def test_a_value_is_read_off_the_run_of_the_machine_it_was_answered_on() -> None
     assert runs == ["other", "one", "other"]
     predicted = [(run := page.run_after(each.serial)) and run.id for each in page.responses_to(PREDICT)]
     assert predicted == ["one", "other"]
-    assert [run.id for run in page.last_runs] == ["other", "one"]
+    assert [run.id for run in page.tried_runs] == ["one", "other"]
 
 
 def test_work_of_another_student_never_counts(two: tuple[Student, Student], tmp_path: Path) -> None:

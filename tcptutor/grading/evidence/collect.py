@@ -142,7 +142,7 @@ def _with_repeats(
     for activity in step.activities:
         match activity:
             case RunActivity():
-                yield from page.last_runs
+                yield from page.tried_runs
             case SweepActivity():
                 yield from _sweep_runs(activity, shared.sweep or activity, page, load)
             case ChallengeActivity():
@@ -163,8 +163,7 @@ def _marked_against(activity: Activity, page: PageTimeline) -> Iterator[TimedRun
 
 
 def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun]:
-    right = [each for each in page.responses_to(shell.id) if each.response.correct]
-    for reached in (*page.firsts(right), *right[-1:]):
+    for reached in page.right_responses(shell.id):
         session = page.session_before(shell.id, reached.serial)
         if session is not None:
             yield from session.runs[-MOST_BY_HAND:]
@@ -173,33 +172,28 @@ def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun
 def _sweep_runs(
     sweep: SweepActivity, shared: SweepActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun]:
-    """Yield the latest run of each value and seed."""
-    missing = [(own, common) for (_, own), (_, common) in zip(sweep.cells(), shared.cells(), strict=True)]
-    for run in page.complete_runs[: -MOST_SWEPT - 1 : -1]:
-        if not missing:
-            return
+    """Yield for each value and seed the first valid run, and the latest run."""
+    cells = [experiment for each in (sweep, shared) for _, experiment in each.cells()]
+    first: dict[int, TimedRun] = {}
+    latest: dict[int, TimedRun] = {}
+    for run in page.complete_runs[-MOST_SWEPT:]:
         found = load(run)
-        left = [
-            each
-            for each in missing
-            if found is None or not any(same_settings(one, found.experiment) for one in each)
-        ]
-        if len(left) < len(missing):
-            missing = left
-            yield run
+        if found is None:
+            continue
+        for number, cell in enumerate(cells):
+            if same_settings(cell, found.experiment):
+                latest[number] = run
+                if found.fidelity.status == "valid":
+                    first.setdefault(number, run)
+    yield from first.values()
+    yield from latest.values()
 
 
 def _challenge_runs(
     challenge: ChallengeActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
-    """Yield the runs of the best, the last right and the latest response, and their unchanged start runs."""
-    given = page.responses_to(challenge.id)
-    right = [each for each in given if each.response.correct]
-    best = min(right, key=lambda each: each.response.value or 0.0, default=None)
-    firsts = page.firsts(right) if page.order.is_merged else ()
-    for response in (best, *firsts, *right[-1:], *given[-1:]):
-        if response is None:
-            continue
+    """Yield the runs of the right responses and of the latest response, and their unchanged start runs."""
+    for response in (*page.right_responses(challenge.id), *page.responses_to(challenge.id)[-1:]):
         yield page.run_before(response.serial)
         if challenge.needs_start_run:
             earlier = page.runs_before(response.serial)

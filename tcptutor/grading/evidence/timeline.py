@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Response, moment
@@ -33,6 +33,8 @@ from tcptutor.journal.order import OWN, EventOrder, StudentEvents, student_event
 
 MOST_TRIES = 50
 """Marked responses to an activity; a right response after as many attempts earns no marks."""
+MOST_REPEATED = 20
+"""Repetitions of a run, challenge or session by hand among which the best counts."""
 
 
 class TimedResponse(NamedTuple):
@@ -150,13 +152,13 @@ class PageTimeline:
         return (run for run in earlier if self.order.knew(serial, run.ended))
 
     @property
-    def last_runs(self) -> list[TimedRun]:
-        """Return the last complete run of each machine: in a merged journal several, else one at most."""
-        found: list[TimedRun] = []
-        for run in reversed(self.complete_runs):
-            if not any(self.order.knew(later.ended, run.ended) for later in found):
-                found.append(run)
-        return found
+    def tried_runs(self) -> list[TimedRun]:
+        """Return the runs that may count as the page's run: of very many, the first and the last ones."""
+        return _first_and_last(self.complete_runs)
+
+    def right_responses(self, activity: str) -> list[TimedResponse]:
+        """Return the responses stored as right that may count: of very many, the first and the last ones."""
+        return _first_and_last([each for each in self.responses_to(activity) if each.response.correct])
 
     def firsts(self, responses: Iterable[TimedResponse]) -> list[TimedResponse]:
         """Return the first of the responses on each machine: in a merged journal several, else one at most."""
@@ -174,6 +176,16 @@ class PageTimeline:
     def run_after(self, serial: int) -> TimedRun | None:
         """Return the first complete run that began after an event."""
         return next((run for run in self.complete_runs if self.order.knew(run.begun, serial)), None)
+
+
+_Each = TypeVar("_Each")
+
+
+def _first_and_last(found: list[_Each]) -> list[_Each]:
+    """Leave out the middle of a long list: the first is the least late, the last the most practiced."""
+    return (
+        found if len(found) <= MOST_REPEATED else found[: MOST_REPEATED // 2] + found[-MOST_REPEATED // 2 :]
+    )
 
 
 class BackwardStep(NamedTuple):
