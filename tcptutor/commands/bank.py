@@ -11,16 +11,18 @@ import msgspec
 from msgspec import structs
 
 from tcptutor.base import places
-from tcptutor.base.errors import UsageError
+from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
 from tcptutor.base.places import has_matplotlib, matplotlib_command
+from tcptutor.base.printable import is_printable
+from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import Bar, count, print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course, Module, pages, read_course
 from tcptutor.exchange import plot
 from tcptutor.grading.banks.gift import format_gift
-from tcptutor.grading.banks.items import Bank, build_bank
+from tcptutor.grading.banks.items import Bank, Exam, build_bank
 from tcptutor.grading.banks.pages import PANELS, RecordedPages
 from tcptutor.grading.banks.qti import write_qti
 from tcptutor.run import Run
@@ -28,6 +30,9 @@ from tcptutor.run import Run
 _WIDTH = 1050
 """Width of a chart in pixels: twice the width of a question on a screen."""
 _COLORS = 128
+_EXAM = "exam"
+"""Name of an exam without a name."""
+_LONGEST_EXAM = 60
 
 
 class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +42,8 @@ class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     output: str | None
     variants: int
+    key: str | None
+    exam: str | None
     lessons: Path | None
     replace: bool
 
@@ -47,11 +54,12 @@ def write_bank(request: BankRequest) -> int:
         raise UsageError("QTI is a zip file: name it with -o, such as -o questions.zip")
     if request.output is not None:
         check_targets([Path(request.output)], [], replace=request.replace)
+    exam = _exam(request.key, request.exam)
     root = request.lessons or places.lessons()
     course, problems = read_course(root)
     for problem in problems:
         warn(str(problem))
-    questions = _collect(course, _modules(course, root, request.targets), request.variants)
+    questions = _collect(course, _modules(course, root, request.targets), request.variants, exam)
     if not questions.items:
         where = f" on {', '.join(request.targets)}" if request.targets else " in the course"
         raise UsageError(f"no question{where} can be exported{_left_out(questions)}: choose another page")
@@ -62,9 +70,23 @@ def write_bank(request: BankRequest) -> int:
         with atomic(Path(request.output), "give another place with -o") as temporary:
             temporary.write_bytes(_encoded(questions, request.kind))
         report = _print_line
-    for line in _summary(questions, request.output):
+    for line in _summary(questions, request.output, exam):
         report(line)
     return 0
+
+
+def _exam(key: str | None, name: str | None) -> Exam | None:
+    if key is None:
+        if name is not None:
+            raise UsageError("--exam draws numbers with the course's key: give --key FILE, too")
+        return None
+    _, secret = read_course_key(key)
+    if secret is None:
+        raise UsageError("--key: every student has this code: give the key's file")
+    plain = " ".join((name or _EXAM).split())
+    if not plain or "/" in plain or len(plain) > _LONGEST_EXAM or not is_printable(plain):
+        raise UsageError(f"--exam: {quoted(plain)} is not a name: give one like midterm")
+    return Exam(plain, secret.exam_seed)
 
 
 def _print_line(line: str) -> None:
@@ -86,7 +108,10 @@ def _modules(course: Course, root: Path, targets: Sequence[str]) -> list[Module]
     ]
 
 
-def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
+def _collect(course: Course, modules: Sequence[Module], variants: int, exam: Exam | None) -> Bank:
+    def build(recorded: RecordedPages) -> Bank:
+        return build_bank(course.title, modules, recorded, variants, exam)
+
     charts = sum(
         step.experiment is not None
         and any(each.about_run and not each.against_run for each in step.activities_of(Question))
@@ -94,10 +119,10 @@ def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
         for step in module.steps
     )
     if not charts:
-        return build_bank(course.title, modules, RecordedPages(None), variants)
+        return build(RecordedPages(None))
     if not has_matplotlib():
         remark(f"charts are left out, as matplotlib is missing: run {matplotlib_command()}")
-        return build_bank(course.title, modules, RecordedPages(None), variants)
+        return build(RecordedPages(None))
     with Bar("charts", charts) as bar:
 
         def draw(run: Run) -> bytes:
@@ -105,7 +130,7 @@ def _collect(course: Course, modules: Sequence[Module], variants: int) -> Bank:
             bar.advance(run.experiment.name)
             return drawn
 
-        return build_bank(course.title, modules, RecordedPages(draw), variants)
+        return build(RecordedPages(draw))
 
 
 def drawn_chart(run: Run) -> bytes:
@@ -133,11 +158,15 @@ def _encoded(questions: Bank, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _summary(questions: Bank, output: str | None) -> list[str]:
+def _summary(questions: Bank, output: str | None, exam: Exam | None) -> list[str]:
     drawn = questions.items - questions.questions
+    if exam is not None:
+        whose = f", drawn with the course's key for {exam.name}"
+    else:
+        whose = ", with numbers that students can draw as well: --key draws an exam's own" if drawn else ""
     more = f", with all draws {count(questions.items, 'item')}" if drawn else ""
     charts = f", {count(len(questions.charts), 'chart')}" if questions.charts else ""
-    lines = [f"wrote {output or 'the bank'}: {count(questions.questions, 'question')}{more}{charts}"]
+    lines = [f"wrote {output or 'the bank'}: {count(questions.questions, 'question')}{more}{charts}{whose}"]
     return [*lines, *(f"left out: {reason}" for reason in _reasons(questions))]
 
 

@@ -178,6 +178,12 @@ def class_(**given: Any) -> None:
     show_default=True,
     help="Variants of each question with drawn numbers.",
 )
+@click.option(
+    "--key",
+    metavar="FILE",
+    help="Draw numbers, and the order of choices, with the course's key: no student can draw them.",
+)
+@click.option("--exam", metavar="NAME", help="Name of an exam, which gets numbers of its own; needs --key.")
 @_LESSONS
 @REPLACE
 def question_bank(**given: Any) -> None:

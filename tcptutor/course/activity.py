@@ -248,6 +248,8 @@ class Question(Activity, frozen=True, kw_only=True):
 
     Required by the linter on a page with an experiment.
     """
+    bank: bool = True
+    """False if it makes no sense outside its page: question banks leave it out."""
 
     @property
     def kind(self) -> str:

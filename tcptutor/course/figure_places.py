@@ -15,6 +15,11 @@ def placed(text: str) -> list[str]:
     return [match["id"] for match in _PLACE.finditer(text)]
 
 
+def is_place(text: str) -> bool:
+    """Return whether `text` is the place of a figure."""
+    return _PLACE.fullmatch(text.strip("\n")) is not None
+
+
 def without_figures(text: str) -> str:
     """Return `text` without the lines that place figures."""
     return _PLACE.sub("", text) if "](figure:" in text else text

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from tcptutor.authoring.banks import bank_problems
 from tcptutor.authoring.choices import choice_problems, choice_statistics, module_choice_problem
 from tcptutor.course import Module
 from tcptutor.course.activities.choice import Alternative, SingleChoice
@@ -63,3 +65,16 @@ def test_the_right_choice_is_everywhere_equally_often() -> None:
     found = choice_statistics(module(*SHORT, *LONG))
     assert (found.questions, found.longest_share) == (10, 0.3)
     assert all(0.2 < share < 0.3 for share in found.positions)
+
+
+def test_a_question_stands_alone_in_a_bank_or_stays_out_of_it() -> None:
+    asked = structs.replace(question("q", "a", "b", "c", "d"), prompt="What does this page show?")
+    assert [key for key, _ in bank_problems(page(asked))] == ["question q: prompt"]
+    assert not list(bank_problems(page(structs.replace(asked, bank=False))))
+    first, *others = question("q", "a", "b", "c", "d").choices
+    empty = structs.replace(first, feedback="Look at your run.")
+    asked = structs.replace(question("q", "a", "b", "c", "d"), choices=(empty, *others))
+    assert [key for key, _ in bank_problems(page(asked))] == ["question q: choice[1].feedback"]
+    also = structs.replace(first, feedback="It fell. Look at your run.")
+    asked = structs.replace(asked, choices=(also, *others))
+    assert not list(bank_problems(page(asked)))

@@ -33,6 +33,7 @@ from tcptutor.grading.banks import pages
 from tcptutor.grading.banks.gift import format_gift
 from tcptutor.grading.banks.items import (
     BY_HAND,
+    NOT_ALONE,
     NOT_RECORDED,
     OWN_RUN,
     Bank,
@@ -40,11 +41,13 @@ from tcptutor.grading.banks.items import (
     BankItem,
     BankNumber,
     BankOrder,
+    Exam,
     build_bank,
     draw_variants,
 )
 from tcptutor.grading.banks.pages import RecordedPages
 from tcptutor.grading.banks.qti import write_qti
+from tcptutor.grading.evidence.keys import new_key, write_key
 from tcptutor.run import load as load_run
 from tests.command import here
 from tests.grading import gift_reader, qti_reader
@@ -166,9 +169,10 @@ def test_every_question_is_in_the_bank_or_told_to_be_left_out() -> None:
     by_hand = [
         question for step, question in questions if step.shell is not None and question.kind != "read-off"
     ]
-    assert own and by_hand
-    assert whole().omitted == {OWN_RUN: len(own), BY_HAND: len(by_hand)}
-    assert whole().questions + len(own) + len(by_hand) == len(questions)
+    of_page = [question for step, question in questions if step.shell is None and not question.bank]
+    assert own and by_hand and of_page
+    assert whole().omitted == {OWN_RUN: len(own), BY_HAND: len(by_hand), NOT_ALONE: len(of_page)}
+    assert whole().questions + len(own) + len(by_hand) + len(of_page) == len(questions)
 
 
 def test_each_kind_is_there() -> None:
@@ -203,7 +207,7 @@ def test_the_same_draws_each_time() -> None:
 
 
 def test_what_is_asked_about_a_run_shows_it() -> None:
-    """The page's text, what was measured, the chart; and the page's other questions do without."""
+    """What was measured, the chart, and the page's text about it; and the page's other questions do without."""
     for each in asked():
         module, page, _ = each.item.id.split("/")[:3]
         step = next(
@@ -212,10 +216,77 @@ def test_what_is_asked_about_a_run_shows_it() -> None:
         assert ("<table>" in each.item.stem) == bool(each.question.about_run), each.item.id
         assert ("chart:" in each.item.stem) == bool(each.question.about_run and step.experiment)
         if each.question.about_run:
-            assert pages.illustrated(step.after_run, step.figures) in each.item.stem
+            first, *_ = re.split(r"[.*]", step.after_run.split("![")[0].strip("* \n`"))
+            assert told(html.escape(first)) in told(each.item.stem), each.item.id
     assert set(re.findall(r"chart:([^\"]+)", "".join(each.item.stem for each in asked()))) == set(
         whole().charts
     )
+
+
+POINTERS = re.compile(
+    r"\b(?:your (?:own )?(?:run|sweep|chart|curve|prediction)|(?:this|that|deeper|other) page|the page before)s?\b"
+    r"|\btcptutor\b|--set\b|\bcommit to a number\b|\bpredict (?:the|to)\b|\bthe hints\b|\bduring the run, watch\b",
+    re.IGNORECASE,
+)
+
+
+def test_no_text_of_a_bank_speaks_of_the_app_a_page_a_prediction_or_a_command() -> None:
+    titles = {f"“{step.title}”" for module in course().modules for step in module.steps}
+    for question in read_gift():
+        answers = [f"{each.text} {each.feedback}" for each in question.answers]
+        text = told(" ".join([question.text, *answers, question.feedback]))
+        found = POINTERS.search(text)
+        assert not found, (question.name, found[0])
+        assert not [title for title in titles if title in text], question.name
+        assert text.count("(") - text.count(")") == 0, question.name
+    in_qti = " ".join(told(text) for item in read_qti().values() for text in item.itertext())
+    assert not POINTERS.search(in_qti)
+
+
+def test_a_question_without_its_page_points_at_no_drawing_or_table() -> None:
+    for item, question in asked():
+        if not question.about_run:
+            text = told(f"{item.stem} {item.explanation} {msgspec.json.encode(item.answers).decode()}")
+            found = re.search(r"\bthe (?:drawing|picture|table)\b|\b(?:output|list|text) above\b", text)
+            assert not found, (item.id, found[0])
+
+
+def test_feedback_keeps_the_sentences_that_do_not_point_at_the_page() -> None:
+    wrong = Alternative(
+        text="b", feedback="No. Look at your run: it fell.", explanation="Press `r`. Rates add."
+    )
+    choices = (Alternative(text="a", correct=True, feedback="Yes."), wrong)
+    (group,) = small(SingleChoice(id="q", prompt="?", choices=choices)).modules[0].groups
+    answers = group.items[0].answers
+    assert isinstance(answers, BankChoices)
+    assert {each.feedback.strip() for each in answers.choices} == {"Yes.", "No. Rates add."}
+
+
+def test_an_exam_has_numbers_that_only_its_key_can_draw() -> None:
+    def drawn(exam: Exam | None) -> dict[str, list[str]]:
+        made = build_bank(course().title, course().modules[:1], RecordedPages(None), VARIANTS, exam)
+        groups = (group for module in made.modules for group in module.groups if len(group.items) > 1)
+        return {group.title: [item.stem for item in group.items] for group in groups}
+
+    key = new_key()
+    midterm = drawn(Exam("midterm", key.exam_seed))
+    others = drawn(None), drawn(Exam("final", key.exam_seed)), drawn(Exam("midterm", new_key().exam_seed))
+    assert drawn(Exam("midterm", key.exam_seed)) == midterm
+    for other in others:
+        assert other.keys() == midterm.keys()
+        assert sum(other[title] == midterm[title] for title in midterm) <= len(midterm) // 4
+
+
+def test_two_exams_can_be_imported_side_by_side() -> None:
+    key = new_key()
+    made = [
+        build_bank("T", course().modules[:1], RecordedPages(None), VARIANTS, exam)
+        for exam in (None, Exam("midterm", key.exam_seed), Exam("final", key.exam_seed))
+    ]
+    idents = [item.get("ident") for bank in made for item in qti_items(package(bank)).values()]
+    assert len(set(idents)) == len(idents)
+    categories = [{each.category for each in gift_reader.questions(format_gift(bank))} for bank in made]
+    assert not categories[0] & categories[1] and not categories[1] & categories[2]
 
 
 def test_a_run_that_is_not_recorded_is_not_asked_about(tmp_path: Path) -> None:
@@ -629,12 +700,28 @@ def test_it_writes_a_file_as_it_prints(tmp_path: Path) -> None:
     items = len(list(gift_reader.questions(path.read_text(encoding="utf-8"))))
     questions = len(step_of("pacing", "final-check").activities_of(Question))
     assert items > questions
-    assert done.stdout.splitlines() == [f"wrote {path}: {questions} questions, with all draws {items} items"]
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"wrote {path}: {questions} questions, with all draws {items} items")
     assert path.read_text() == here(*words, "gift").stdout
     refused = here(*words, "gift", "-o", path)
     assert (refused.returncode, "already exists" in refused.stderr) == (2, True)
     assert here(*words, "qti", "-o", path, "--replace").returncode == 0
     assert len(qti_items(path.read_bytes())) == items
+
+
+def test_it_draws_an_exam_with_the_key(tmp_path: Path) -> None:
+    path, key = tmp_path / "course.key", new_key()
+    write_key(key, path)
+    words = ["bank", "pacing/final-check", "--format", "gift"]
+    public, own = here(*words), here(*words, "--key", path, "--exam", "midterm 1")
+    assert (public.returncode, own.returncode) == (0, 0)
+    assert "students can draw as well" in public.stderr
+    assert "drawn with the course's key for midterm 1" in own.stderr
+    assert {each.category.split("/")[1] for each in gift_reader.questions(own.stdout)} == {"midterm 1"}
+    assert here(*words, "--key", path, "--exam", "midterm 1").stdout == own.stdout
+    for wrong in (["--exam", "x"], ["--key", key.code], ["--key", path, "--exam", "a/b"]):
+        refused = here(*words, *wrong)
+        assert (refused.returncode, refused.stdout, len(refused.stderr.splitlines())) == (2, "", 1)
 
 
 def test_a_page_about_its_run_comes_with_a_chart(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ A question that draws numbers becomes a group of several items, an item per draw
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from tcptutor.base import units
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
@@ -18,6 +19,7 @@ from tcptutor.course.activities.numeric import MIN_TOLERANCE_DRAWN, Numeric
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
 from tcptutor.course.personal import DRAWS_AGAIN
+from tcptutor.course.pointers import ALONE, EVERYWHERE, without_pointers
 from tcptutor.course.step import Step
 from tcptutor.grading.banks.pages import PageContext, RecordedPages, inline, paragraphs
 
@@ -28,6 +30,7 @@ OWN_RUN = "marked by the student's own run"
 BY_HAND = "about work by hand on the page"
 NOT_RECORDED = "about a run that is not recorded"
 NO_FORM = "of a kind that course systems lack"
+NOT_ALONE = "that makes no sense outside its page"
 
 
 class BankChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +86,8 @@ class BankOrder(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[BankEvent, ...]
 
 
+Exportable: TypeAlias = ChoiceQuestion | Numeric | Order
+"""Questions of the kinds that course systems have."""
 Answers: TypeAlias = BankChoices | BankNumber | BankOrder
 
 
@@ -128,6 +133,15 @@ class BankModule(msgspec.Struct, frozen=True, kw_only=True):
         return (group for page in self.pages for group in page.groups)
 
 
+class Exam(NamedTuple):
+    """An exam with numbers of its own."""
+
+    name: str
+    """Also the category of its questions."""
+    seed: Callable[[str], str]
+    """Returns the seed of a draw, by EXAM/MODULE/PAGE/QUESTION/NUMBER; only the course's key can compute it."""
+
+
 class Bank(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the course as a bank."""
 
@@ -150,14 +164,21 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_bank(
-    title: str, modules: Sequence[Module], recorded: RecordedPages, draw_variants: int = VARIANTS
+    title: str,
+    modules: Sequence[Module],
+    recorded: RecordedPages,
+    draw_variants: int = VARIANTS,
+    exam: Exam | None = None,
 ) -> Bank:
-    """Build a bank of the modules' questions, with the recorded runs for questions about runs."""
-    builder = _BankBuilder(recorded, draw_variants)
+    """Build a bank of the modules' questions, with the recorded runs for questions about runs.
+
+    Without an exam, the numbers are drawn in public: every copy of the course makes the same bank.
+    """
+    builder = _BankBuilder(recorded, draw_variants, exam)
     pages_of_modules = tuple(
         BankModule(
-            id=module.id,
-            title=module.title,
+            id=builder.within(module.id),
+            title=f"{exam.name}: {module.title}" if exam else module.title,
             pages=tuple(page for step in module.steps if (page := builder.page(module, step)).groups),
         )
         for module in modules
@@ -173,10 +194,14 @@ def build_bank(
 class _BankBuilder:
     """Makes items; owns their charts and the count of omitted questions."""
 
-    def __init__(self, recorded: RecordedPages, draw_variants: int) -> None:
-        self._recorded, self._variants = recorded, draw_variants
+    def __init__(self, recorded: RecordedPages, draw_variants: int, exam: Exam | None) -> None:
+        self._recorded, self._variants, self._exam = recorded, draw_variants, exam
         self.charts: dict[str, bytes] = {}
         self.omitted: Counter[str] = Counter()
+
+    def within(self, id_: str) -> str:
+        """Return the id within the exam, so that no system takes the questions of two exams for the same."""
+        return f"{self._exam.name}/{id_}" if self._exam else id_
 
     def page(self, module: Module, step: Step) -> BankPage:
         questions = step.activities_of(Question)
@@ -188,19 +213,21 @@ class _BankBuilder:
                 self.omitted[reason] += 1
                 continue
             context = shown.html if question.about_run and shown else ""
-            groups.append(self._group(f"{module.id}/{step.id}/{question.id}", step, question, context))
+            id_ = self.within(f"{module.id}/{step.id}/{question.id}")
+            groups.append(self._group(id_, step, question, context))
             if context and shown:
                 self.charts |= shown.charts
         return BankPage(id=step.id, groups=tuple(groups))
 
     def _group(self, id_: str, step: Step, question: Question, context: str) -> BankGroup:
         title = f"{step.title}: {question.id.replace('-', ' ')}"
+        seed = self._exam.seed if self._exam else public_seed
         if not question.draw_numbers(id_):
-            items = [_item(id_, title, question, context)]
+            items = [_item(id_, title, question, context, seed)]
         else:
             items = [
-                _item(f"{id_}/{number}", f"{title} ({number})", posed, context)
-                for number, posed in enumerate(draw_variants(id_, question, self._variants), start=1)
+                _item(f"{id_}/{number}", f"{title} ({number})", posed, context, seed)
+                for number, posed in enumerate(draw_variants(id_, question, self._variants, seed), start=1)
             ]
         return BankGroup(id=id_, title=title, items=tuple(items))
 
@@ -209,8 +236,10 @@ def _omission_reason(step: Step, question: Question, shown: PageContext | None) 
     """Return why the question cannot be asked outside its page; empty where it can."""
     if question.against_run:
         return OWN_RUN
-    if not isinstance(question, ChoiceQuestion | Numeric | Order):
+    if not isinstance(question, Exportable):
         return NO_FORM
+    if not question.bank:
+        return NOT_ALONE
     if step.shell is not None:
         return BY_HAND
     if question.about_run and shown is None:
@@ -218,11 +247,18 @@ def _omission_reason(step: Step, question: Question, shown: PageContext | None) 
     return ""
 
 
-def draw_variants(id_: str, question: Question, count: int) -> Iterator[Activity]:
-    """Yield the question with up to `count` different draws; equal ids give equal draws."""
+def public_seed(item: str) -> str:
+    """Return the seed of a draw that every copy of the course makes alike."""
+    return f"bank/{item}"
+
+
+def draw_variants(
+    id_: str, question: Question, count: int, seed: Callable[[str], str] = public_seed
+) -> Iterator[Activity]:
+    """Yield the question with up to `count` different draws; equal seeds give equal draws."""
     draws: list[dict[str, str]] = []
     for number in range(1, count * DRAWS_AGAIN + 1):
-        draw = question.draw_numbers(f"bank/{id_}/{number}")
+        draw = question.draw_numbers(seed(f"{id_}/{number}"))
         if draw not in draws:
             draws.append(draw)
             yield question.with_numbers(draw)
@@ -230,8 +266,9 @@ def draw_variants(id_: str, question: Question, count: int) -> Iterator[Activity
             return
 
 
-def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
-    assert isinstance(question, ChoiceQuestion | Numeric | Order)
+def _item(id_: str, title: str, question: Activity, context: str, seed: Callable[[str], str]) -> BankItem:
+    assert isinstance(question, Exportable)
+    question = standalone(question)
     stem = context + paragraphs(question.prompt)
     answers: Answers
     match question:
@@ -240,17 +277,38 @@ def _item(id_: str, title: str, question: Activity, context: str) -> BankItem:
             answers = _number(question)
         case Order():
             stem += "<p><em>Give each its place in the order, from 1 on.</em></p>"
-            answers = _order(id_, question)
+            answers = _order(question, seed(id_))
         case _:
             stem += "<p><em>Choose all that hold.</em></p>" if question.several else ""
-            answers = _choices(id_, question)
+            answers = _choices(question, seed(id_))
     return BankItem(
         id=id_, title=title, stem=stem, answers=answers, explanation=paragraphs(question.explanation)
     )
 
 
-def _choices(id_: str, question: ChoiceQuestion) -> BankChoices:
-    listed = (question.choices[index] for index in question.shown_order(f"bank/{id_}"))
+def standalone(question: Exportable) -> Exportable:
+    """Return the question without the sentences of its feedback and explanations that point at its page."""
+    kinds = EVERYWHERE if question.about_run else ALONE
+
+    def kept(text: str) -> str:
+        return without_pointers(text, kinds)
+
+    found = structs.replace(question, explanation=kept(question.explanation))
+    if isinstance(found, ChoiceQuestion):
+        choices = (
+            structs.replace(each, feedback=kept(each.feedback), explanation=kept(each.explanation))
+            for each in found.choices
+        )
+        return structs.replace(found, choices=tuple(choices))
+    if isinstance(found, Order):
+        events = tuple(structs.replace(each, feedback=kept(each.feedback)) for each in found.events)
+        return structs.replace(found, events=events)
+    mistakes = tuple(structs.replace(each, feedback=kept(each.feedback)) for each in found.mistakes)
+    return structs.replace(found, feedback=kept(found.feedback), mistakes=mistakes)
+
+
+def _choices(question: ChoiceQuestion, seed: str) -> BankChoices:
+    listed = (question.choices[index] for index in question.shown_order(seed))
     return BankChoices(
         is_multiple=question.several,
         choices=tuple(
@@ -265,8 +323,8 @@ def _choices(id_: str, question: ChoiceQuestion) -> BankChoices:
     )
 
 
-def _order(id_: str, question: Order) -> BankOrder:
-    listed = ((place, question.events[place]) for place in question.shown_order(f"bank/{id_}"))
+def _order(question: Order, seed: str) -> BankOrder:
+    listed = ((place, question.events[place]) for place in question.shown_order(seed))
     return BankOrder(
         events=tuple(
             BankEvent(text=inline(event.text), place=place + 1, feedback=inline(event.feedback))

@@ -22,6 +22,7 @@ from tcptutor.course.measures import MEASURES
 from tcptutor.course.outline import Module
 from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import models, page_cell, summaries
+from tcptutor.course.pointers import EVERYWHERE, without_pointers
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.figures.figure import Figure
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
@@ -35,7 +36,7 @@ _MOST_LISTED = 8
 
 
 class PageContext(NamedTuple):
-    """A page as the student sees it before the question."""
+    """A page as the student sees it before the question, without the sentences that point at the app."""
 
     html: str
     charts: Mapping[str, bytes]
@@ -73,7 +74,8 @@ class RecordedPages:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
         prose, after, published = (
-            illustrated(text, step.figures) for text in (step.prose, step.after_run, step.published)
+            illustrated(without_pointers(text, EVERYWHERE), step.figures)
+            for text in (step.prose, step.after_run, step.published)
         )
         others = f"<p><strong>{OTHERS}</strong></p>{published}" if published else ""
         return PageContext(f"{head}{prose}{measured}{after}{others}<hr>", charts)
@@ -112,11 +114,22 @@ class RecordedPages:
             f"{measure.label}, measured",
             *(f"expected ({line.name})" for line in lines),
         ]
-        return table(head, rows) + _published(sweep)
+        return _sweep_settings(sweep) + table(head, rows) + _published(sweep)
 
     def _find(self, experiment: Experiment) -> Run | None:
         runs = self._runs(experiment.name.partition("/")[0])
         return next((run for run in runs if replay.same_experiment(run.experiment, experiment)), None)
+
+
+def _sweep_settings(sweep: SweepActivity) -> str:
+    """Return the settings that all runs of the sweep share."""
+    first, *others = (spec.settings(experiment) for _, experiment in sweep.cells())
+    shared = {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+    return f"<p>Set to: {inline(_settings(shared))}</p>"
+
+
+def _settings(of: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in of.items())
 
 
 def _published(sweep: SweepActivity) -> str:
@@ -146,7 +159,7 @@ def _measurements(named: Mapping[str, Run]) -> str:
 def _figures(run: Run) -> dict[str, str]:
     """Return the settings of a run and its measurements."""
     measured = report(run)
-    found = {"set to": ", ".join(f"{name} {value}" for name, value in spec.settings(run.experiment).items())}
+    found = {"set to": _settings(spec.settings(run.experiment))}
     if measured.flows:
         found |= {"throughput": units.rate(measured.throughput_bps), **_flow_figures(measured)}
     if measured.udp:

@@ -1,7 +1,7 @@
 """The key of a graded course, and the code with which its students enrol.
 
-The key is secret to the teacher: it draws the runs to repeat. The code is derived from it and public; code and
-student name determine the student's numbers and seeds.
+The key is secret to the teacher: it draws the runs to repeat and the numbers of exams. The code is derived from it
+and public; code and student name determine the student's numbers and seeds.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ class CourseKey(msgspec.Struct, frozen=True, kw_only=True):
     def lot(self, item: str) -> float:
         """Return a number in [0, 1) drawn for `item`; it cannot be predicted without the key."""
         return int.from_bytes(self._derived(f"audit/{item}")[:6], "big") / 2**48
+
+    def exam_seed(self, item: str) -> str:
+        """Return the seed of an exam's draw `item`; it cannot be computed without the key."""
+        return self._derived(f"exam/{item}").hex()
 
     def _derived(self, purpose: str) -> bytes:
         return hmac.new(bytes.fromhex(self.secret), purpose.encode(), hashlib.sha256).digest()
