@@ -47,6 +47,16 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Every name of the term."""
         return tuple(filter(None, (self.word, self.abbreviation, *self.synonyms)))
 
+    @property
+    def other_words(self) -> tuple[str, ...]:
+        """Synonyms that are other words, not plurals and spellings of the term."""
+        own = {_stem(self.word), _stem(self.abbreviation)}
+        return tuple(each for each in self.synonyms if _stem(each) not in own)
+
+
+def _stem(word: str) -> str:
+    return word.casefold().replace("-", "").rstrip("es")
+
 
 class GlossaryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Contents of lessons/glossary.toml."""

@@ -74,10 +74,11 @@ class FindIndex:
         kind = f"page {module.number}.{number}"
         about = step.subtitle or f"{module.number} {module.title}"
         text = f"{step.prose} {step.after_run}" if step.has_run(page) else step.prose
-        yield PaletteEntry("pages", step.title, kind, about, go, text, is_offered=page.bookmarked)
+        topic = step.title.partition(":")[0].removeprefix("The ")
+        yield PaletteEntry("pages", step.title, kind, about, go, text, page.bookmarked, names=(topic,))
         if experiment := step.experiment or step.sweep:
-            about = f"{step.experiments[0].title}: {step.title}"
-            yield PaletteEntry("experiments", experiment.name.partition("/")[2], kind, about, go)
+            name = experiment.name.partition("/")[2]
+            yield PaletteEntry("experiments", step.experiments[0].title, kind, name, go, names=(name,))
         for question in step.activities_of(Question) if page.visited else ():
             if not question.about_run or step.has_run(page):
                 show = partial(self._tutor.open_activity, module, step, question.id)
@@ -88,9 +89,9 @@ class FindIndex:
         pages = {f"{module.id}/{step.id}" for module in course.modules for step in module.steps}
         for term in readable_glossary(course.root):
             if term.page in pages:
-                also = f" ({', '.join(term.synonyms)})" if term.synonyms else ""
+                also = f" ({', '.join(term.other_words)})" if term.other_words else ""
                 show = partial(self._tutor.open_glossary, term)
-                yield PaletteEntry("terms", f"{term.title}{also}", "term", term.text, show)
+                yield PaletteEntry("terms", f"{term.title}{also}", "term", term.text, show, names=term.forms)
 
     def _formulas(self) -> Iterator[PaletteEntry]:
         for models in GROUPS.values():
@@ -99,10 +100,10 @@ class FindIndex:
                 yield PaletteEntry(
                     "formulas",
                     title,
-                    f"formula {model.name}",
-                    f"{model.formula}   ({model.source})",
+                    "formula",
+                    f"{model.formula} · {model.source}",
                     partial(_show_formula, self._tutor, model),
-                    model.name.replace("_", " "),
+                    names=(model.name.replace("_", " "),),
                 )
 
 

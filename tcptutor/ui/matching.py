@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 Group: TypeAlias = Literal[
-    "actions", "pages", "terms", "formulas", "experiments", "questions", "runs", "settings", "text"
+    "pages", "actions", "terms", "formulas", "experiments", "questions", "runs", "settings", "text"
 ]
 
 HEADS: dict[Group, str] = {
-    "actions": "Now",
     "pages": "Pages",
+    "actions": "Commands",
     "terms": "Terms",
     "formulas": "Formulas",
     "experiments": "Experiments",
@@ -29,13 +29,13 @@ _MOST_IN_WORDS = 4
 """Listed hits of a group without the words in their titles."""
 _BY_TITLE: frozenset[Group] = frozenset({"actions", "settings"})
 """Groups found by their titles alone, since Enter runs them at once."""
-_IN_TEXT: frozenset[Group] = frozenset({"pages", "terms", "experiments"})
+_IN_TEXT: frozenset[Group] = frozenset({"pages", "terms"})
 """Groups whose hits in descriptions and texts are listed last, as hits in the text."""
+_NAMED: frozenset[Group] = frozenset({"pages", "terms", "formulas", "experiments", "runs"})
+"""Groups whose titles begin with what they are about; a question may begin with any word."""
 
 _EXCERPT = 240
 """Characters of an excerpt."""
-_NAME = re.compile(r"[^,(]*[^,( ]|")
-"""Title without abbreviation and synonyms."""
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile(r"```.*?```|!?\[([^\]]*)\]\([^)]*\)|[*`#|]|-{3,}", re.DOTALL)
 
@@ -56,6 +56,8 @@ class PaletteEntry(NamedTuple):
     """Longer text to search."""
     is_offered: bool = False
     """True if the entry is listed before anything is typed."""
+    names: tuple[str, ...] = ()
+    """Other names: abbreviation, synonyms."""
 
 
 class IndexedEntry(NamedTuple):
@@ -63,12 +65,13 @@ class IndexedEntry(NamedTuple):
 
     entry: PaletteEntry
     title: str
+    """Title and names."""
     about: str
     text: str
     folded: str
     """Title in lower case, with its punctuation."""
-    name: str
-    """Title without abbreviation and synonyms, in lower case."""
+    names: frozenset[str]
+    """Title and names in lower case."""
 
 
 class Hit(NamedTuple):
@@ -91,11 +94,11 @@ class Hit(NamedTuple):
 
 def indexed(entry: PaletteEntry) -> IndexedEntry:
     """Return the entry with its words."""
-    title, about = _words(entry.title), _words(entry.about)
+    titles = (entry.title, *entry.names)
+    title, about = "".join(map(_words, titles)), _words(entry.about)
     text = "" if entry.group in _BY_TITLE else f"{title}{about}{_words(_plain(entry.text))}"
     folded = entry.title.casefold()
-    name = _NAME.match(folded)
-    return IndexedEntry(entry, title, about, text, folded, name[0] if name else "")
+    return IndexedEntry(entry, title, about, text, folded, frozenset(map(str.casefold, titles)))
 
 
 class _Found(NamedTuple):
@@ -188,9 +191,9 @@ _IN_WORDS = 4
 
 
 def _rank(query: str, entry: IndexedEntry) -> int:
-    """Return 0 for the title itself, 1 for a whole word at its beginning, 2 for its beginning, 3 otherwise."""
-    if query == entry.name:
+    """Return 0 for a name itself, 1 for whole words at the title's beginning, 2 for its beginning, 3 otherwise."""
+    if query in entry.names:
         return 0
-    if not entry.folded.startswith(query):
+    if entry.entry.group not in _NAMED or not entry.folded.startswith(query):
         return 3
     return 1 + entry.folded[len(query) : len(query) + 1].isalnum()

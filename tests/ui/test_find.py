@@ -13,9 +13,14 @@ from .screen import keys, press_at_once, text, until, until_text
 
 
 def entry(
-    group: Group, title: str, about: str = "", prose: str = "", is_offered: bool = False
+    group: Group,
+    title: str,
+    about: str = "",
+    prose: str = "",
+    is_offered: bool = False,
+    names: tuple[str, ...] = (),
 ) -> PaletteEntry:
-    return PaletteEntry(group, title, "kind", about, lambda: None, prose, is_offered)
+    return PaletteEntry(group, title, "kind", about, lambda: None, prose, is_offered, names)
 
 
 ENTRIES = [
@@ -25,9 +30,9 @@ ENTRIES = [
     ),
     entry("pages", "Window and round-trip time"),
     entry("pages", "The receive window"),
-    entry("terms", "window (windows)", "what may be in flight"),
-    entry("terms", "congestion window, cwnd", "the sender's own limit"),
-    entry("experiments", "small-window"),
+    entry("terms", "window", "what may be in flight", names=("windows",)),
+    entry("terms", "congestion window, cwnd", "the sender's own limit", names=("cwnd",)),
+    entry("experiments", "A transfer of ten minutes", "small-window", names=("small-window",)),
     entry("settings", "Theme: light", is_offered=True),
 ]
 
@@ -42,7 +47,7 @@ def found(query: str) -> list[str]:
 
 def test_the_thing_itself_comes_first_and_groups_stay_together() -> None:
     hits = hits_of("window")
-    assert hits[0].entry.title == "window (windows)"
+    assert hits[0].entry.title == "window"
     groups = [hit.group for hit in hits]
     assert groups == sorted(groups, key=groups.index)
     assert found("window")[2:4] == ["Window and round-trip time", "The receive window"]
@@ -66,6 +71,29 @@ def test_text_is_found_after_titles() -> None:
     assert found("cwnd") == ["congestion window, cwnd", "Slow start"]
     mention = hits_of("cwnd")[-1]
     assert (mention.group, mention.about) == ("text", "cwnd doubles in each round trip.")
+
+
+def test_an_abbreviation_or_a_synonym_is_the_thing_itself() -> None:
+    others = [entry("pages", "cwnd in a chart"), entry("terms", "windows of a house"), *ENTRIES]
+    assert hits_of("cwnd", others)[0].entry.title == "congestion window, cwnd"
+    assert hits_of("windows", others)[0].entry.title == "window"
+
+
+def test_an_experiment_is_found_among_the_experiments_by_its_title_and_by_its_name() -> None:
+    for query in ("ten minutes", "small-window", "small"):
+        (hit,) = hits_of(query)
+        assert (hit.group, hit.entry.title) == ("experiments", "A transfer of ten minutes")
+
+
+def test_pages_come_before_commands_and_both_before_questions_that_begin_alike() -> None:
+    several = [
+        entry("questions", "Next to a flow, what happens?"),
+        entry("actions", "Next page", is_offered=True),
+        entry("pages", "A flow next to another", is_offered=True),
+    ]
+    order = ["A flow next to another", "Next page", "Next to a flow, what happens?"]
+    assert [hit.entry.title for hit in hits_of("next", several)] == order
+    assert [hit.entry.title for hit in hits_of("", several)] == order[:2]
 
 
 def test_actions_and_settings_are_found_by_their_titles_alone() -> None:

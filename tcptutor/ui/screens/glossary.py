@@ -174,8 +174,8 @@ class GlossaryScreen(FilteredListScreen[Term]):
 
     def _entry(self, term: Term) -> Iterator[Content]:
         yield Content.styled(term.title, "bold")
-        if term.synonyms:
-            yield Content.styled(f"also {', '.join(term.synonyms)}", "$text-muted")
+        if term.other_words:
+            yield Content.styled(f"also {', '.join(term.other_words)}", "$text-muted")
         yield Content("")
         yield paragraphs(term.text)
         yield Content("")
