@@ -16,6 +16,7 @@ from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given, Sureness, moment
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
+from tcptutor.grading.evidence.trail import EventTrail
 from tcptutor.grading.remarks import Remark
 
 Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
@@ -101,6 +102,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """Lines on pages of the course, in the order of the course."""
     samples: dict[str, str] = {}
     """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests."""
+    trail: EventTrail = EventTrail()
 
     @property
     def total(self) -> float:

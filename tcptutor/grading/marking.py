@@ -29,6 +29,7 @@ from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.ownership import Ownership
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
+from tcptutor.grading.evidence.trail import event_trail
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers
 from tcptutor.journal.texts import LONGEST_REPORT
 from tcptutor.run import Run
@@ -69,6 +70,7 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         refused=refused,
         reports=tuple(_reports(course, line)),
         samples={id: digest for id, digest in checks.samples.items() if id in own},
+        trail=event_trail(hand_in.events),
     )
 
 

@@ -21,6 +21,7 @@ from tcptutor.course.outline import Course
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradeCache, GradingBasis, Result
+from tcptutor.grading.copies import remark_copies
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile, mark_superseded
 from tcptutor.grading.marking import grade_hand_in
@@ -33,7 +34,7 @@ def grade_all(
     cluster: str | None,
     on_graded: Callable[[str], None],
 ) -> list[GradedFile]:
-    """Grade every hand-in and mark the superseded ones.
+    """Grade every hand-in, mark the superseded ones, and remark copies.
 
     Args:
         paths: The hand-ins.
@@ -67,7 +68,7 @@ def grade_all(
         stopped = run_until_signal(_on_cluster(paths, basis, cluster, take))
         if stopped is not None:
             raise stopped
-    return mark_superseded([found[number] for number in range(len(paths))])
+    return remark_copies(mark_superseded([found[number] for number in range(len(paths))]))
 
 
 def none_counts(graded: Sequence[GradedFile]) -> bool:

@@ -1,9 +1,10 @@
 """Pairs of hand-ins that are more alike than chance explains.
 
-Two signs count. Runs with equal samples: in a course each student's runs have seeds of their own, so no two are equal.
-And wrong answers: the number of questions that both students first answered wrongly in the same way, and the
-probability that at least as many agree when each student picks a wrong answer as often as the class does. A pair
-reports this probability, and how many pairs of the class would be as alike by chance.
+Three signs count. Events that are in both journals: one is a copy of the other, see `copies`. Runs with equal samples:
+in a course each student's runs have seeds of their own, so no two are equal. And wrong answers: the number of questions
+that both students first answered wrongly in the same way, and the probability that at least as many agree when each
+student picks a wrong answer as often as the class does. A pair reports this probability, and how many pairs of the
+class would be as alike by chance.
 
 This is a fact about two files, not a verdict: friends who study in a group share their mistakes as well.
 """
@@ -18,6 +19,7 @@ from itertools import combinations
 import msgspec
 
 from tcptutor.course.page_record import moment
+from tcptutor.grading.copies import SharedEvents, shared_events
 from tcptutor.grading.grade import Grade
 
 _BY_CHANCE = 0.01
@@ -36,6 +38,10 @@ class SimilarPair(msgspec.Struct, frozen=True, kw_only=True):
     one: str
     other: str
     """The two students, or their files without an enrolment."""
+    events: int = 0
+    """Events of the first journal that are in the second as well."""
+    page: str = ""
+    """Page of the last such event, MODULE/PAGE; empty if unknown."""
     runs: tuple[str, ...] = ()
     """Ids of the first student's runs with the same samples as a run of the second student."""
     both_wrong: int = 0
@@ -76,11 +82,22 @@ class _Student:
 def similar_pairs(graded: Sequence[tuple[str, Grade]]) -> Iterator[SimilarPair]:
     """Yield the similar pairs among hand-ins with their files' names, the least probable first."""
     students = [_Student(*each) for each in graded]
-    found = [*_alike(students)]
-    yield from sorted(found, key=lambda pair: (not pair.runs, pair.pairs, pair.one, pair.other))
+    found = [*_alike(students, _copied(shared_events(graded)))]
+    yield from sorted(found, key=lambda pair: (-pair.events, not pair.runs, pair.pairs, pair.one, pair.other))
 
 
-def _alike(students: Sequence[_Student]) -> Iterator[SimilarPair]:
+def _copied(shared: Sequence[Sequence[SharedEvents]]) -> dict[tuple[int, int], SharedEvents]:
+    """Return for each hand-in the pair with the one that it shares most events with: forty copies are 39 pairs."""
+    found: dict[tuple[int, int], SharedEvents] = {}
+    for at, others in enumerate(shared):
+        if others:
+            found[min(at, others[0].other), max(at, others[0].other)] = others[0]
+    return found
+
+
+def _alike(
+    students: Sequence[_Student], copied: Mapping[tuple[int, int], SharedEvents]
+) -> Iterator[SimilarPair]:
     chances = {question: _agreement(given) for question, given in _wrong_counts(students).items()}
     bits = {each: 1 << number for number, each in enumerate(_answers(students))}
     same = [sum(bits[each] for each in student.wrong.items()) for student in students]
@@ -89,12 +106,14 @@ def _alike(students: Sequence[_Student]) -> Iterator[SimilarPair]:
     for one, other in combinations(range(len(students)), 2):
         runs = _equal_runs(students[one], students[other])
         agree = (same[one] & same[other]).bit_count()
-        if not runs and agree < least:
+        events = copied.get((one, other))
+        if not runs and not events and agree < least:
             continue
         pair = _compare(students[one], students[other], agree, chances)
         by_chance = pair.probability * pairs
-        if runs or by_chance <= _BY_CHANCE:
-            yield msgspec.structs.replace(pair, runs=runs, pairs=by_chance)
+        if runs or events or by_chance <= _BY_CHANCE:
+            pair = msgspec.structs.replace(pair, runs=runs, pairs=by_chance)
+            yield msgspec.structs.replace(pair, events=events.events, page=events.page) if events else pair
 
 
 def _answers(students: Sequence[_Student]) -> list[tuple[_Question, str]]:

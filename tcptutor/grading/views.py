@@ -253,6 +253,9 @@ def _similar(found: Survey) -> TableView:
 
 def similarities(pair: SimilarPair) -> Iterator[str]:
     """Yield the similarities of two hand-ins, a clause each."""
+    if pair.events:
+        page = f", up to the page {pair.page}" if pair.page else ""
+        yield f"{pair.events} events are in both journals{page}: one is a copy"
     if pair.runs:
         runs = "run has" if len(pair.runs) == 1 else "runs have"
         yield f"{len(pair.runs)} {runs} the same samples: {', '.join(pair.runs[:3])}"
