@@ -103,7 +103,7 @@ class FindIndex:
                     "formula",
                     f"{model.formula} · {model.source}",
                     partial(_show_formula, self._tutor, model),
-                    names=(model.name.replace("_", " "),),
+                    names=(f"{model.name.replace('_', ' ')} formula",),
                 )
 
 

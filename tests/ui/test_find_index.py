@@ -90,6 +90,7 @@ def test_a_page_is_found_by_its_text_with_the_sentence(student: Student) -> None
 def test_formulas_are_found(student: Student) -> None:
     hits = student.finds("bandwidth-delay product")
     assert ("formulas", "Bandwidth-delay product") in [(hit.group, hit.entry.title) for hit in hits]
+    assert student.finds("padhye")[0].group == "formulas"
 
 
 async def test_slash_finds_without_commands_and_goes(make_app: Any, journal: Journal) -> None:
