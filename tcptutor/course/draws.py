@@ -174,6 +174,11 @@ def filled(text: str, draw: Draw, answer: ParsedQuantity) -> str:
     return _PLACEHOLDER.sub(written, text)
 
 
+def left_open(text: str) -> str:
+    """Return `text` with "…" for each value that is not drawn yet."""
+    return _PLACEHOLDER.sub("…", text)
+
+
 def unfit_names(of: Mapping[str, Drawn]) -> Iterator[str]:
     """Yield the names an expression cannot use."""
     for name in of:

@@ -15,6 +15,7 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.activity import Activity, Question
+from tcptutor.course.draws import left_open
 from tcptutor.course.measures import MEASURES, MeasuredCurve
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord, Response, Sureness
@@ -80,6 +81,16 @@ class NotebookAnswer(NamedTuple):
     """Empty until the answer was right."""
 
 
+class NotebookComment(NamedTuple):
+    """A teacher's comment."""
+
+    prompt: str
+    """Question or prediction that it is about; empty for the whole page."""
+    text: str
+    by: str
+    """Name of the teacher, if given."""
+
+
 class NotebookPage(NamedTuple):
     """A page with the student's work."""
 
@@ -94,6 +105,7 @@ class NotebookPage(NamedTuple):
     """Values that the page's sweep measured."""
     answers: tuple[NotebookAnswer, ...]
     note: str
+    comments: tuple[NotebookComment, ...] = ()
     problem: str = ""
     """Reason for a missing run; empty if the run was read, or never made."""
 
@@ -174,7 +186,7 @@ def collect_notebook(course: Course, source: NotebookSource, at: str) -> Noteboo
 def _pages(module: Module, source: NotebookSource) -> Iterator[NotebookPage]:
     for number, step in enumerate(module.steps, 1):
         work = source.record.page(module.id, step.id)
-        if work.activities or work.whole_runs or work.note:
+        if work.activities or work.whole_runs or work.note or work.comments:
             yield notebook_page(module, number, source)
 
 
@@ -193,6 +205,7 @@ def notebook_page(module: Module, number: int, source: NotebookSource) -> Notebo
         _sweep_chart(step.sweep, curve_of(step.sweep, runs)) if step.sweep is not None else None,
         tuple(_answers(step, work)),
         work.note,
+        tuple(_comments(step, work)),
         problem,
     )
 
@@ -246,6 +259,21 @@ def _answers(step: Step, work: PageRecord) -> Iterator[NotebookAnswer]:
             response.sureness,
             without_links(posed.explanation) if response.correct else "",
         )
+
+
+def _comments(step: Step, work: PageRecord) -> Iterator[NotebookComment]:
+    activities = {each.id: each for each in step.activities}
+    for comment in work.comments:
+        match activities.get(comment.activity):
+            case Question() as question:
+                record = work.activity(question.id)
+                answered = record.right or record.latest
+                prompt = _as_posed(question, answered).prompt if answered else left_open(question.prompt)
+            case Predict(prompt=prompt) | ShapePrediction(prompt=prompt):
+                pass
+            case _:
+                prompt = ""
+        yield NotebookComment(without_links(prompt), comment.text, comment.by)
 
 
 def _as_posed(question: Question, response: Response) -> Question:

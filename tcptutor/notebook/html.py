@@ -16,7 +16,7 @@ from tcptutor.notebook.content import (
     NotebookPrediction,
     NotebookRun,
 )
-from tcptutor.notebook.sentences import answered, compared, day
+from tcptutor.notebook.sentences import answered, commented, compared, day
 from tcptutor.notebook.svg import as_svg
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
@@ -36,6 +36,7 @@ h1 { margin-bottom: 0; } h2 { border-bottom: 1px solid var(--line); margin-top: 
 .idea { font-size: 1.1em; font-weight: 600; }
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); }
 blockquote { background: var(--box); border-left: 4px solid var(--hue-a); margin: 1rem 0; padding: .2rem 1rem; }
+.teacher { border-left-color: var(--hue-d); }
 table { border-collapse: collapse; font-size: .9em; } td, th { padding: .2rem .7rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); }
 code, pre { font-family: ui-monospace, monospace; font-size: .92em; } pre { overflow-x: auto; }
@@ -110,6 +111,9 @@ def _page(page: NotebookPage) -> Iterator[str]:
         yield from _answer(answer)
     if page.note:
         yield f"<blockquote>{_prose(page.note)}</blockquote>"
+    for comment in page.comments:
+        yield f"<p><strong>{escape(commented(comment))}</strong> {_line(comment.prompt)}</p>"
+        yield f'<blockquote class="teacher">{_prose(comment.text)}</blockquote>'
     yield "</article>"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tcptutor.base import chart
 from tcptutor.notebook.content import Notebook, NotebookAnswer, NotebookPage, NotebookRun
-from tcptutor.notebook.sentences import answered, compared, day
+from tcptutor.notebook.sentences import answered, commented, compared, day
 
 _COLUMNS, _ROWS = 76, 20
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -45,7 +45,10 @@ def _page(page: NotebookPage) -> Iterator[str]:
         yield from _answer(answer)
     if page.note:
         yield "**My note**"
-        yield "\n".join(f"> {line}".rstrip() for line in page.note.splitlines())
+        yield _quoted(page.note)
+    for comment in page.comments:
+        yield f"**{commented(comment)}**{f' {comment.prompt}' if comment.prompt else ''}"
+        yield _quoted(comment.text)
 
 
 def _run(run: NotebookRun) -> Iterator[str]:
@@ -74,6 +77,10 @@ def _answer(answer: NotebookAnswer) -> Iterator[str]:
     yield f"{answered(answer)}: {answer.answer}"
     if answer.explanation:
         yield answer.explanation
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def _cell(text: str) -> str:

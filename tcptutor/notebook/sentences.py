@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tcptutor.base import ratios
 from tcptutor.course.page_record import moment
-from tcptutor.notebook.content import NotebookAnswer, NotebookPrediction
+from tcptutor.notebook.content import NotebookAnswer, NotebookComment, NotebookPrediction
 
 
 def day(at: str) -> str:
@@ -33,3 +33,9 @@ def answered(answer: NotebookAnswer) -> str:
         "" if not answer.hints else ", with a hint" if answer.hints == 1 else f", with {answer.hints} hints"
     )
     return f"{head}{tries}{hints}"
+
+
+def commented(comment: NotebookComment) -> str:
+    """Return who commented on what: "My teacher, Dr. Ngo, on this question:"."""
+    name = f", {comment.by}," if comment.by else ""
+    return f"My teacher{name} on {'this question' if comment.prompt else 'this page'}:"

@@ -6,12 +6,12 @@ pages, explanations only once they were shown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from tcptutor.course.activity import Question
+from tcptutor.course.draws import left_open
 from tcptutor.course.glossary import readable_glossary
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import PageRecord
@@ -23,8 +23,6 @@ from tcptutor.ui.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.screens.base import Tutor
 from tcptutor.ui.study import given_answer
 
-_SLOT = re.compile(r"\{[^{}]*\}")
-"""Place of a drawn number in the prompt of a question that was not answered yet."""
 _SIGNS = {True: "✓ ", False: "✗ ", None: ""}
 
 
@@ -111,7 +109,7 @@ def _question(question: Question, page: PageRecord, kind: str, go: Callable[[], 
     record = page.activity(question.id)
     response = record.right or record.latest
     if response is None:
-        prompt = " ".join(_SLOT.sub("…", without_links(question.prompt)).split())
+        prompt = " ".join(left_open(without_links(question.prompt)).split())
         return PaletteEntry("questions", prompt, kind, "not answered yet", go)
     given = given_answer(question, response)
     about = f"{_SIGNS[given.is_right]}{given.answer}"

@@ -14,7 +14,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.course import Course, load
 from tcptutor.course.activity import MarkContext
-from tcptutor.course.page_record import PREDICT, Response
+from tcptutor.course.page_record import PREDICT, Response, TeacherComment
 from tcptutor.journal import Journal
 from tcptutor.notebook.certificate import certify, write_certificate
 from tcptutor.notebook.content import Notebook, NotebookSource, collect_notebook
@@ -80,6 +80,19 @@ def test_a_page_holds_prediction_run_answers_and_note(course: Course, worked: Jo
     assert page.run.models[0].ratio == "1.00"
     assert page.answers and all(answer.is_right for answer in page.answers)
     assert page.note.startswith("Two *segments*.")
+
+
+def test_comments_of_the_teacher_are_in_every_format(course: Course, worked: Journal) -> None:
+    question = next(each for each in course.modules[0].steps[1].activities if each.table == "question")
+    worked.comment(*PAGE, TeacherComment("Well <b>done</b>.", by="Dr. Who"))
+    worked.comment(*PAGE, TeacherComment("Try again.", question.id))
+    made = notebook(course, worked)
+    ((page,),) = [module.pages for module in made.modules]
+    assert [comment.by for comment in page.comments] == ["Dr. Who", ""]
+    assert [bool(comment.prompt) for comment in page.comments] == [False, True]
+    for text in (as_markdown(made), as_html(made)):
+        assert "My teacher, Dr. Who, on this page:" in text and "Try again." in text
+    assert "<b>" not in as_html(made)
 
 
 def test_markdown_has_all_of_it_in_lines(course: Course, worked: Journal) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.course import Course, load
+from tcptutor.course.page_record import TeacherComment
 from tcptutor.journal import Journal
 from tcptutor.theory import notation
 from tcptutor.theory.catalogue import MODELS
@@ -24,6 +25,18 @@ def with_idea() -> Course:
     (step,) = module.steps
     step = msgspec.structs.replace(step, idea="Red is a color.", formula="window_limited")
     return msgspec.structs.replace(course, modules=(msgspec.structs.replace(module, steps=(step,)),))
+
+
+async def test_a_finished_page_shows_the_comments_of_the_teacher(journal: Journal, lab: Any) -> None:
+    journal.comment(MODULE, STEP, TeacherComment("Red is a color.", "red", by="Dr. Who"))
+    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "Is it red?")
+        await pilot.press("tab", "1", "enter")
+        await until_text(pilot, "✓ Right. It is.")
+        await pilot.press("escape", "equals_sign")
+        await until_text(pilot, "Your teacher  Dr. Who")
+        assert "Red is a color." in text(app)
 
 
 async def test_a_finished_page_shows_its_idea_and_calculates(journal: Journal, lab: Any) -> None:

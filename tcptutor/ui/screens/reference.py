@@ -102,6 +102,13 @@ class ReferenceScreen(ModalScreen[None]):
         if page.note:
             yield Content.styled("Your note", "bold $primary")
             yield Content(page.note)
+        if page.comments:
+            names = ", ".join(dict.fromkeys(comment.by for comment in page.comments if comment.by))
+            yield Content.assemble(("Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))
+        for comment in page.comments:
+            if comment.prompt:
+                yield inline(comment.prompt).stylize_before("$text-muted")
+            yield Content(comment.text)
 
 
 def _formula(model: PublishedModel) -> Content:
