@@ -1,16 +1,18 @@
 """`python -m tests.validation [STUDY...]` runs what is missing; `... report` writes the page; `... again` runs some
 cells once more and compares them with what is kept; `... kinds` judges fresh experiments of every kind; `... limits`
-compares verdicts with counterfactual runs; `... hostqueues` counts what the senders' kernels withheld in the course."""
+compares verdicts with counterfactual runs; `... hostqueues` counts what the senders' kernels withheld in the course;
+`... honest` draws students' runs and counts those that grading's rules of physics call impossible."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tcptutor.base.errors import TutorError
-from tests.validation import again, hostqueues, kinds, limits, plan, sweep
+from tests.validation import again, honest, hostqueues, kinds, limits, plan, sweep
 
-_ALONE = ("report", "again", "kinds", "limits", "hostqueues")
+_ALONE = ("report", "again", "kinds", "limits", "hostqueues", "honest")
 """Names that are no studies, each given alone."""
 
 
@@ -23,10 +25,15 @@ def main() -> int:
         help=f"{', '.join(_ALONE)}, list, or some of {', '.join(names)}; all when left out, in that order",
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
-    parser.add_argument("--cells", type=int, help="how many `again`, `kinds` or `limits` runs (20, 100, 60)")
-    parser.add_argument("--seed", type=int, default=1, help="what `kinds` and `limits` draw (1)")
+    parser.add_argument(
+        "--cells", type=int, help="how many `again`, `kinds`, `limits` or `honest` runs (20, 100, 60, 100)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="what `kinds`, `limits` and `honest` draw (1)")
     parser.add_argument(
         "--kind", default="", help="a part of the names that `limits` draws and `hostqueues` runs (all)"
+    )
+    parser.add_argument(
+        "--folder", type=Path, action="append", default=[], help="more runs that `honest` checks (none)"
     )
     asked = parser.parse_args()
     unknown = set(asked.study) - {*names, *_ALONE, "list"}
@@ -49,6 +56,8 @@ def main() -> int:
             return kinds.run(asked.seed, asked.cells or 100, asked.jobs)
         if asked.study == ["limits"]:
             return limits.run(asked.seed, asked.cells or 60, asked.jobs, asked.kind)
+        if asked.study == ["honest"]:
+            return honest.run(asked.seed, asked.cells or 100, asked.folder)
         if asked.study == ["hostqueues"]:
             return hostqueues.run(asked.jobs, asked.cells, asked.kind)
         return sweep.run(asked.study or names, asked.jobs)

@@ -44,15 +44,18 @@ def is_disclosed(run: Run) -> bool:
     return run.fidelity.status != "valid" and any("withheld" in reason for reason in run.fidelity.reasons)
 
 
-def shortened(experiment: Experiment) -> Experiment:
-    """Return `experiment`, cut to what takes about `WALL_SECONDS`, with all that happens during it."""
+def shortened(experiment: Experiment, least: float = LEAST_SECONDS, wall: float = WALL_SECONDS) -> Experiment:
+    """Return `experiment`, cut to about `wall` seconds of a core but not below `least` seconds of traffic.
+
+    All changes of the path and starts of flows stay.
+    """
     events = [change.at for change in experiment.path.changes]
     events += [experiment.start(flow) for flow in range(experiment.total_streams)]
     last = max(events, default=0.0)
-    needed = max(LEAST_SECONDS, last + _AFTER_CHANGE if last else 0.0)
+    needed = max(least, last + _AFTER_CHANGE if last else 0.0)
     throughput = expect(experiment).binding.throughput_bps if experiment.total_streams else 0.0
     cost = pool.run_seconds(experiment, "virtual", throughput) / experiment.seconds
-    seconds = min(experiment.seconds, max(needed, WALL_SECONDS / cost))
+    seconds = min(experiment.seconds, max(needed, wall / cost))
     warmup = min(experiment.flows.warmup, seconds / 2)
     flows = replace(experiment.flows, warmup=warmup, duration=seconds - warmup)
     return replace(experiment, flows=flows)

@@ -14,7 +14,7 @@ from tcptutor.analysis import expect
 from tcptutor.fleet import pool
 from tcptutor.run import Run
 from tcptutor.sweep.grid import Cell
-from tests.validation import judge, kept, meeting, models, page, plan, simulated, tables
+from tests.validation import honest, judge, kept, meeting, models, page, plan, simulated, tables
 from tests.validation.kept import Result
 from tests.validation.models import Model
 
@@ -167,3 +167,16 @@ def test_the_paired_test_gives_the_textbooks_example() -> None:
 
 def test_tables_without_results_say_so() -> None:
     assert tables.knees([]) == tables.figure10([]) == "Not run yet."
+
+
+def test_honest_runs_are_drawn_alike_again_and_can_be_made() -> None:
+    drawn = [*honest.drawn(1, 40)]
+    assert drawn == [*honest.drawn(1, 40)]
+    assert len({experiment.name for experiment in drawn}) > 10
+    assert min(experiment.seconds for experiment in drawn) >= honest.SHORT[0]
+
+
+def test_the_upper_bound_of_a_rate() -> None:
+    assert honest.upper_bound(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
+    assert honest.upper_bound(1, 100) == pytest.approx(0.04656, abs=1e-4)  # scipy's beta.ppf(0.95, 2, 99)
+    assert honest.upper_bound(3, 3) == 1.0
